@@ -1,0 +1,1 @@
+"""What a conversation is: pure values without input or output."""

@@ -1,0 +1,112 @@
+"""A conversation as lists and statistics see it, and what a reader found out about it.
+
+`Conversation` is the JSON contract. `Reading` is what an interpreter returns:
+the conversation, its messages on demand, and the facts that tie it to others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from rireki.model.message import Message, Usage
+
+__all__ = [
+    "Answer",
+    "Conversation",
+    "ConversationUpstream",
+    "Link",
+    "LinkKind",
+    "Pattern",
+    "Reading",
+    "Tie",
+    "Trouble",
+]
+
+LinkKind: TypeAlias = Literal["fork", "subagent", "continuation", "supersedes"]
+ConversationUpstream: TypeAlias = Literal["present", "changed", "gone"]
+Pattern: TypeAlias = Literal["simple", "single tool", "several tools", "unfinished"]
+
+
+class Link(msgspec.Struct, frozen=True):
+    """Another conversation and what it is to this one: the `parent` it came from, or its `child`."""
+
+    kind: LinkKind
+    id: str
+    side: Literal["parent", "child"] = msgspec.field(name="is")
+    #: The tool call that started a sub-agent, where there was one.
+    call_id: str | None = None
+
+
+class Trouble(msgspec.Struct, frozen=True):
+    """Something that could not be read, where it stands, and what to do about it."""
+
+    place: str
+    message: str
+    hint: str = ""
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """The tokens of one model answer, keyed by the id the provider gave it."""
+
+    key: str
+    model: str
+    usage: Usage
+    at: str | None = None
+
+
+class Tie(msgspec.Struct, frozen=True):
+    """A token that two conversations may share; equal tokens become links.
+
+    `offer` and `want` meet: a sub-agent wants its parent's call, a parent offers it.
+    `share` meets itself: two conversations that hold the same answer have one ancestry.
+    """
+
+    kind: LinkKind
+    role: Literal["offer", "want", "share"]
+    token: str
+
+
+class Conversation(msgspec.Struct, kw_only=True):
+    id: str
+    source: str
+    native_id: str
+    project: str | None = None
+    title: str = ""
+    started_at: str | None = None
+    updated_at: str | None = None
+    messages: int = 0
+    turns: int = 0
+    finished: bool = False
+    tool_calls: int = 0
+    tool_results: int = 0
+    calls_without_result: int = 0
+    results_without_call: int = 0
+    pattern: Pattern = "simple"
+    upstream: ConversationUpstream = "present"
+    links: list[Link] = msgspec.field(default_factory=list)
+    troubles: list[Trouble] = msgspec.field(default_factory=list)
+    usage: Usage | None = None
+    #: History entries as the source counts them (lines that are messages, pairs, log entries).
+    entries: int = 0
+    models: list[str] = msgspec.field(default_factory=list)
+    #: Working directories after the first, in the order the agent moved through them.
+    trail: list[str] = msgspec.field(default_factory=list)
+    #: How often each flag stood on a user-role entry (Claude Code's census).
+    flags: dict[str, int] = msgspec.field(default_factory=dict)
+    #: What kind of conversation this is: a person's, a sub-agent's, or only the prompts that survived.
+    nature: Literal["conversation", "subagent", "prompts"] = "conversation"
+
+
+class Reading(msgspec.Struct, kw_only=True):
+    """What an interpreter makes of the records of one conversation."""
+
+    conversation: Conversation
+    #: The whole story in order. Built only when asked for: import needs the summary alone.
+    messages: Callable[[], list[Message]]
+    answers: list[Answer] = msgspec.field(default_factory=list)
+    ties: list[Tie] = msgspec.field(default_factory=list)
+    #: The bytes of an attachment, by its digest.
+    attachment: Callable[[str], bytes | None] = lambda digest: None

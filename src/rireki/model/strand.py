@@ -1,0 +1,176 @@
+"""Strands: the ordered records of one file or database row, through all its versions.
+
+A strand is what a source grows or rewrites as one: a JSONL file, a document, a
+row. Its records are numbered per lane (`lines`, or `history`, `transcript` …)
+and never change. A `State` says which records the source held, in which order,
+at one moment; the log of states is how an earlier version comes back and how
+we know what is gone. Nothing here knows about files or databases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from difflib import SequenceMatcher
+from typing import NamedTuple
+
+import msgspec
+
+__all__ = ["Occurrence", "Run", "State", "Strand", "expand", "shorten", "weave"]
+
+
+class Run(msgspec.Struct, frozen=True, array_like=True):
+    """Records of one lane that follow each other, with the bytes that stand between them."""
+
+    lane: str
+    records: str
+    separator: str = ""
+
+
+class State(msgspec.Struct, frozen=True):
+    """What the source held at one moment: the document is the concatenation of its runs."""
+
+    number: int
+    at: str
+    runs: tuple[Run, ...]
+    #: Bytes after the last complete record: an unfinished line.
+    tail: bytes = b""
+
+    def ordinals(self, lane: str) -> list[list[int]]:
+        """The record lists of a lane, one per run, in document order."""
+        return [expand(run.records) for run in self.runs if run.lane == lane]
+
+
+class Occurrence(NamedTuple):
+    """One record at one place of the story."""
+
+    ordinal: int
+    data: bytes
+    present: bool
+    #: Index of the first state that held it here.
+    state: int
+
+
+def expand(records: str) -> list[int]:
+    """`"0-3,7"` → `[0, 1, 2, 3, 7]`."""
+    numbers: list[int] = []
+    for span in records.split(","):
+        if span:
+            first, _, last = span.partition("-")
+            numbers.extend(range(int(first), int(last or first) + 1))
+    return numbers
+
+
+def shorten(numbers: Sequence[int]) -> str:
+    """`[0, 1, 2, 3, 7]` → `"0-3,7"`."""
+    spans: list[str] = []
+    start = previous = None
+    for number in numbers:
+        if previous is not None and number == previous + 1:
+            previous = number
+            continue
+        if start is not None:
+            spans.append(f"{start}-{previous}" if previous != start else f"{start}")
+        start = previous = number
+    if start is not None:
+        spans.append(f"{start}-{previous}" if previous != start else f"{start}")
+    return ",".join(spans)
+
+
+class _Place:
+    """A place in the story that is being woven."""
+
+    __slots__ = ("ordinal", "present", "state")
+
+    def __init__(self, ordinal: int, state: int) -> None:
+        self.ordinal = ordinal
+        self.state = state
+        self.present = True
+
+
+def weave(states: Sequence[Sequence[Sequence[int]]]) -> list[tuple[int, bool, int]]:
+    """Merge successive versions of a list into one story: (ordinal, present, first state) per place.
+
+    Each state is the record lists held at that moment. What a version no longer
+    holds stays where it stood; what it adds comes where it stands. Present is
+    what the last state holds in any of its lists.
+    """
+    story: list[_Place] = []
+    for number, lists in enumerate(states):
+        last = number == len(states) - 1
+        if last:
+            for place in story:
+                place.present = False
+        for records in lists:
+            story = _merge(story, records, number, last)
+    return [(place.ordinal, place.present, place.state) for place in story]
+
+
+def _merge(story: list[_Place], records: Sequence[int], state: int, last: bool) -> list[_Place]:
+    known = [place.ordinal for place in story]
+    common = _common_prefix(known, records)
+    merged = story[:common]
+    for place in merged:
+        place.present = place.present or last
+    if common == len(known):
+        return merged + [_Place(ordinal, state) for ordinal in records[common:]]
+    matcher = SequenceMatcher(None, known[common:], list(records[common:]), autojunk=False)
+    for kind, a1, a2, b1, b2 in matcher.get_opcodes():
+        kept = story[common + a1 : common + a2]
+        if kind == "equal" and last:
+            for place in kept:
+                place.present = True
+        merged.extend(kept)
+        if kind in ("insert", "replace"):
+            merged.extend(_Place(ordinal, state) for ordinal in records[common + b1 : common + b2])
+    return merged
+
+
+def _common_prefix(left: Sequence[int], right: Sequence[int]) -> int:
+    limit = min(len(left), len(right))
+    if left[:limit] == right[:limit]:
+        return limit
+    low = 0
+    while left[low] == right[low]:
+        low += 1
+    return low
+
+
+class Strand(msgspec.Struct, kw_only=True):
+    """One strand as interpreters see it. `fetch(lane, ordinals)` brings the bytes."""
+
+    id: int
+    source: str
+    role: str
+    #: Path of the file or database.
+    place: str
+    #: Names the row inside a database; empty for a file.
+    key: str = ""
+    conversation: str | None = None
+    first_seen: str = ""
+    last_seen: str = ""
+    #: When the source was first found without it; None while it is there.
+    vanished_at: str | None = None
+    states: list[State]
+    fetch: Callable[[str, Sequence[int]], list[bytes]]
+
+    @property
+    def present(self) -> bool:
+        return self.vanished_at is None
+
+    def story(self, lane: str) -> list[Occurrence]:
+        """Every record the source ever held in this lane, in order; gone ones where they stood."""
+        places = weave([state.ordinals(lane) for state in self.states])
+        data = self.fetch(lane, [ordinal for ordinal, _, _ in places])
+        return [
+            Occurrence(ordinal, raw, present and self.present, state)
+            for (ordinal, present, state), raw in zip(places, data, strict=True)
+        ]
+
+    def document(self, state: State | None = None) -> bytes:
+        """The bytes of one version, the newest unless said otherwise."""
+        state = state or self.states[-1]
+        pieces = [
+            run.separator.encode().join(self.fetch(run.lane, expand(run.records)))
+            for run in state.runs
+        ]
+        return b"".join(pieces) + state.tail

@@ -1,0 +1,64 @@
+"""Counts a conversation while it is being read: the same rules for every source.
+
+Calls and results are counted by distinct call id, over the whole story. A turn
+is something a person typed. A conversation is finished when the agent spoke
+last and every call of that last answer has its result.
+"""
+
+from __future__ import annotations
+
+from rireki.model.conversation import Conversation, Pattern
+
+__all__ = ["Tally"]
+
+
+class Tally:
+    def __init__(self) -> None:
+        self.messages = 0
+        self.turns = 0
+        self.entries = 0
+        self.calls: dict[str, None] = {}
+        self.results: dict[str, None] = {}
+        self.finished = False
+        self.gone = False
+
+    def typed(self) -> int:
+        """A person typed something that starts a turn; returns its number."""
+        self.turns += 1
+        self.finished = False
+        return self.turns
+
+    def asked(self, call_id: str) -> None:
+        self.calls.setdefault(call_id)
+        self.finished = False
+
+    def resulted(self, call_id: str) -> None:
+        self.results.setdefault(call_id)
+        self.finished = False
+
+    def answered(self) -> None:
+        """The agent said something that ends a turn unless a call follows."""
+        self.finished = True
+
+    def interrupted(self) -> None:
+        self.finished = False
+
+    @property
+    def pattern(self) -> Pattern:
+        if not self.finished:
+            return "unfinished"
+        if not self.calls:
+            return "simple"
+        return "single tool" if len(self.calls) == 1 else "several tools"
+
+    def fill(self, conversation: Conversation) -> None:
+        """Write the counts into the conversation."""
+        conversation.messages = self.messages
+        conversation.turns = self.turns
+        conversation.entries = self.entries
+        conversation.finished = self.finished
+        conversation.tool_calls = len(self.calls)
+        conversation.tool_results = len(self.results)
+        conversation.calls_without_result = len(self.calls.keys() - self.results.keys())
+        conversation.results_without_call = len(self.results.keys() - self.calls.keys())
+        conversation.pattern = self.pattern

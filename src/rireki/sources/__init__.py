@@ -1,0 +1,1 @@
+"""What agents leave on disk, read into records and understood as messages."""

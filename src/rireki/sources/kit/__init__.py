@@ -1,0 +1,1 @@
+"""Tools that several readers share; none of them knows a source."""

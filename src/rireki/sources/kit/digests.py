@@ -1,0 +1,28 @@
+"""Digests by which a record is recognised when its source writes it again."""
+
+from __future__ import annotations
+
+import json
+from hashlib import sha256
+
+import msgspec
+
+__all__ = ["DIGEST_SIZE", "digest_of_bytes", "digest_of_json"]
+
+DIGEST_SIZE = 16
+
+
+def digest_of_bytes(data: bytes) -> bytes:
+    return sha256(data).digest()[:DIGEST_SIZE]
+
+
+def digest_of_json(data: bytes) -> bytes:
+    """Equal for equal JSON values, whatever the order of keys or the white space."""
+    try:
+        canonical = msgspec.json.encode(msgspec.json.decode(data), order="sorted")
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        try:
+            canonical = json.dumps(json.loads(data), sort_keys=True).encode()
+        except (ValueError, RecursionError):
+            return digest_of_bytes(data)
+    return digest_of_bytes(canonical)

@@ -1,0 +1,48 @@
+"""Where programs keep their data, on every platform, for this home or any other."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+__all__ = ["Places"]
+
+
+class Places(msgspec.Struct, frozen=True):
+    """A home directory and the environment that may point elsewhere.
+
+    A home given by hand (another machine's backup) comes without an environment,
+    and its platform is unknown: so all platforms' layouts are tried, always.
+    """
+
+    home: Path
+    environment: Mapping[str, str] = msgspec.field(default_factory=dict)
+
+    @classmethod
+    def here(cls) -> Places:
+        return cls(Path.home(), dict(os.environ))
+
+    @classmethod
+    def at(cls, home: Path) -> Places:
+        return cls(home)
+
+    def variable(self, name: str) -> Path | None:
+        """The directory an environment variable names, if it is set."""
+        value = self.environment.get(name)
+        return Path(value).expanduser() if value else None
+
+    def data_directories(self, application: str) -> list[Path]:
+        """Where an application's local data may lie, most likely first."""
+        bases = [
+            self.variable("XDG_DATA_HOME"),
+            self.home / ".local" / "share",
+            self.home / "Library" / "Application Support",
+            self.variable("LOCALAPPDATA"),
+            self.home / "AppData" / "Local",
+            self.variable("APPDATA"),
+            self.home / "AppData" / "Roaming",
+        ]
+        return list(dict.fromkeys(base / application for base in bases if base))
