@@ -56,6 +56,7 @@ class Memory:
                 place=origin.place,
                 key=update.key,
                 conversation=update.conversation,
+                project=update.project,
                 first_seen=self.now,
                 states=[],
                 fetch=lambda lane, ordinals: [self.lanes[(*name, lane)][n] for n in ordinals],

@@ -146,6 +146,8 @@ class Strand(msgspec.Struct, kw_only=True):
     #: Names the row inside a database; empty for a file.
     key: str = ""
     conversation: str | None = None
+    #: The directory the source filed it under, where it says so outside the content.
+    project: str | None = None
     first_seen: str = ""
     last_seen: str = ""
     #: When the source was first found without it; None while it is there.

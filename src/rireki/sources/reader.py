@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
+from typing import Any, Protocol
 
 import msgspec
 
 from rireki.model.conversation import Reading, Trouble
+from rireki.model.record import Content, Form, Origin, Piece, Roll, Update
 from rireki.model.strand import Strand
 from rireki.sources.kit.places import Places
 
@@ -31,25 +32,6 @@ __all__ = [
     "Update",
 ]
 
-Form: TypeAlias = Literal["lines", "document", "database"]
-
-
-class Origin(msgspec.Struct, frozen=True, kw_only=True):
-    """One file or database of a source, as `discover` found it."""
-
-    source: str
-    place: str
-    #: The folder `discover` started from; `restore` lays files out relative to it.
-    root: str
-    form: Form
-    #: What this file is to its conversation; each reader has its own few words for it.
-    role: str
-    #: The conversation's own id, where the path tells it; None for databases and shared files.
-    conversation: str | None = None
-    #: Changes whenever the content may have changed; an equal stamp means: do not open.
-    stamp: str = ""
-    size: int = 0
-
 
 class Looked(msgspec.Struct, frozen=True):
     """One place a reader looked at, and what came of it (for `rireki sources`)."""
@@ -64,45 +46,6 @@ class Discovery(msgspec.Struct):
     origins: list[Origin] = msgspec.field(default_factory=list)
     looked: list[Looked] = msgspec.field(default_factory=list)
     troubles: list[Trouble] = msgspec.field(default_factory=list)
-
-
-class Piece(NamedTuple):
-    """A record's bytes, and the digest by which it is recognised when the source writes it again."""
-
-    data: bytes
-    digest: bytes
-
-
-class Content(msgspec.Struct):
-    """Records of one lane that follow each other."""
-
-    lane: str
-    pieces: list[Piece]
-    separator: str = ""
-
-
-class Update(msgspec.Struct, kw_only=True):
-    """What one strand holds now, or, with `grows`, what came after what we know of it."""
-
-    #: Names the strand inside its origin: empty for a file, the row's name in a database.
-    key: str = ""
-    role: str
-    conversation: str | None
-    contents: list[Content]
-    grows: bool = False
-    #: Bytes after the last complete record.
-    tail: bytes = b""
-    #: Whatever the reader wants back next time, as plain JSON values.
-    cursor: Any = None
-    #: The directory a row belongs to, where the source says so outside the value.
-    project: str | None = None
-    troubles: list[Trouble] = msgspec.field(default_factory=list)
-
-
-class Roll(msgspec.Struct):
-    """The keys of every strand an origin still holds: those we know beyond them have vanished."""
-
-    keys: list[str]
 
 
 class Known(msgspec.Struct):

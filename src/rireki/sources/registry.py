@@ -30,7 +30,9 @@ def reader(name: str) -> Reader:
     """The reader of a source; importing it only now keeps start-up short."""
     address = _addresses().get(name)
     if address is None:
-        raise NotFound(f"no reader for the source {name!r}", f"Known sources: {', '.join(names())}.")
+        raise NotFound(
+            f"no reader for the source {name!r}", f"Known sources: {', '.join(names())}."
+        )
     module, _, attribute = address.partition(":")
     found: Reader = getattr(import_module(module), attribute)
     return found

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import json
-from hashlib import sha256
 
 import msgspec
 
+from rireki.model.record import DIGEST_SIZE, digest_of_bytes
+
 __all__ = ["DIGEST_SIZE", "digest_of_bytes", "digest_of_json"]
-
-DIGEST_SIZE = 16
-
-
-def digest_of_bytes(data: bytes) -> bytes:
-    return sha256(data).digest()[:DIGEST_SIZE]
 
 
 def digest_of_json(data: bytes) -> bytes:

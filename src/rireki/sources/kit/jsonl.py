@@ -48,7 +48,9 @@ def split_lines(data: bytes) -> tuple[list[bytes], bytes]:
 def _open(origin: Origin) -> Any:
     try:
         # O_NONBLOCK: a named pipe put in place of the file must not hang us.
-        descriptor = os.open(origin.place, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+        descriptor = os.open(
+            origin.place, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+        )
     except OSError as error:
         raise SourceTrouble(
             f"{origin.place}: cannot be opened ({error.strerror})",
@@ -63,7 +65,8 @@ def _open(origin: Origin) -> Any:
 def _only_grew(file: Any, cursor: Any, identity: list[int], size: int) -> bool:
     """Whether what lies before the cursor is still what we read."""
     offset = cursor["offset"]
-    if cursor["identity"] != identity or size < offset + cursor["tail"]:
+    if not offset or cursor["identity"] != identity or size < offset + cursor["tail"]:
+        # A file that was empty may have been emptied: its lines may be old acquaintances.
         return False
     return _probe(file, offset) == cursor["probe"]
 

@@ -1,0 +1,1 @@
+"""Kept for ever: verbatim records, and the projection that can be rebuilt from them."""

@@ -1,0 +1,204 @@
+"""What an archive can do: the verbs everything above it speaks.
+
+One archive is an SQLite file; a team's server may stand behind the same verbs
+later. It keeps records and facts, and the projection that was made from them;
+it knows neither the readers nor what a record means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import msgspec
+
+from rireki.archive.pack import Chunk
+from rireki.model.conversation import Answer, Conversation, Reading, Trouble
+from rireki.model.record import Origin, Update
+from rireki.model.strand import Strand
+
+__all__ = [
+    "Archive",
+    "Batch",
+    "Dirty",
+    "Filter",
+    "Found",
+    "KnownOrigin",
+    "Sighting",
+    "Stale",
+]
+
+
+class Stale(Exception):
+    """Another process took this origin in meanwhile: read it again."""
+
+
+class KnownOrigin(msgspec.Struct, frozen=True):
+    """An origin as the archive remembers it."""
+
+    id: int
+    source: str
+    place: str
+    root: str
+    form: str
+    role: str
+    stamp: str
+    first_seen: str
+    vanished_at: str | None
+    #: The conversation of a file; None for a database or a file many conversations share.
+    conversation: str | None
+
+
+class Dirty(NamedTuple):
+    """A conversation whose records changed since it was interpreted, and the number of the change."""
+
+    family: str
+    conversation: str
+    number: int
+
+
+class Filter(msgspec.Struct, frozen=True, kw_only=True):
+    """Which conversations to list; an empty filter means all, newest first."""
+
+    source: str | None = None
+    project: str | None = None
+    since: str | None = None
+    before: str | None = None
+    title: str | None = None
+    upstream: str | None = None
+    #: Sub-agents are listed only when asked for.
+    subagents: bool = False
+    limit: int | None = None
+
+
+class Found(NamedTuple):
+    """A conversation and the group of strands it was read from."""
+
+    conversation: Conversation
+    family: str
+    grouping: str
+
+
+class Sighting(msgspec.Struct, frozen=True, kw_only=True):
+    """When a conversation was seen in a directory."""
+
+    conversation: Conversation
+    directory: str
+    first_seen: str
+    last_seen: str
+    #: True for what the source holds for this directory now.
+    current: bool
+
+
+class Batch(Protocol):
+    """One transaction: all of it is kept, or nothing."""
+
+    def add(
+        self,
+        origin: Origin,
+        family: str,
+        update: Update,
+        before: Any,
+        packed: Sequence[Chunk] | None = None,
+    ) -> int:
+        """Keep an update; returns how many bytes were new. Raises Stale when the cursor is not `before`."""
+        ...
+
+    def stamp(self, origin: Origin) -> None:
+        """The origin was read to its end: an equal stamp need not be opened again."""
+        ...
+
+    def roll(self, origin: Origin, keys: Sequence[str]) -> None:
+        """Strands of the origin that are not in `keys` have vanished."""
+        ...
+
+    def vanish(self, origin: KnownOrigin) -> None: ...
+
+    def move(self, known: KnownOrigin, origin: Origin) -> None:
+        """The file lies elsewhere now."""
+        ...
+
+    def note(self, origin: Origin, trouble: Trouble | None) -> None:
+        """The origin as a whole could not be read, or can again."""
+        ...
+
+    def project(self, dirty: Dirty, readings: Sequence[Reading]) -> list[str]:
+        """Store what the records of a conversation mean, unless they changed meanwhile.
+
+        Returns the ids of the conversations that were stored.
+        """
+        ...
+
+    def tie(self) -> None:
+        """Turn shared tokens of what was projected in this batch into links."""
+        ...
+
+
+class Archive(Protocol):
+    path: Path
+
+    def writing(self) -> AbstractContextManager[Batch]: ...
+
+    def origins(self) -> list[KnownOrigin]: ...
+
+    def cursors(self, source: str, place: str) -> dict[str, Any]:
+        """The cursor of each strand of an origin, by key."""
+        ...
+
+    def strands(self, family: str, conversation: str, as_of: str | None = None) -> list[Strand]: ...
+
+    def dirty(self) -> list[Dirty]: ...
+
+    def forgotten(self) -> set[tuple[str, str]]:
+        """(family, conversation) of everything the user said to forget."""
+        ...
+
+    def ids(self) -> set[str]: ...
+
+    def soil(self) -> None:
+        """Mark every conversation for a new interpretation and drop the projection."""
+        ...
+
+    def conversations(self, wanted: Filter = ...) -> Iterator[Conversation]: ...
+
+    def find(self, name: str) -> Found:
+        """The conversation of this id or unambiguous prefix. Raises NotFound or Ambiguous."""
+        ...
+
+    def sightings(self, directory: str, below: bool = False) -> list[Sighting]: ...
+
+    def answers(self, source: str | None = None) -> Iterator[tuple[str, list[Answer]]]:
+        """The model answers of each conversation, by its id."""
+        ...
+
+    def troubles(self, source: str | None = None) -> list[tuple[str, Trouble]]:
+        """(source, trouble) of whatever could not be read and belongs to no conversation."""
+        ...
+
+    def forget(self, found: Found) -> int:
+        """Remove a conversation for good; returns how many bytes of records went."""
+        ...
+
+    def remember(self, native_id: str) -> bool:
+        """Take back that a conversation was to be forgotten; the next import may bring it again."""
+        ...
+
+    def groups(self) -> list[Dirty]:
+        """Every group of strands that makes up conversations."""
+        ...
+
+    def read_as(self, family: str, grouping: str) -> dict[str, Conversation]:
+        """The conversations a group is stored as, by id, without their links."""
+        ...
+
+    def check(self) -> list[str]:
+        """What the storage itself finds wrong; empty when it is sound."""
+        ...
+
+    def settle(self) -> None:
+        """Make sure that what was written is on the disk."""
+        ...
+
+    def close(self) -> None: ...

@@ -1,0 +1,35 @@
+"""Where the archive lies, and opening it."""
+
+from __future__ import annotations
+
+import os
+from datetime import datetime, timezone
+from pathlib import Path
+
+from rireki.archive.sqlite.store import SqliteArchive
+
+__all__ = ["archive_path", "now", "open_archive"]
+
+FILE = "archive.sqlite3"
+
+
+def archive_path(given: str | None = None) -> Path:
+    """The archive the user means: --archive, then RIREKI_ARCHIVE, then the platform's place."""
+    chosen = given or os.environ.get("RIREKI_ARCHIVE")
+    if not chosen:
+        from platformdirs import user_data_path
+
+        return user_data_path("rireki", appauthor=False) / FILE
+    path = Path(chosen).expanduser().absolute()
+    # A name without an ending is taken for a folder: the search index will lie beside the file.
+    is_folder = path.is_dir() or (not path.suffix and not path.exists())
+    return path / FILE if is_folder else path
+
+
+def open_archive(path: Path, *, create: bool = False, read_only: bool = False) -> SqliteArchive:
+    return SqliteArchive(path, create=create, read_only=read_only, clock=now)
+
+
+def now() -> str:
+    moment = datetime.now(timezone.utc)
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"

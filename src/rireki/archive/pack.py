@@ -1,0 +1,96 @@
+"""Records packed into compressed, checksummed chunks, and taken out again.
+
+A chunk holds consecutive records of one lane. Its bytes are their plain
+concatenation compressed with zstd; `lengths` says where each one ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from hashlib import sha256
+from itertools import accumulate
+
+import msgspec
+import zstandard
+
+from rireki.errors import ArchiveTrouble
+
+__all__ = ["FULL", "Chunk", "pack", "unpack"]
+
+#: A chunk is closed once it holds this many bytes; larger compresses hardly better.
+FULL = 256 << 10
+LEVEL = 3
+
+
+class Chunk(msgspec.Struct, frozen=True):
+    lane: str
+    first: int
+    count: int
+    size: int
+    #: JSON list of record lengths in bytes.
+    lengths: str
+    #: The records' digests one after the other; empty where the lane needs none.
+    digests: bytes
+    #: sha256 of the uncompressed bytes.
+    checksum: bytes
+    data: bytes
+
+
+@cache
+def _compressor() -> zstandard.ZstdCompressor:
+    return zstandard.ZstdCompressor(level=LEVEL)
+
+
+@cache
+def _decompressor() -> zstandard.ZstdDecompressor:
+    return zstandard.ZstdDecompressor()
+
+
+def pack(
+    lane: str, first: int, records: Sequence[bytes], digests: Sequence[bytes] = ()
+) -> list[Chunk]:
+    """Chunks for records that are numbered from `first` on."""
+    chunks: list[Chunk] = []
+    start = size = 0
+    for end, record in enumerate(records, 1):
+        size += len(record)
+        if size >= FULL or end == len(records):
+            chunks.append(_chunk(lane, first + start, records[start:end], digests[start:end]))
+            start, size = end, 0
+    return chunks
+
+
+def _chunk(lane: str, first: int, records: Sequence[bytes], digests: Sequence[bytes]) -> Chunk:
+    plain = b"".join(records)
+    return Chunk(
+        lane=lane,
+        first=first,
+        count=len(records),
+        size=len(plain),
+        lengths=msgspec.json.encode(list(map(len, records))).decode(),
+        digests=b"".join(digests),
+        checksum=sha256(plain).digest(),
+        data=_compressor().compress(plain),
+    )
+
+
+def unpack(data: bytes, size: int, lengths: str, checksum: bytes, place: str) -> list[bytes]:
+    """The records of a chunk, checked; `place` names it in the message when it is damaged."""
+    try:
+        plain = _decompressor().decompress(data, max_output_size=max(size, 1))
+    except zstandard.ZstdError as error:
+        raise _damaged(place, str(error)) from error
+    if sha256(plain).digest() != checksum:
+        raise _damaged(place, "its checksum does not fit")
+    ends = list(accumulate(msgspec.json.decode(lengths, type=list[int])))
+    if (ends[-1] if ends else 0) != len(plain):
+        raise _damaged(place, "its lengths do not add up")
+    return [plain[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+
+
+def _damaged(place: str, why: str) -> ArchiveTrouble:
+    return ArchiveTrouble(
+        f"{place} is damaged: {why}",
+        "Run 'rireki verify' to see what is affected, and restore the archive from a backup.",
+    )

@@ -1,0 +1,1 @@
+"""The archive in one SQLite file. SQL stands here and nowhere above."""

@@ -1,0 +1,308 @@
+"""What the records mean, in SQLite: conversations, their answers, and the links between them.
+
+All of it can be dropped and made again from the records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import apsw
+import msgspec
+import zstandard
+
+from rireki.archive.base import Dirty, Filter, Found, Sighting
+from rireki.archive.sqlite.connect import select
+from rireki.errors import Ambiguous, NotFound
+from rireki.model.conversation import Answer, Conversation, Link, Reading
+
+__all__ = ["Projection"]
+
+_CONVERSATION = msgspec.json.Decoder(Conversation)
+_ANSWERS = msgspec.json.Decoder(list[Answer])
+#: Enough examples to see what an ambiguous prefix might mean.
+EXAMPLES = 5
+
+
+class Projection:
+    def __init__(self, connection: apsw.Connection) -> None:
+        self.sql = connection
+
+    # ── what is to be interpreted again ──
+
+    def soil(self, family: str, conversation: str, number: int) -> None:
+        self.sql.execute(
+            "INSERT OR REPLACE INTO dirty (family, conversation, number) VALUES (?, ?, ?)",
+            (family, conversation, number),
+        )
+
+    def soil_all(self, number: int) -> None:
+        for table in ("link", "tie", "answers", "conversation", "dirty"):
+            self.sql.execute(f"DELETE FROM {table}")
+        self.sql.execute(
+            """INSERT INTO dirty (family, conversation, number)
+               SELECT DISTINCT family, conversation, ? FROM strand WHERE conversation IS NOT NULL""",
+            (number,),
+        )
+
+    def dirty(self) -> list[Dirty]:
+        # "@" groups (files that many conversations share) come last: a transcript outranks them.
+        rows = select(
+            self.sql,
+            """SELECT family, conversation, number FROM dirty
+                ORDER BY conversation LIKE '@%', family, conversation""",
+        )
+        return [Dirty(*row) for row in rows]
+
+    def clean(self, dirty: Dirty) -> bool:
+        """Take the mark away; False when the records changed since, and the reading is stale."""
+        self.sql.execute(
+            "DELETE FROM dirty WHERE family = ? AND conversation = ? AND number = ?", dirty
+        )
+        return self.sql.changes() > 0
+
+    # ── storing readings ──
+
+    def store(self, dirty: Dirty, readings: Sequence[Reading], number: int) -> dict[str, int]:
+        """Replace what a group was read as; returns its conversations' ids and rows."""
+        rows: dict[str, int] = {}
+        for reading in readings:
+            row = self._store_one(dirty, reading, number)
+            if row is not None:
+                rows[reading.conversation.id] = row
+        self._drop_others(dirty, set(rows.values()))
+        return rows
+
+    def _store_one(self, dirty: Dirty, reading: Reading, number: int) -> int | None:
+        conversation = reading.conversation
+        known = self.sql.execute(
+            "SELECT number, family, grouping, nature FROM conversation WHERE id = ?",
+            (conversation.id,),
+        ).fetchone()
+        if conversation.nature == "prompts" and known and known[1:3] != dirty[:2]:
+            return None
+        if self._is_forgotten(dirty.family, conversation.native_id):
+            return None
+        row = self._upsert(dirty, conversation, number)
+        self.sql.execute(
+            "INSERT OR REPLACE INTO answers (conversation, data) VALUES (?, ?)",
+            (row, _squeeze(reading.answers)),
+        )
+        self.sql.execute("DELETE FROM tie WHERE conversation = ?", (row,))
+        self.sql.executemany(
+            "INSERT INTO tie (token, kind, role, family, conversation) VALUES (?, ?, ?, ?, ?)",
+            [(tie.token, tie.kind, tie.role, dirty.family, row) for tie in reading.ties],
+        )
+        return row
+
+    def _upsert(self, dirty: Dirty, conversation: Conversation, number: int) -> int:
+        row: int = self.sql.execute(
+            """INSERT INTO conversation (id, native_id, family, grouping, source, nature, project,
+                   title, started_at, updated_at, upstream, changed, data)
+               VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+               ON CONFLICT (id) DO UPDATE SET
+                   family = excluded.family, grouping = excluded.grouping, source = excluded.source,
+                   nature = excluded.nature, project = excluded.project, title = excluded.title,
+                   started_at = excluded.started_at, updated_at = excluded.updated_at,
+                   upstream = excluded.upstream, changed = excluded.changed, data = excluded.data
+               RETURNING number""",
+            (
+                conversation.id,
+                conversation.native_id,
+                dirty.family,
+                dirty.conversation,
+                conversation.source,
+                conversation.nature,
+                conversation.project,
+                conversation.title,
+                conversation.started_at,
+                conversation.updated_at,
+                conversation.upstream,
+                number,
+                msgspec.json.encode(conversation).decode(),
+            ),
+        ).get
+        return row
+
+    def _drop_others(self, dirty: Dirty, rows: set[int]) -> None:
+        """Conversations this group was read as before, and is no longer."""
+        known = select(
+            self.sql, "SELECT number FROM conversation WHERE family = ? AND grouping = ?", dirty[:2]
+        )
+        self.sql.executemany(
+            "DELETE FROM conversation WHERE number = ?",
+            [(number,) for (number,) in known if number not in rows],
+        )
+
+    def _is_forgotten(self, family: str, native_id: str) -> bool:
+        found: bool = self.sql.execute(
+            "SELECT EXISTS (SELECT 1 FROM forgotten WHERE family = ? AND conversation = ?)",
+            (family, native_id),
+        ).get
+        return bool(found)
+
+    # ── reading ──
+
+    def conversations(self, wanted: Filter) -> Iterator[Conversation]:
+        where, values = _conditions(wanted)
+        rows = select(
+            self.sql,
+            f"""SELECT number, data FROM conversation {where}
+                 ORDER BY updated_at DESC NULLS LAST, id LIMIT ?""",
+            (*values, -1 if wanted.limit is None else wanted.limit),
+        )
+        links = self._links()
+        for number, data in rows:
+            conversation = _CONVERSATION.decode(data)
+            conversation.links = links.get(number, [])
+            yield conversation
+
+    def read_as(self, family: str, grouping: str) -> dict[str, Conversation]:
+        rows = select(
+            self.sql,
+            "SELECT id, data FROM conversation WHERE family = ? AND grouping = ?",
+            (family, grouping),
+        )
+        return {name: _CONVERSATION.decode(data) for name, data in rows}
+
+    def _links(self, only: int | None = None) -> dict[int, list[Link]]:
+        """The links of every conversation (or of one), from both of their ends."""
+        where = "WHERE ? IN (l.child, l.parent)" if only is not None else ""
+        rows = select(
+            self.sql,
+            f"""SELECT l.child, l.parent, l.kind, l.call_id, c.id, p.id FROM
+                  (SELECT child, parent, kind, call_id FROM link
+                    UNION ALL
+                   SELECT c.number, p.number, 'supersedes', NULL FROM succession s
+                     JOIN conversation c ON c.family = s.family AND c.native_id = s.child
+                     JOIN conversation p ON p.family = s.family AND p.native_id = s.parent) l
+                  JOIN conversation c ON c.number = l.child
+                  JOIN conversation p ON p.number = l.parent
+                  {where} ORDER BY l.kind, c.id, p.id""",
+            (only,) if only is not None else (),
+        )
+        links: dict[int, list[Link]] = {}
+        for child, parent, kind, call_id, child_id, parent_id in rows:
+            links.setdefault(child, []).append(Link(kind, parent_id, "parent", call_id))
+            links.setdefault(parent, []).append(Link(kind, child_id, "child", call_id))
+        return links
+
+    def find(self, name: str) -> Found:
+        rows = self._named(name)
+        if not rows:
+            raise NotFound(
+                f"no conversation has the id {name!r}",
+                "'rireki list' shows what there is; 'rireki import' takes in what is new.",
+            )
+        if len(rows) > 1:
+            examples = ", ".join(row[4] for row in rows[:EXAMPLES])
+            raise Ambiguous(
+                f"{name!r} fits {len(rows)} conversations",
+                f"Write more of the id: {examples}{' …' if len(rows) > EXAMPLES else ''}",
+            )
+        number, data, family, grouping, _ = rows[0]
+        conversation = _CONVERSATION.decode(data)
+        conversation.links = self._links(number).get(number, [])
+        return Found(conversation, family, grouping)
+
+    def _named(self, name: str) -> list[tuple[Any, ...]]:
+        columns = "SELECT number, data, family, grouping, id FROM conversation"
+        for condition, values in (
+            ("id = ?", (name,)),
+            ("native_id = ?", (name.partition("/")[2] or name,)),
+            ("native_id = ?", (name,)),
+            ("id GLOB ?1 OR native_id GLOB ?1", (_glob(name),)),
+        ):
+            rows = select(self.sql, f"{columns} WHERE {condition} ORDER BY id", values)
+            if rows:
+                # An id that is the beginning of all others means itself, not its sub-agents.
+                whole = [row for row in rows if all(other[4].startswith(row[4]) for other in rows)]
+                return whole or rows
+        return []
+
+    def sightings(self, directory: str, below: bool) -> list[Sighting]:
+        condition = "{0} = ?1"
+        if below:
+            condition += " OR {0} GLOB ?2 OR {0} GLOB ?3"
+        values = (
+            directory,
+            _glob(directory.rstrip("/") + "/"),
+            _glob(directory.rstrip("\\") + "\\"),
+        )
+        rows = select(
+            self.sql,
+            f"""SELECT c.number, c.data, coalesce(s.project, c.project), min(s.first_seen),
+                       max(coalesce(s.vanished_at, s.last_seen)), min(s.vanished_at IS NOT NULL)
+                  FROM conversation c
+                  JOIN strand s ON s.family = c.family AND s.conversation = c.grouping
+                 WHERE (s.project IS NOT NULL AND ({condition.format("s.project")}))
+                    OR (s.project IS NULL AND ({condition.format("c.project")})
+                        AND c.nature <> 'subagent')
+                 GROUP BY c.number, 3
+                 ORDER BY c.updated_at DESC NULLS LAST, 5 DESC, c.number DESC""",
+            values if below else values[:1],
+        )
+        links = self._links()
+        resumable: set[tuple[str, str]] = set()
+        found = []
+        for number, data, held_for, first_seen, last_seen, vanished in rows:
+            conversation = _CONVERSATION.decode(data)
+            conversation.links = links.get(number, [])
+            slot = (conversation.source, held_for)
+            current = not vanished and slot not in resumable
+            if current:
+                resumable.add(slot)
+            found.append(
+                Sighting(
+                    conversation=conversation,
+                    directory=held_for,
+                    first_seen=first_seen,
+                    last_seen=last_seen,
+                    current=current,
+                )
+            )
+        return found
+
+    def answers(self, source: str | None) -> Iterator[tuple[str, list[Answer]]]:
+        rows = select(
+            self.sql,
+            """SELECT c.id, a.data FROM answers a JOIN conversation c ON c.number = a.conversation
+                WHERE ?1 IS NULL OR c.source = ?1 ORDER BY c.id""",
+            (source,),
+        )
+        for conversation, data in rows:
+            yield conversation, _ANSWERS.decode(zstandard.decompress(data))
+
+
+def _squeeze(answers: Sequence[Answer]) -> bytes:
+    return zstandard.compress(msgspec.json.encode(answers), 1)
+
+
+def _conditions(wanted: Filter) -> tuple[str, list[Any]]:
+    conditions: list[str] = []
+    values: list[Any] = []
+    for column, value in (("source", wanted.source), ("upstream", wanted.upstream)):
+        if value is not None:
+            conditions.append(f"{column} = ?")
+            values.append(value)
+    if wanted.project is not None:
+        conditions.append("(project = ? OR project GLOB ? OR project GLOB ?)")
+        values += [wanted.project, _glob(f"{wanted.project}/"), _glob(f"{wanted.project}\\")]
+    if wanted.since is not None:
+        conditions.append("updated_at >= ?")
+        values.append(wanted.since)
+    if wanted.before is not None:
+        conditions.append("updated_at < ?")
+        values.append(wanted.before)
+    for word in (wanted.title or "").split():
+        conditions.append("instr(lower(title), lower(?)) > 0")
+        values.append(word)
+    if not wanted.subagents:
+        conditions.append("nature <> 'subagent'")
+    return ("WHERE " + " AND ".join(conditions) if conditions else ""), values
+
+
+def _glob(prefix: str) -> str:
+    """A pattern for everything that begins with `prefix`, whose own letters mean only themselves."""
+    return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in prefix) + "*"

@@ -1,0 +1,400 @@
+"""Facts in and out of SQLite: origins, strands, chunks and states.
+
+Every function works inside the transaction of its caller. Nothing here knows
+what a record means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import apsw
+import msgspec
+
+from rireki.archive.base import KnownOrigin, Stale
+from rireki.archive.pack import FULL, Chunk, pack, unpack
+from rireki.archive.sqlite.connect import select
+from rireki.model.conversation import Trouble
+from rireki.model.record import DIGEST_SIZE, Content, Origin, Update, digest_of_bytes
+from rireki.model.strand import Run, State, Strand, expand, shorten
+
+__all__ = ["Records"]
+
+_RUNS = msgspec.json.Decoder(tuple[Run, ...])
+_STRAND = """
+    SELECT s.id, s.key, s.conversation, s.role, s.project, s.first_seen, s.last_seen, s.vanished_at,
+           o.source, o.place
+      FROM strand s JOIN origin o ON o.id = s.origin
+"""
+
+
+class Records:
+    def __init__(self, connection: apsw.Connection) -> None:
+        self.sql = connection
+
+    # ── origins ──
+
+    def origins(self) -> list[KnownOrigin]:
+        rows = select(
+            self.sql,
+            """SELECT o.id, source, place, root, form, o.role, stamp, o.first_seen, o.vanished_at,
+                      s.conversation
+                 FROM origin o LEFT JOIN strand s ON s.origin = o.id AND s.key = ''""",
+        )
+        return [KnownOrigin(*row) for row in rows]
+
+    def ensure_origin(self, origin: Origin, now: str) -> int:
+        row = self.sql.execute(
+            "SELECT id, vanished_at FROM origin WHERE source = ? AND place = ?",
+            (origin.source, origin.place),
+        ).fetchone()
+        if row is None:
+            self.sql.execute(
+                """INSERT INTO origin (source, place, root, form, role, first_seen)
+                   VALUES (?, ?, ?, ?, ?, ?)""",
+                (origin.source, origin.place, origin.root, origin.form, origin.role, now),
+            )
+            return self.sql.last_insert_rowid()
+        if row[1] is not None:
+            self.sql.execute("UPDATE origin SET vanished_at = NULL WHERE id = ?", (row[0],))
+        number: int = row[0]
+        return number
+
+    def stamp(self, origin: Origin, now: str) -> None:
+        number = self.ensure_origin(origin, now)
+        self.sql.execute("UPDATE origin SET stamp = ? WHERE id = ?", (origin.stamp, number))
+
+    def vanish_origin(self, number: int, now: str) -> None:
+        self.sql.execute(
+            "UPDATE origin SET vanished_at = ?, stamp = '' WHERE id = ?", (now, number)
+        )
+
+    def move(self, known: KnownOrigin, origin: Origin) -> None:
+        self.sql.execute(
+            "UPDATE origin SET place = ?, root = ?, stamp = '', vanished_at = NULL WHERE id = ?",
+            (origin.place, origin.root, known.id),
+        )
+
+    # ── strands ──
+
+    def cursors(self, source: str, place: str) -> dict[str, Any]:
+        rows = select(
+            self.sql,
+            """SELECT s.key, s.cursor FROM strand s JOIN origin o ON o.id = s.origin
+                WHERE o.source = ? AND o.place = ?""",
+            (source, place),
+        )
+        return {key: msgspec.json.decode(cursor) for key, cursor in rows}
+
+    def add(
+        self,
+        origin: int,
+        family: str,
+        update: Update,
+        before: Any,
+        packed: Sequence[Chunk] | None,
+        number: int,
+        now: str,
+    ) -> tuple[int, bool]:
+        """Keep an update; returns the bytes that were new and whether the strand changed."""
+        row = self.sql.execute(
+            "SELECT id, cursor, conversation, vanished_at FROM strand WHERE origin = ? AND key = ?",
+            (origin, update.key),
+        ).fetchone()
+        if (msgspec.json.decode(row[1]) if row else None) != before:
+            raise Stale(update.key)
+        strand = row[0] if row else self._new_strand(origin, family, update, now)
+        runs, size = self._keep(strand, update, packed, fresh=row is None)
+        changed = self._keep_state(strand, runs, update, number, now)
+        if row and (changed or row[2] != update.conversation or row[3] is not None):
+            changed = True
+            self._touch(strand, update, now)
+        elif row:
+            self._set_cursor(strand, update)
+        return size, changed
+
+    def _new_strand(self, origin: int, family: str, update: Update, now: str) -> int:
+        self.sql.execute(
+            """INSERT INTO strand (origin, key, family, conversation, role, project, cursor,
+                                   first_seen, last_seen)
+               VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)""",
+            (
+                origin,
+                update.key,
+                family,
+                update.conversation,
+                update.role,
+                update.project,
+                msgspec.json.encode(update.cursor).decode(),
+                now,
+                now,
+            ),
+        )
+        return self.sql.last_insert_rowid()
+
+    def _touch(self, strand: int, update: Update, now: str) -> None:
+        self.sql.execute(
+            """UPDATE strand SET cursor = ?, conversation = ?, role = ?, last_seen = ?,
+                                 vanished_at = NULL WHERE id = ?""",
+            (
+                msgspec.json.encode(update.cursor).decode(),
+                update.conversation,
+                update.role,
+                now,
+                strand,
+            ),
+        )
+
+    def _set_cursor(self, strand: int, update: Update) -> None:
+        self.sql.execute(
+            "UPDATE strand SET cursor = ? WHERE id = ?",
+            (msgspec.json.encode(update.cursor).decode(), strand),
+        )
+
+    def vanish_strand(self, strand: int, number: int, now: str) -> None:
+        self.sql.execute("UPDATE strand SET vanished_at = ? WHERE id = ?", (now, strand))
+        self.sql.execute(
+            "INSERT OR REPLACE INTO state (strand, number, at, runs, tail) VALUES (?, ?, ?, '', x'')",
+            (strand, number, now),
+        )
+
+    def revive_strand(self, strand: int, number: int, now: str) -> None:
+        """The source holds it again, as it was."""
+        self.sql.execute("UPDATE strand SET vanished_at = NULL WHERE id = ?", (strand,))
+        self.sql.execute(
+            """INSERT OR REPLACE INTO state (strand, number, at, runs, tail)
+               SELECT strand, ?, ?, runs, tail FROM state
+                WHERE strand = ? AND runs <> '' ORDER BY number DESC LIMIT 1""",
+            (number, now, strand),
+        )
+
+    def held(self, origin: int) -> list[tuple[int, str, str, str | None, bool]]:
+        """(strand, key, family, conversation, vanished) of everything an origin ever held."""
+        return select(
+            self.sql,
+            """SELECT id, key, family, conversation, vanished_at IS NOT NULL
+                 FROM strand WHERE origin = ?""",
+            (origin,),
+        )
+
+    def strands(self, family: str, conversation: str, as_of: str | None) -> list[Strand]:
+        rows = select(
+            self.sql,
+            _STRAND + " WHERE s.family = ? AND s.conversation = ? ORDER BY s.id",
+            (family, conversation),
+        )
+        strands = [self._strand(row, as_of) for row in rows]
+        return [strand for strand in strands if strand.states]
+
+    def _strand(self, row: tuple[Any, ...], as_of: str | None) -> Strand:
+        number, key, conversation, role, project, first_seen, last_seen, vanished, source, place = (
+            row
+        )
+        log = select(
+            self.sql,
+            "SELECT number, at, runs, tail FROM state WHERE strand = ? AND at <= ? ORDER BY number",
+            (number, as_of or "9999"),
+        )
+        if as_of is not None:
+            vanished = log[-1][1] if log and not log[-1][2] else None
+        return Strand(
+            id=number,
+            source=source,
+            role=role,
+            place=place,
+            key=key,
+            conversation=conversation,
+            project=project,
+            first_seen=first_seen,
+            last_seen=last_seen,
+            vanished_at=vanished,
+            states=[State(n, at, _RUNS.decode(runs), tail) for n, at, runs, tail in log if runs],
+            fetch=_Fetcher(self, number),
+        )
+
+    # ── chunks ──
+
+    def _keep(
+        self, strand: int, update: Update, packed: Sequence[Chunk] | None, *, fresh: bool
+    ) -> tuple[list[Run], int]:
+        """Store the records that are new; returns the runs of the new state and the new bytes."""
+        if packed is not None:
+            return self._keep_packed(strand, update, packed)
+        if update.grows:
+            return self._keep_growth(strand, update)
+        size = 0
+        runs = []
+        known: dict[str, dict[bytes, int]] = {}
+        for content in update.contents:
+            lane = content.lane
+            if lane not in known:
+                known[lane] = {} if fresh else self._digests(strand, lane)
+            ordinals, new = self._keep_content(strand, content, known[lane])
+            size += new
+            runs.append(Run(lane, shorten(ordinals), content.separator))
+        return runs, size
+
+    def _keep_packed(
+        self, strand: int, update: Update, packed: Sequence[Chunk]
+    ) -> tuple[list[Run], int]:
+        """Chunks that another process packed, for a strand that only ever grew."""
+        lane = update.contents[0].lane
+        first = self._count(strand, lane)
+        self._insert_chunks(strand, packed)
+        count = sum(chunk.count for chunk in packed)
+        return self._grown(strand, lane, first, count), sum(c.size for c in packed)
+
+    def _keep_growth(self, strand: int, update: Update) -> tuple[list[Run], int]:
+        (content,) = update.contents
+        records = [piece.data for piece in content.pieces]
+        first = self._count(strand, content.lane)
+        if records:
+            self._append(strand, content.lane, records, ())
+        return self._grown(strand, content.lane, first, len(records)), sum(map(len, records))
+
+    def _grown(self, strand: int, lane: str, first: int, count: int) -> list[Run]:
+        """The list the strand held last, and the records from `first` on."""
+        row = self.sql.execute(
+            "SELECT runs FROM state WHERE strand = ? AND runs <> '' ORDER BY number DESC LIMIT 1",
+            (strand,),
+        ).fetchone()
+        held = expand(_RUNS.decode(row[0])[0].records) if row else []
+        return [Run(lane, shorten([*held, *range(first, first + count)]))]
+
+    def _count(self, strand: int, lane: str) -> int:
+        count: int = self.sql.execute(
+            "SELECT coalesce(max(first + count), 0) FROM chunk WHERE strand = ? AND lane = ?",
+            (strand, lane),
+        ).get
+        return count
+
+    def _keep_content(
+        self, strand: int, content: Content, known: dict[bytes, int]
+    ) -> tuple[list[int], int]:
+        ordinals: list[int] = []
+        records: list[bytes] = []
+        digests: list[bytes] = []
+        following = self._count(strand, content.lane)
+        for piece in content.pieces:
+            ordinal = known.get(piece.digest)
+            if ordinal is None:
+                ordinal = known[piece.digest] = following + len(records)
+                records.append(piece.data)
+                digests.append(piece.digest)
+            ordinals.append(ordinal)
+        if records:
+            self._append(strand, content.lane, records, digests)
+        return ordinals, sum(map(len, records))
+
+    def _append(
+        self, strand: int, lane: str, records: Sequence[bytes], digests: Sequence[bytes]
+    ) -> None:
+        """Add records to a lane; a last chunk that is not full yet is filled up."""
+        row = self.sql.execute(
+            """SELECT id, first, count, size, lengths, digests, checksum, data FROM chunk
+                WHERE strand = ? AND lane = ? ORDER BY first DESC LIMIT 1""",
+            (strand, lane),
+        ).fetchone()
+        first = row[1] + row[2] if row else 0
+        if row and row[3] < FULL // 2 and bool(row[5]) == bool(digests):
+            _, first, _, size, lengths, old_digests, checksum, data = row
+            old = unpack(data, size, lengths, checksum, f"chunk {row[0]}")
+            records = [*old, *records]
+            digests = [*_cut(old_digests), *digests]
+            self.sql.execute("DELETE FROM chunk WHERE id = ?", (row[0],))
+        self._insert_chunks(strand, pack(lane, first, records, digests))
+
+    def _insert_chunks(self, strand: int, chunks: Sequence[Chunk]) -> None:
+        self.sql.executemany(
+            """INSERT INTO chunk (strand, lane, first, count, size, lengths, digests, checksum, data)
+               VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)""",
+            [
+                (strand, c.lane, c.first, c.count, c.size, c.lengths, c.digests, c.checksum, c.data)
+                for c in chunks
+            ],
+        )
+
+    def _digests(self, strand: int, lane: str) -> dict[bytes, int]:
+        """The records of a lane by digest; the first of equal ones counts."""
+        known: dict[bytes, int] = {}
+        rows = select(
+            self.sql,
+            """SELECT id, first, size, lengths, digests, checksum, data FROM chunk
+                WHERE strand = ? AND lane = ? ORDER BY first""",
+            (strand, lane),
+        )
+        for number, first, size, lengths, digests, checksum, data in rows:
+            if digests:
+                found = _cut(digests)
+            else:
+                records = unpack(data, size, lengths, checksum, f"chunk {number}")
+                found = [digest_of_bytes(record) for record in records]
+            for ordinal, digest in enumerate(found, first):
+                known.setdefault(digest, ordinal)
+        return known
+
+    def fetch(self, strand: int, lane: str, ordinals: Sequence[int]) -> list[bytes]:
+        if not ordinals:
+            return []
+        low, high = min(ordinals), max(ordinals)
+        records: dict[int, bytes] = {}
+        rows = select(
+            self.sql,
+            """SELECT id, first, size, lengths, checksum, data FROM chunk
+                WHERE strand = ? AND lane = ? AND first <= ? AND first + count > ? ORDER BY first""",
+            (strand, lane, high, low),
+        )
+        for number, first, size, lengths, checksum, data in rows:
+            found = unpack(data, size, lengths, checksum, f"chunk {number}")
+            records.update(enumerate(found, first))
+        return [records[ordinal] for ordinal in ordinals]
+
+    # ── states ──
+
+    def _keep_state(
+        self, strand: int, runs: Sequence[Run], update: Update, number: int, now: str
+    ) -> bool:
+        """Note what the strand holds now, if that is not what it held before."""
+        encoded = msgspec.json.encode(runs).decode()
+        row = self.sql.execute(
+            "SELECT number, runs, tail FROM state WHERE strand = ? ORDER BY number DESC LIMIT 1",
+            (strand,),
+        ).fetchone()
+        if row and row[1] == encoded and row[2] == update.tail:
+            return False
+        if row and update.grows and row[2]:
+            # The unfinished line went on: its beginning is in what was added.
+            self.sql.execute(
+                "UPDATE state SET tail = x'' WHERE strand = ? AND number = ?", (strand, row[0])
+            )
+        self.sql.execute(
+            "INSERT OR REPLACE INTO state (strand, number, at, runs, tail) VALUES (?, ?, ?, ?, ?)",
+            (strand, number, now, encoded, update.tail),
+        )
+        return True
+
+    # ── troubles ──
+
+    def note(self, origin: int, key: str, troubles: Sequence[Trouble], now: str) -> None:
+        """Replace what is known to be wrong with a strand (or, with key "*", the whole origin)."""
+        self.sql.execute("DELETE FROM trouble WHERE origin = ? AND key = ?", (origin, key))
+        self.sql.executemany(
+            "INSERT OR REPLACE INTO trouble (origin, key, place, message, hint, at) VALUES (?, ?, ?, ?, ?, ?)",
+            [(origin, key, t.place, t.message, t.hint, now) for t in troubles],
+        )
+
+
+class _Fetcher:
+    """Brings a strand's records; a value, so that a strand can cross a process boundary unharmed."""
+
+    def __init__(self, records: Records, strand: int) -> None:
+        self.records = records
+        self.strand = strand
+
+    def __call__(self, lane: str, ordinals: Sequence[int]) -> list[bytes]:
+        return self.records.fetch(self.strand, lane, ordinals)
+
+
+def _cut(digests: bytes) -> list[bytes]:
+    return [digests[i : i + DIGEST_SIZE] for i in range(0, len(digests), DIGEST_SIZE)]

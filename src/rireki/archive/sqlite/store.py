@@ -1,0 +1,253 @@
+"""The archive's verbs over one SQLite file: one writer at a time, any number of readers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from rireki.archive.base import Dirty, Filter, Found, KnownOrigin, Sighting
+from rireki.archive.pack import Chunk
+from rireki.archive.sqlite.connect import connect, explain, select
+from rireki.archive.sqlite.projection import Projection
+from rireki.archive.sqlite.records import Records
+from rireki.archive.sqlite.ties import tie_together
+from rireki.model.conversation import Answer, Conversation, Reading, Trouble
+from rireki.model.record import Origin, Update
+from rireki.model.strand import Strand
+
+__all__ = ["SqliteArchive"]
+
+
+class SqliteArchive:
+    def __init__(
+        self, path: Path, *, create: bool = False, read_only: bool = False, clock: Callable[[], str]
+    ) -> None:
+        self.path = path
+        self.clock = clock
+        self.sql = connect(path, create=create, read_only=read_only)
+        self.records = Records(self.sql)
+        self.projection = Projection(self.sql)
+
+    @contextmanager
+    def writing(self) -> Iterator[SqliteBatch]:
+        try:
+            self.sql.execute("BEGIN IMMEDIATE")
+            try:
+                yield SqliteBatch(self)
+            except BaseException:
+                self.sql.execute("ROLLBACK")
+                raise
+            self.sql.execute("COMMIT")
+        except apsw.Error as error:
+            if self.sql.in_transaction:
+                self.sql.execute("ROLLBACK")
+            raise explain(error, self.path) from error
+
+    def origins(self) -> list[KnownOrigin]:
+        return self.records.origins()
+
+    def cursors(self, source: str, place: str) -> dict[str, Any]:
+        return self.records.cursors(source, place)
+
+    def strands(self, family: str, conversation: str, as_of: str | None = None) -> list[Strand]:
+        return self.records.strands(family, conversation, as_of)
+
+    def dirty(self) -> list[Dirty]:
+        return self.projection.dirty()
+
+    def forgotten(self) -> set[tuple[str, str]]:
+        return set(self.sql.execute("SELECT family, conversation FROM forgotten"))
+
+    def ids(self) -> set[str]:
+        return {row[0] for row in self.sql.execute("SELECT id FROM conversation")}
+
+    def soil(self) -> None:
+        with self.writing() as batch:
+            self.projection.soil_all(batch.number)
+
+    def conversations(self, wanted: Filter = Filter()) -> Iterator[Conversation]:  # noqa: B008
+        return self.projection.conversations(wanted)
+
+    def find(self, name: str) -> Found:
+        return self.projection.find(name)
+
+    def sightings(self, directory: str, below: bool = False) -> list[Sighting]:
+        return self.projection.sightings(directory, below)
+
+    def answers(self, source: str | None = None) -> Iterator[tuple[str, list[Answer]]]:
+        return self.projection.answers(source)
+
+    def troubles(self, source: str | None = None) -> list[tuple[str, Trouble]]:
+        rows = select(
+            self.sql,
+            """SELECT o.source, t.place, t.message, t.hint FROM trouble t
+                 JOIN origin o ON o.id = t.origin
+                WHERE ?1 IS NULL OR o.source = ?1 ORDER BY t.place""",
+            (source,),
+        )
+        return [(name, Trouble(place, message, hint)) for name, place, message, hint in rows]
+
+    def forget(self, found: Found) -> int:
+        self.sql.execute("PRAGMA secure_delete = ON")
+        with self.writing() as batch:
+            size = batch.forget(found)
+        # Until the log is folded in and emptied, it still holds the old pages.
+        self.sql.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        return size
+
+    def remember(self, native_id: str) -> bool:
+        with self.writing():
+            self.sql.execute("DELETE FROM forgotten WHERE conversation = ?", (native_id,))
+            return self.sql.changes() > 0
+
+    def groups(self) -> list[Dirty]:
+        rows = select(
+            self.sql,
+            """SELECT DISTINCT family, conversation FROM strand
+                WHERE conversation IS NOT NULL ORDER BY family, conversation""",
+        )
+        return [Dirty(family, conversation, 0) for family, conversation in rows]
+
+    def read_as(self, family: str, grouping: str) -> dict[str, Conversation]:
+        return self.projection.read_as(family, grouping)
+
+    def check(self) -> list[str]:
+        """What SQLite itself finds wrong with the file; empty when it is sound."""
+        rows = [row[0] for row in self.sql.execute("PRAGMA integrity_check")]
+        return [row for row in rows if row != "ok"]
+
+    def settle(self) -> None:
+        """Move what was written from the log into the file, and to the disk."""
+        self.sql.execute("PRAGMA wal_checkpoint(PASSIVE)")
+
+    def close(self) -> None:
+        self.sql.close()
+
+
+class SqliteBatch:
+    """One transaction. Its number is taken inside it, so numbers follow the order of commits."""
+
+    def __init__(self, archive: SqliteArchive) -> None:
+        self.sql = archive.sql
+        self.records = archive.records
+        self.projection = archive.projection
+        self.now = archive.clock()
+        self.number: int = self.sql.execute(
+            """INSERT INTO meta (key, value) VALUES ('number', 1)
+               ON CONFLICT (key) DO UPDATE SET value = value + 1 RETURNING value"""
+        ).get
+        self.projected: list[int] = []
+
+    def add(
+        self,
+        origin: Origin,
+        family: str,
+        update: Update,
+        before: Any,
+        packed: Sequence[Chunk] | None = None,
+    ) -> int:
+        number = self.records.ensure_origin(origin, self.now)
+        size, changed = self.records.add(
+            number, family, update, before, packed, self.number, self.now
+        )
+        self.records.note(number, update.key, update.troubles, self.now)
+        if changed and update.conversation is not None:
+            self.projection.soil(family, update.conversation, self.number)
+        if update.replaces is not None:
+            self._note_succession(number, family, update)
+        return size
+
+    def _note_succession(self, origin: int, family: str, update: Update) -> None:
+        row = self.sql.execute(
+            "SELECT conversation FROM strand WHERE origin = ? AND key = ?",
+            (origin, update.replaces),
+        ).fetchone()
+        if row is None or row[0] is None or row[0] == update.conversation:
+            return
+        # Two chats that overwrite each other in turn: the first to do so counts.
+        self.sql.execute(
+            """INSERT OR IGNORE INTO succession (family, child, parent, at)
+               SELECT ?1, ?2, ?3, ?4 WHERE NOT EXISTS
+                 (SELECT 1 FROM succession WHERE family = ?1 AND child = ?3 AND parent = ?2)""",
+            (family, update.conversation, row[0], self.now),
+        )
+
+    def stamp(self, origin: Origin) -> None:
+        self.records.stamp(origin, self.now)
+
+    def roll(self, origin: Origin, keys: Sequence[str]) -> None:
+        number = self.records.ensure_origin(origin, self.now)
+        held = set(keys)
+        for strand, key, family, conversation, vanished in self.records.held(number):
+            if (key in held) is not vanished:
+                continue
+            if vanished:
+                self.records.revive_strand(strand, self.number, self.now)
+            else:
+                self._vanish(strand, family, conversation)
+
+    def _vanish(self, strand: int, family: str, conversation: str | None) -> None:
+        self.records.vanish_strand(strand, self.number, self.now)
+        if conversation is not None:
+            self.projection.soil(family, conversation, self.number)
+
+    def vanish(self, origin: KnownOrigin) -> None:
+        self.records.vanish_origin(origin.id, self.now)
+        for strand, _, family, conversation, vanished in self.records.held(origin.id):
+            if not vanished:
+                self._vanish(strand, family, conversation)
+
+    def move(self, known: KnownOrigin, origin: Origin) -> None:
+        self.records.move(known, origin)
+        for _, _, family, conversation, _ in self.records.held(known.id):
+            if conversation is not None:
+                self.projection.soil(family, conversation, self.number)
+
+    def note(self, origin: Origin, trouble: Trouble | None) -> None:
+        number = self.records.ensure_origin(origin, self.now)
+        self.records.note(number, "*", [trouble] if trouble else [], self.now)
+
+    def project(self, dirty: Dirty, readings: Sequence[Reading]) -> list[str]:
+        if not self.projection.clean(dirty):
+            return []
+        rows = self.projection.store(dirty, readings, self.number)
+        self.projected += rows.values()
+        return list(rows)
+
+    def tie(self) -> None:
+        tie_together(self.sql, self.projected)
+
+    def forget(self, found: Found) -> int:
+        family, grouping = found.family, found.grouping
+        native_id = found.conversation.native_id
+        self.sql.execute(
+            "INSERT OR REPLACE INTO forgotten (family, conversation, at) VALUES (?, ?, ?)",
+            (family, native_id, self.now),
+        )
+        if grouping != native_id:
+            self.sql.execute("DELETE FROM conversation WHERE id = ?", (found.conversation.id,))
+            return 0
+        rows = select(
+            self.sql,
+            "SELECT id, origin FROM strand WHERE family = ? AND conversation = ?",
+            (family, grouping),
+        )
+        size = 0
+        for strand, _ in rows:
+            size += self.sql.execute(
+                "SELECT coalesce(sum(size), 0) FROM chunk WHERE strand = ?", (strand,)
+            ).get
+            for table in ("chunk", "state"):
+                self.sql.execute(f"DELETE FROM {table} WHERE strand = ?", (strand,))
+            self.sql.execute("DELETE FROM strand WHERE id = ?", (strand,))
+        self.sql.execute(
+            "DELETE FROM conversation WHERE family = ? AND grouping = ?", (family, grouping)
+        )
+        self.sql.execute(
+            "DELETE FROM dirty WHERE family = ? AND conversation = ?", (family, grouping)
+        )
+        return size

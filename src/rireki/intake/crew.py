@@ -1,0 +1,93 @@
+"""A few worker processes that share a list of tasks; what they answer comes back as it is ready.
+
+A worker that dies takes nothing with it: its task comes back as failed, to be
+done by the caller.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from queue import Queue
+from typing import Any, NamedTuple
+
+from rireki.intake.worker import Done, receive, send
+
+__all__ = ["Crew", "Failed", "processors"]
+
+#: Answers that wait to be written; bounds memory when the writer is slower than the workers.
+WAITING = 6
+
+
+class Failed(NamedTuple):
+    """A task whose worker died before it was done."""
+
+    task: Any
+
+
+def processors() -> int:
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:
+        return os.cpu_count() or 1
+
+
+class Crew:
+    def __init__(self, size: int) -> None:
+        command = [sys.executable, "-m", "rireki.intake.worker"]
+        self.workers = [
+            subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            for _ in range(size)
+        ]
+
+    def __enter__(self) -> Crew:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for worker in self.workers:
+            worker.kill()
+            worker.communicate()
+
+    def run(self, tasks: Sequence[Any]) -> Iterator[Any]:
+        """The answers to all tasks, in whatever order they come."""
+        waiting = iter(tasks)
+        lock = threading.Lock()
+        answers: Queue[Any] = Queue(WAITING)
+
+        def following() -> Any:
+            with lock:
+                return next(waiting, None)
+
+        def serve(worker: subprocess.Popen[bytes]) -> None:
+            while (task := following()) is not None:
+                if not _perform(worker, task, answers):
+                    answers.put(Failed(task))
+            answers.put(None)
+
+        threads = [
+            threading.Thread(target=serve, args=(worker,), daemon=True) for worker in self.workers
+        ]
+        for thread in threads:
+            thread.start()
+        running = len(threads)
+        while running:
+            answer = answers.get()
+            if answer is None:
+                running -= 1
+            else:
+                yield answer
+
+
+def _perform(worker: subprocess.Popen[bytes], task: Any, answers: Queue[Any]) -> bool:
+    """Let a worker do a task; False when it is dead."""
+    assert worker.stdin is not None and worker.stdout is not None
+    try:
+        send(worker.stdin, task)
+        while not isinstance(answer := receive(worker.stdout), Done):
+            answers.put(answer)
+    except (EOFError, OSError):
+        return False
+    return True

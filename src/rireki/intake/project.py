@@ -1,0 +1,75 @@
+"""Interpreting the conversations whose records changed, and storing what they mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rireki.archive.base import Archive, Dirty
+from rireki.intake.crew import Crew, Failed
+from rireki.intake.progress import Progress
+from rireki.intake.understand import interpret
+from rireki.intake.worker import Projected, ProjectTask
+from rireki.model.conversation import Reading
+
+__all__ = ["project_dirty"]
+
+#: From this many conversations on, other processors are worth their start.
+MANY = 100
+TASK = 12
+#: Conversations per transaction.
+BATCH = 200
+
+
+def project_dirty(archive: Archive, progress: Progress, crew: Crew | None) -> list[str]:
+    """Bring the projection up to date with the records; returns the ids that were stored."""
+    groups = archive.dirty()
+    progress.start("understanding", len(groups))
+    stored: list[str] = []
+    batch: list[tuple[Dirty, list[Reading]]] = []
+    for group, readings in _interpreted(archive, groups, crew):
+        batch.append((group, readings))
+        if len(batch) >= BATCH:
+            stored += _store(archive, batch, progress)
+    stored += _store(archive, batch, progress)
+    progress.finish()
+    return stored
+
+
+def _store(
+    archive: Archive, batch: list[tuple[Dirty, list[Reading]]], progress: Progress
+) -> list[str]:
+    if not batch:
+        return []
+    # Groups that many conversations share come last: a transcript outranks them.
+    batch.sort(key=lambda item: item[0].conversation.startswith("@"))
+    with archive.writing() as writing:
+        stored = [id for group, readings in batch for id in writing.project(group, readings)]
+        writing.tie()
+    progress.advance(len(batch))
+    batch.clear()
+    return stored
+
+
+def _interpreted(
+    archive: Archive, groups: Sequence[Dirty], crew: Crew | None
+) -> Iterator[tuple[Dirty, list[Reading]]]:
+    if crew is None or len(groups) < MANY:
+        for group in groups:
+            yield group, interpret(group.conversation, archive.strands(*group[:2]))
+        return
+    tasks = [
+        ProjectTask(str(archive.path), list(groups[i : i + TASK]))
+        for i in range(0, len(groups), TASK)
+    ]
+    for answer in crew.run(tasks):
+        if isinstance(answer, Failed):
+            yield from _interpreted(archive, answer.task.groups, None)
+            continue
+        assert isinstance(answer, Projected)
+        yield (
+            answer.group,
+            [
+                Reading(conversation=conversation, messages=list, answers=answers, ties=ties)
+                for conversation, answers, ties in answer.readings
+            ],
+        )

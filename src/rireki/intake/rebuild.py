@@ -1,0 +1,19 @@
+"""Making the projection anew from the records: after a better reader, or a doubt."""
+
+from __future__ import annotations
+
+from rireki.archive.base import Archive
+from rireki.intake.crew import Crew, processors
+from rireki.intake.progress import Progress, Silent
+from rireki.intake.project import MANY, project_dirty
+
+__all__ = ["rebuild"]
+
+
+def rebuild(archive: Archive, progress: Progress | None = None) -> int:
+    """Interpret every conversation again; returns how many there are."""
+    archive.soil()
+    if len(archive.dirty()) < MANY:
+        return len(project_dirty(archive, progress or Silent(), None))
+    with Crew(processors()) as crew:
+        return len(project_dirty(archive, progress or Silent(), crew))

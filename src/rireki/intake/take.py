@@ -1,0 +1,94 @@
+"""Taking in one origin: read what is new, keep it together with the cursor, try again if beaten to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from rireki.archive.base import Archive, Stale
+from rireki.errors import SourceTrouble
+from rireki.model.conversation import Trouble
+from rireki.model.record import Origin, Roll, Update
+from rireki.sources.reader import Known, Reader
+
+__all__ = ["Taken", "take_origin"]
+
+#: Updates are committed together up to this many bytes, so that memory stays bounded.
+BATCH_BYTES = 4 << 20
+BATCH_UPDATES = 64
+#: How often to read again when another process was faster.
+ATTEMPTS = 5
+
+
+class Taken(msgspec.Struct):
+    new_bytes: int = 0
+    forgotten: int = 0
+    trouble: Trouble | None = None
+
+
+def take_origin(
+    archive: Archive, reader: Reader, origin: Origin, forgotten: set[tuple[str, str]]
+) -> Taken:
+    for _ in range(ATTEMPTS):
+        try:
+            return _take(archive, reader, origin, forgotten)
+        except Stale:
+            continue
+        except SourceTrouble as trouble:
+            return _note(archive, origin, Trouble(origin.place, trouble.message, trouble.hint))
+    busy = Trouble(origin.place, "another process keeps taking it in", "Run the import again.")
+    return _note(archive, origin, busy)
+
+
+def _take(
+    archive: Archive, reader: Reader, origin: Origin, forgotten: set[tuple[str, str]]
+) -> Taken:
+    taken = Taken()
+    cursors = archive.cursors(origin.source, origin.place)
+    known = Known(dict(cursors))
+    keys: list[str] | None = None
+    for items in _batches(reader.read(origin, known)):
+        with archive.writing() as batch:
+            for item in items:
+                if isinstance(item, Roll):
+                    keys = item.keys
+                elif (reader.family, item.conversation) in forgotten:
+                    taken.forgotten += 1
+                else:
+                    before = cursors.get(item.key)
+                    taken.new_bytes += batch.add(origin, reader.family, item, before)
+                    cursors[item.key] = item.cursor
+    with archive.writing() as batch:
+        if keys is not None:
+            batch.roll(origin, keys)
+        batch.note(origin, None)
+        batch.stamp(origin)
+    return taken
+
+
+def _batches(items: Iterator[Update | Roll]) -> Iterator[list[Update | Roll]]:
+    """Items in groups of bounded size. The source is not touched while a group is being written."""
+    group: list[Update | Roll] = []
+    size = 0
+    for item in items:
+        group.append(item)
+        size += _size(item)
+        if size >= BATCH_BYTES or len(group) >= BATCH_UPDATES:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
+
+
+def _size(item: Any) -> int:
+    if isinstance(item, Roll):
+        return 0
+    return sum(len(piece.data) for content in item.contents for piece in content.pieces)
+
+
+def _note(archive: Archive, origin: Origin, trouble: Trouble) -> Taken:
+    with archive.writing() as batch:
+        batch.note(origin, trouble)
+    return Taken(trouble=trouble)

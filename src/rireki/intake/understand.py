@@ -1,0 +1,56 @@
+"""From kept records to readings: the archive's strands handed to the reader that knows them."""
+
+from __future__ import annotations
+
+from rireki.archive.base import Archive, Found
+from rireki.errors import NotFound
+from rireki.model.conversation import Conversation, Reading, Trouble
+from rireki.model.strand import Strand
+from rireki.sources import registry
+
+__all__ = ["interpret", "read_conversation"]
+
+
+def interpret(conversation: str, strands: list[Strand]) -> list[Reading]:
+    """What a group of strands means. A reader's own mistake costs the meaning, never the bytes."""
+    if not strands:
+        return []
+    reader = registry.reader(strands[0].source)
+    try:
+        return reader.interpret(conversation, strands)
+    except Exception as error:  # noqa: BLE001 - one conversation must not stop all others
+        return [_unreadable(conversation, strands[0], error)]
+
+
+def read_conversation(archive: Archive, found: Found, as_of: str | None = None) -> Reading:
+    """One conversation with its messages, as it is or as it was at a time."""
+    strands = archive.strands(found.family, found.grouping, as_of)
+    for reading in interpret(found.grouping, strands):
+        if reading.conversation.native_id == found.conversation.native_id:
+            reading.conversation.links = found.conversation.links
+            return reading
+    raise NotFound(
+        f"{found.conversation.id} was not in the archive at {as_of}",
+        f"'rireki path' tells since when it was seen; 'rireki show {found.conversation.id}' shows all.",
+    )
+
+
+def _unreadable(conversation: str, strand: Strand, error: Exception) -> Reading:
+    trouble = Trouble(
+        place=strand.place,
+        message=f"rireki could not interpret it ({type(error).__name__}: {error})",
+        hint="This is a mistake in rireki: please report it. The records are kept; "
+        "'rireki rebuild' reads them again with a better version.",
+    )
+    return Reading(
+        conversation=Conversation(
+            id=f"{strand.source}/{conversation}",
+            source=strand.source,
+            native_id=conversation,
+            project=strand.project,
+            title="(could not be interpreted)",
+            troubles=[trouble],
+            upstream="present" if strand.present else "gone",
+        ),
+        messages=list,
+    )

@@ -1,0 +1,247 @@
+"""Everything on this machine, or in the places named: found, compared with what is known, taken in.
+
+Work is proportional to what changed: an origin whose stamp is known is not opened.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+import msgspec
+
+from rireki.archive.base import Archive, KnownOrigin
+from rireki.errors import NotFound
+from rireki.intake.bulk import BULK, take_bulk
+from rireki.intake.crew import Crew, processors
+from rireki.intake.progress import Progress, Silent
+from rireki.intake.project import MANY, project_dirty
+from rireki.intake.take import take_origin
+from rireki.model.conversation import Trouble
+from rireki.model.record import Origin
+from rireki.sources import registry
+from rireki.sources.kit.places import Places
+from rireki.sources.reader import Discovery, Looked, Reader
+
+__all__ = ["Report", "SourceReport", "discover", "import_history"]
+
+
+class SourceReport(msgspec.Struct):
+    """What an import did for one source."""
+
+    source: str
+    found: int = 0
+    read: int = 0
+    unchanged: int = 0
+    new_conversations: int = 0
+    changed_conversations: int = 0
+    vanished: int = 0
+    moved: int = 0
+    forgotten: int = 0
+    new_bytes: int = 0
+    troubles: list[Trouble] = msgspec.field(default_factory=list)
+
+
+class Report(msgspec.Struct):
+    sources: list[SourceReport]
+    looked: list[Looked] = msgspec.field(default_factory=list)
+    seconds: float = 0.0
+
+
+def import_history(
+    archive: Archive,
+    *,
+    places: Places,
+    paths: Sequence[Path] = (),
+    sources: Sequence[str] = (),
+    progress: Progress | None = None,
+) -> Report:
+    """Take in whatever is new or changed, and note what is gone."""
+    started = time.monotonic()
+    readers = registry.readers(sources)
+    discovery = discover(readers, places, paths)
+    walk = _Walk(archive, readers, discovery, progress or Silent())
+    walk.run()
+    return Report(
+        list(walk.reports.values()), discovery.looked, round(time.monotonic() - started, 3)
+    )
+
+
+def discover(readers: Sequence[Reader], places: Places, paths: Sequence[Path] = ()) -> Discovery:
+    """Every origin of these readers at home, or in the paths the user named."""
+    whole = Discovery()
+    if paths:
+        for path in paths:
+            whole.origins += _recognise(readers, path)
+            whole.looked += [Looked(r.name, str(path), True) for r in readers]
+        return whole
+    for reader in readers:
+        found = reader.discover(places)
+        whole.origins += found.origins
+        whole.looked += found.looked
+        whole.troubles += found.troubles
+    return whole
+
+
+def _recognise(readers: Sequence[Reader], path: Path) -> list[Origin]:
+    if not path.exists():
+        raise NotFound(f"{path} does not exist", "Name a file or folder that an agent wrote.")
+    origins = [origin for reader in readers for origin in reader.recognise(path.absolute())]
+    if not origins:
+        known = ", ".join(reader.name for reader in readers)
+        raise NotFound(f"{path} holds no history that rireki can read", f"It can read: {known}.")
+    return origins
+
+
+class _Walk:
+    def __init__(
+        self,
+        archive: Archive,
+        readers: Sequence[Reader],
+        discovery: Discovery,
+        progress: Progress,
+    ) -> None:
+        self.archive = archive
+        self.readers = {reader.name: reader for reader in readers}
+        self.discovery = discovery
+        self.progress = progress
+        self.reports = {name: SourceReport(name) for name in self.readers}
+        self.known = {(o.source, o.place): o for o in archive.origins()}
+
+    def run(self) -> None:
+        for trouble in self.discovery.troubles:
+            self._report_for(trouble).troubles.append(trouble)
+        self._note_absent()
+        todo = [origin for origin in self.discovery.origins if self._may_have_changed(origin)]
+        fresh = [o for o in todo if o.form != "database" and (o.source, o.place) not in self.known]
+        with ExitStack() as stack:
+            crew = None
+            if sum(o.size for o in fresh) >= BULK or len(self.archive.dirty()) >= MANY:
+                crew = stack.enter_context(Crew(processors()))
+            self._take(todo, fresh, crew)
+            self._project(crew)
+        if todo:
+            self.archive.settle()
+
+    def _report_for(self, trouble: Trouble) -> SourceReport:
+        for looked in self.discovery.looked:
+            if trouble.place.startswith(looked.place):
+                return self.reports[looked.source]
+        return next(iter(self.reports.values()))
+
+    def _may_have_changed(self, origin: Origin) -> bool:
+        report = self.reports[origin.source]
+        report.found += 1
+        known = self.known.get((origin.source, origin.place))
+        if known and known.stamp == origin.stamp and known.vanished_at is None:
+            report.unchanged += 1
+            return False
+        return True
+
+    # ── what is no longer where it was ──
+
+    def _note_absent(self) -> None:
+        """Known origins that are not there any more: moved, or vanished."""
+        absent = [known for known in self.known.values() if self._is_absent(known)]
+        if not absent:
+            return
+        homeless = {(o.source, o.role, Path(o.place).name): o for o in self._unknown_origins()}
+        with self.archive.writing() as batch:
+            for known in absent:
+                place = homeless.pop((known.source, known.role, Path(known.place).name), None)
+                if place is not None:
+                    batch.move(known, place)
+                    self._remember_move(known, place)
+                elif known.vanished_at is None:
+                    batch.vanish(known)
+                    self.reports[known.source].vanished += 1
+
+    def _is_absent(self, known: KnownOrigin) -> bool:
+        return (
+            known.source in self.readers and self._was_looked_at(known) and not _exists(known.place)
+        )
+
+    def _was_looked_at(self, known: KnownOrigin) -> bool:
+        """Whether this walk could have found it: another home's origins are none of its business."""
+        looked = {o.root for o in self.discovery.origins}
+        looked.update(look.place for look in self.discovery.looked)
+        return known.root in looked or known.place in looked
+
+    def _unknown_origins(self) -> Iterable[Origin]:
+        return (
+            origin
+            for origin in self.discovery.origins
+            if origin.form != "database" and (origin.source, origin.place) not in self.known
+        )
+
+    def _remember_move(self, known: KnownOrigin, origin: Origin) -> None:
+        self.reports[known.source].moved += 1
+        del self.known[known.source, known.place]
+        self.known[origin.source, origin.place] = msgspec.structs.replace(
+            known, place=origin.place, stamp="", vanished_at=None
+        )
+
+    # ── what is new ──
+
+    def _take(self, todo: Sequence[Origin], fresh: Sequence[Origin], crew: Crew | None) -> None:
+        if not todo:
+            return
+        self.progress.start("reading", sum(origin.size for origin in todo))
+        singly = list(todo)
+        forgotten = self.archive.forgotten()
+        if crew and fresh:
+            remembered = [
+                o for o in fresh if (self.readers[o.source].family, o.conversation) not in forgotten
+            ]
+            families = {name: reader.family for name, reader in self.readers.items()}
+            left = take_bulk(self.archive, crew, remembered, families, self._count)
+            done = {(o.source, o.place) for o in remembered} - {(o.source, o.place) for o in left}
+            singly = [o for o in todo if (o.source, o.place) not in done]
+        for origin in singly:
+            taken = take_origin(self.archive, self.readers[origin.source], origin, forgotten)
+            self.reports[origin.source].forgotten += taken.forgotten
+            self._count(origin, taken.new_bytes, taken.trouble)
+        self.progress.finish()
+
+    def _count(self, origin: Origin, new_bytes: int, trouble: Trouble | None) -> None:
+        report = self.reports[origin.source]
+        report.read += 1
+        report.new_bytes += new_bytes
+        if trouble:
+            report.troubles.append(trouble)
+        self.progress.advance(origin.size)
+
+    def _project(self, crew: Crew | None) -> None:
+        if not self.archive.dirty():
+            return
+        before = self.archive.ids()
+        changed = project_dirty(self.archive, self.progress, crew)
+        for conversation in changed:
+            report = self.reports.get(conversation.partition("/")[0])
+            if report is None:
+                continue
+            if conversation in before:
+                report.changed_conversations += 1
+            else:
+                report.new_conversations += 1
+        self._collect_troubles()
+
+    def _collect_troubles(self) -> None:
+        for source, trouble in self.archive.troubles():
+            report = self.reports.get(source)
+            if report is not None and trouble not in report.troubles:
+                report.troubles.append(trouble)
+
+
+def _exists(place: str) -> bool:
+    """Whether something is there. A folder we may not look into is no proof of absence."""
+    try:
+        os.lstat(place)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
+    return True

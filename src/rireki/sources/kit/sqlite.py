@@ -1,0 +1,135 @@
+"""Short, safe reads of SQLite files that belong to another program.
+
+Every statement is finished before its rows are handed out, so the lock on the
+file is held for the length of one statement and never while we think. Nothing
+here knows what the tables mean, and nothing here can write.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from rireki.errors import SourceTrouble
+from rireki.sources.kit.stamps import is_regular
+
+__all__ = ["Database", "open_database"]
+
+#: How long one statement waits for a writer, in milliseconds, and how often it is tried.
+PATIENCE = 2000
+ATTEMPTS = 3
+MAGIC = b"SQLite format 3\x00"
+WAL = b"\x02"
+
+_LOCKED = "Another program is writing to it; import again in a moment."
+_UNREADABLE = "Check that the file is there and that you may read it."
+_HINTS: tuple[tuple[type[apsw.Error], str, str], ...] = (
+    (apsw.BusyError, "is locked", _LOCKED),
+    (apsw.LockedError, "is locked", _LOCKED),
+    (apsw.NotADBError, "is not an SQLite database", "It was left alone."),
+    (
+        apsw.CorruptError,
+        "is damaged",
+        "What was archived before is safe. `sqlite3 FILE .recover` may rescue the rest.",
+    ),
+    (
+        apsw.ReadOnlyError,
+        "was left in the middle of a change",
+        "Start the agent once, which repairs the file, then import again.",
+    ),
+    (apsw.CantOpenError, "cannot be opened", _UNREADABLE),
+    (apsw.PermissionsError, "cannot be opened", _UNREADABLE),
+)
+
+
+class Database:
+    """An open foreign database; made by `open_database`."""
+
+    def __init__(self, place: str, connection: apsw.Connection) -> None:
+        self.place = place
+        self._connection = connection
+
+    def rows(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """All rows of one statement. The lock is gone when this returns."""
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                return self._connection.execute(statement, tuple(values)).fetchall()
+            except apsw.BusyError as error:
+                if attempt == ATTEMPTS:
+                    raise _trouble(self.place, error) from error
+            except apsw.Error as error:
+                raise _trouble(self.place, error) from error
+        raise AssertionError("unreachable")
+
+    def columns(self, table: str) -> set[str]:
+        """The column names of a table; empty when there is no such table."""
+        return {name for (name,) in self.rows("SELECT name FROM pragma_table_info(?)", (table,))}
+
+
+@contextmanager
+def open_database(place: str) -> Iterator[Database]:
+    """Open read-only. Raises SourceTrouble, with a hint, when that cannot be done just now."""
+    path = Path(os.path.abspath(place))
+    _check(path)
+    # An immutable file is never locked and never gets helper files, but rows in a
+    # write-ahead log stay unseen: right only where there is provably no such log.
+    mode = "mode=ro&immutable=1" if _at_rest_in_wal_mode(path) else "mode=ro"
+    try:
+        connection = apsw.Connection(
+            f"{path.as_uri()}?{mode}", flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+        )
+    except apsw.Error as error:
+        raise _trouble(place, error) from error
+    try:
+        connection.set_busy_timeout(PATIENCE)
+        yield Database(place, connection)
+    finally:
+        connection.close()
+
+
+def _check(path: Path) -> None:
+    """Refuse what is no plain file before SQLite opens it: a named pipe would hang us."""
+    try:
+        status = path.stat()
+    except OSError as error:
+        raise SourceTrouble(f"{path}: cannot be opened ({error.strerror})", _UNREADABLE) from error
+    if not is_regular(status):
+        raise SourceTrouble(f"{path}: not a plain file", "It was left alone.")
+
+
+def _at_rest_in_wal_mode(path: Path) -> bool:
+    return _header(path)[18:19] == WAL and not os.path.exists(f"{path}-wal")
+
+
+def _header(path: Path) -> bytes:
+    """The first bytes, read through SQLite.
+
+    A plain open and close would drop the locks that another connection of this
+    process may hold on the file.
+    """
+    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_MAIN_DB
+    try:
+        file = apsw.VFSFile("", str(path), [flags, 0])
+    except apsw.Error as error:
+        raise _trouble(str(path), error) from error
+    try:
+        header = file.xRead(20, 0)
+    except apsw.Error as error:
+        raise _trouble(str(path), error) from error
+    finally:
+        file.xClose()
+    if not header.startswith(MAGIC):
+        raise SourceTrouble(f"{path}: is not an SQLite database", "It was left alone.")
+    return header
+
+
+def _trouble(place: str, error: apsw.Error) -> SourceTrouble:
+    for kind, message, hint in _HINTS:
+        if isinstance(error, kind):
+            return SourceTrouble(f"{place}: {message} ({error})", hint)
+    return SourceTrouble(f"{place}: cannot be read ({error})", _UNREADABLE)

@@ -1,0 +1,56 @@
+"""What every test may use: an archive of its own, a clock that stands still until told, a made-up source."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from rireki.archive.sqlite.store import SqliteArchive
+from rireki.intake.walk import Report, import_history
+from rireki.sources import registry
+from rireki.sources.kit.places import Places
+
+
+class Clock:
+    """Moves a second at every look."""
+
+    def __init__(self) -> None:
+        self.seconds = 0
+
+    def __call__(self) -> str:
+        self.seconds += 1
+        return f"2026-01-01T{self.seconds // 3600:02d}:{self.seconds // 60 % 60:02d}:{self.seconds % 60:02d}.000Z"
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def archive(tmp_path: Path, clock: Clock) -> Iterator[SqliteArchive]:
+    opened = SqliteArchive(tmp_path / "archive" / "archive.sqlite3", create=True, clock=clock)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    folder = tmp_path / "home"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def plain_source(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The made-up source of tests/support/plain.py in place of the real ones."""
+    addresses = {"plain": "tests.support.plain:READER"}
+    monkeypatch.setattr(registry, "_addresses", lambda: addresses)
+
+
+@pytest.fixture
+def take_in(archive: SqliteArchive, home: Path) -> Callable[[], Report]:
+    """Import the whole home once more."""
+    return lambda: import_history(archive, places=Places.at(home))
