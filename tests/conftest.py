@@ -13,6 +13,10 @@ from rireki.sources import registry
 from rireki.sources.kit.places import Places
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--campaign", action="store_true", help="the long form of tests/stress")
+
+
 class Clock:
     """Moves a second at every look."""
 

@@ -131,6 +131,12 @@ class Batch(Protocol):
         """
         ...
 
+    def project_fresh(
+        self, family: str, conversation: str, strands: int, readings: Sequence[Reading]
+    ) -> list[str]:
+        """Store what a new conversation means, if it consists of just the strands that were read."""
+        ...
+
     def tie(self) -> None:
         """Turn shared tokens of what was projected in this batch into links."""
         ...

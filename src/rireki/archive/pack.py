@@ -1,14 +1,14 @@
 """Records packed into compressed, checksummed chunks, and taken out again.
 
 A chunk holds consecutive records of one lane. Its bytes are their plain
-concatenation compressed with zstd; `lengths` says where each one ends.
+concatenation compressed with zstd, whose frame carries a checksum of the
+content; `lengths` says where each record ends.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from hashlib import sha256
 from itertools import accumulate
 
 import msgspec
@@ -20,7 +20,8 @@ __all__ = ["FULL", "Chunk", "pack", "unpack"]
 
 #: A chunk is closed once it holds this many bytes; larger compresses hardly better.
 FULL = 256 << 10
-LEVEL = 3
+#: One half per cent larger than level 3, and a seventh faster.
+LEVEL = 2
 
 
 class Chunk(msgspec.Struct, frozen=True):
@@ -32,14 +33,12 @@ class Chunk(msgspec.Struct, frozen=True):
     lengths: str
     #: The records' digests one after the other; empty where the lane needs none.
     digests: bytes
-    #: sha256 of the uncompressed bytes.
-    checksum: bytes
     data: bytes
 
 
 @cache
 def _compressor() -> zstandard.ZstdCompressor:
-    return zstandard.ZstdCompressor(level=LEVEL)
+    return zstandard.ZstdCompressor(level=LEVEL, write_checksum=True)
 
 
 @cache
@@ -70,19 +69,16 @@ def _chunk(lane: str, first: int, records: Sequence[bytes], digests: Sequence[by
         size=len(plain),
         lengths=msgspec.json.encode(list(map(len, records))).decode(),
         digests=b"".join(digests),
-        checksum=sha256(plain).digest(),
         data=_compressor().compress(plain),
     )
 
 
-def unpack(data: bytes, size: int, lengths: str, checksum: bytes, place: str) -> list[bytes]:
+def unpack(data: bytes, size: int, lengths: str, place: str) -> list[bytes]:
     """The records of a chunk, checked; `place` names it in the message when it is damaged."""
     try:
         plain = _decompressor().decompress(data, max_output_size=max(size, 1))
     except zstandard.ZstdError as error:
         raise _damaged(place, str(error)) from error
-    if sha256(plain).digest() != checksum:
-        raise _damaged(place, "its checksum does not fit")
     ends = list(accumulate(msgspec.json.decode(lengths, type=list[int])))
     if (ends[-1] if ends else 0) != len(plain):
         raise _damaged(place, "its lengths do not add up")

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from rireki.archive.base import Archive, Stale
+import msgspec
+
+from rireki.archive.base import Archive, Batch, Stale
 from rireki.intake.crew import Crew, Failed
-from rireki.intake.worker import Packed, PackedOrigin, PackTask
+from rireki.intake.understand import as_readings
+from rireki.intake.worker import FreshGroup, Packed, PackedGroup, PackedOrigin, PackTask
 from rireki.model.conversation import Trouble
 from rireki.model.record import Origin
 
-__all__ = ["BULK", "take_bulk"]
+__all__ = ["BULK", "Bulk"]
 
 #: From this many bytes on, other processors are worth their start.
 BULK = 8 << 20
@@ -20,79 +23,105 @@ TASK = 3 << 20
 BATCH = 4 << 20
 
 
-def take_bulk(
-    archive: Archive,
-    crew: Crew,
-    origins: Sequence[Origin],
-    families: dict[str, str],
-    done: Callable[[Origin, int, Trouble | None], None],
-) -> list[Origin]:
-    """Keep fresh files; returns those that have to be taken in one by one after all."""
-    left: dict[str, Origin] = {}
-    cursors: dict[str, Any] = {}
-    sizes: dict[str, int] = {}
-    for group in _batches(crew.run(_tasks(origins)), left):
-        kept = [item for item in group if item.origin.place not in left]
-        try:
-            _write(archive, kept, families, cursors, sizes)
-        except Stale:
-            # Another process imports the same files at the same time: take them singly.
-            left.update((item.origin.place, item.origin) for item in kept)
-            continue
-        for item in kept:
-            if isinstance(item, PackedOrigin):
-                done(item.origin, sizes.pop(item.origin.place, 0), item.trouble)
-    return list(left.values())
+class Bulk(msgspec.Struct):
+    """Fresh files on their way in, and what became of them."""
 
+    archive: Archive
+    #: Family by source.
+    families: dict[str, str]
+    #: Called for each file that was read: bytes that were new, and the trouble it gave, if any.
+    done: Callable[[Origin, int, Trouble | None], None]
+    #: Files that have to be taken in one by one after all.
+    left: dict[str, Origin] = msgspec.field(default_factory=dict)
+    #: Conversations that were stored.
+    stored: list[str] = msgspec.field(default_factory=list)
+    cursors: dict[str, Any] = msgspec.field(default_factory=dict)
+    sizes: dict[str, int] = msgspec.field(default_factory=dict)
 
-def _tasks(origins: Sequence[Origin]) -> list[PackTask]:
-    tasks: list[PackTask] = []
-    group: list[Origin] = []
-    size = 0
-    for origin in sorted(origins, key=lambda each: each.size, reverse=True):
-        group.append(origin)
-        size += origin.size
-        if size >= TASK:
-            tasks.append(PackTask(group))
-            group, size = [], 0
-    if group:
-        tasks.append(PackTask(group))
-    return tasks
-
-
-def _batches(answers: Iterator[Any], left: dict[str, Origin]) -> Iterator[list[Any]]:
-    group: list[Any] = []
-    size = 0
-    for answer in answers:
-        if isinstance(answer, Failed):
-            left.update((origin.place, origin) for origin in answer.task.origins)
-            continue
-        group.append(answer)
-        if isinstance(answer, Packed):
-            size += sum(len(chunk.data) for chunk in answer.chunks)
-        if size >= BATCH:
-            yield group
-            group, size = [], 0
-    if group:
-        yield group
-
-
-def _write(
-    archive: Archive,
-    group: Sequence[Any],
-    families: dict[str, str],
-    cursors: dict[str, Any],
-    sizes: dict[str, int],
-) -> None:
-    with archive.writing() as batch:
-        for item in group:
-            place = item.origin.place
-            if isinstance(item, PackedOrigin):
-                batch.note(item.origin, item.trouble)
-                if item.trouble is None:
-                    batch.stamp(item.origin)
+    def take(self, crew: Crew, origins: Sequence[Origin]) -> None:
+        for group in self._batches(crew.run(self._tasks(origins))):
+            kept = [item for item in group if not self._is_left(item)]
+            try:
+                with self.archive.writing() as batch:
+                    stored = [id for item in kept for id in self._write(batch, item)]
+                    batch.tie()
+            except Stale:
+                # Another process imports the same files at the same time: take them singly.
+                self.left.update((o.place, o) for item in kept for o in _origins(item))
                 continue
-            family = families[item.origin.source]
-            size = batch.add(item.origin, family, item.update, cursors.get(place), item.chunks)
-            cursors[place] = item.update.cursor
-            sizes[place] = sizes.get(place, 0) + size
+            self.stored += stored
+            for item in kept:
+                if isinstance(item, PackedOrigin):
+                    self.done(item.origin, self.sizes.pop(item.origin.place, 0), item.trouble)
+
+    def _tasks(self, origins: Sequence[Origin]) -> list[PackTask]:
+        tasks: list[PackTask] = []
+        groups: list[FreshGroup] = []
+        size = 0
+        for group in self._groups(origins):
+            groups.append(group)
+            size += sum(origin.size for origin in group.origins)
+            if size >= TASK:
+                tasks.append(PackTask(groups))
+                groups, size = [], 0
+        if groups:
+            tasks.append(PackTask(groups))
+        return tasks
+
+    def _groups(self, origins: Sequence[Origin]) -> list[FreshGroup]:
+        """The files by conversation, the largest first."""
+        known = {group[:2] for group in self.archive.groups()}
+        groups: dict[tuple[str, str | None], FreshGroup] = {}
+        for origin in origins:
+            family, conversation = self.families[origin.source], origin.conversation
+            # What many conversations share has to wait until those are known.
+            whole = conversation is not None and not conversation.startswith("@")
+            whole = whole and (family, conversation) not in known
+            group = groups.setdefault(
+                (family, conversation), FreshGroup(family, conversation, [], whole)
+            )
+            group.origins.append(origin)
+        return sorted(groups.values(), key=lambda g: -sum(o.size for o in g.origins))
+
+    def _batches(self, answers: Iterator[Any]) -> Iterator[list[Any]]:
+        group: list[Any] = []
+        size = 0
+        for answer in answers:
+            if isinstance(answer, Failed):
+                origins = [o for fresh in answer.task.groups for o in fresh.origins]
+                self.left.update((origin.place, origin) for origin in origins)
+                continue
+            group.append(answer)
+            if isinstance(answer, Packed):
+                size += sum(len(chunk.data) for chunk in answer.chunks)
+            if size >= BATCH:
+                yield group
+                group, size = [], 0
+        if group:
+            yield group
+
+    def _is_left(self, item: Any) -> bool:
+        return any(origin.place in self.left for origin in _origins(item))
+
+    def _write(self, batch: Batch, item: Any) -> list[str]:
+        if isinstance(item, PackedGroup):
+            group = item.group
+            assert group.conversation is not None
+            return batch.project_fresh(
+                group.family, group.conversation, len(group.origins), as_readings(item.readings)
+            )
+        if isinstance(item, PackedOrigin):
+            batch.note(item.origin, item.trouble)
+            if item.trouble is None:
+                batch.stamp(item.origin)
+            return []
+        place = item.origin.place
+        family = self.families[item.origin.source]
+        size = batch.add(item.origin, family, item.update, self.cursors.get(place), item.chunks)
+        self.cursors[place] = item.update.cursor
+        self.sizes[place] = self.sizes.get(place, 0) + size
+        return []
+
+
+def _origins(item: Any) -> list[Origin]:
+    return item.group.origins if isinstance(item, PackedGroup) else [item.origin]

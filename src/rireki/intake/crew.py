@@ -37,7 +37,7 @@ def processors() -> int:
 
 class Crew:
     def __init__(self, size: int) -> None:
-        command = [sys.executable, "-m", "rireki.intake.worker"]
+        command = [sys.executable, "-c", "from rireki.intake.worker import main; main()"]
         self.workers = [
             subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
             for _ in range(size)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from rireki.archive.base import Archive, Dirty
 from rireki.intake.crew import Crew, Failed
 from rireki.intake.progress import Progress
-from rireki.intake.understand import interpret
+from rireki.intake.understand import as_readings, interpret
 from rireki.intake.worker import Projected, ProjectTask
 from rireki.model.conversation import Reading
 
@@ -66,10 +66,4 @@ def _interpreted(
             yield from _interpreted(archive, answer.task.groups, None)
             continue
         assert isinstance(answer, Projected)
-        yield (
-            answer.group,
-            [
-                Reading(conversation=conversation, messages=list, answers=answers, ties=ties)
-                for conversation, answers, ties in answer.readings
-            ],
-        )
+        yield answer.group, as_readings(answer.readings)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rireki.archive.base import Archive, Found
 from rireki.errors import NotFound
-from rireki.model.conversation import Conversation, Reading, Trouble
+from rireki.model.conversation import Answer, Conversation, Reading, Tie, Trouble
 from rireki.model.strand import Strand
 from rireki.sources import registry
 
-__all__ = ["interpret", "read_conversation"]
+__all__ = ["as_readings", "interpret", "read_conversation"]
 
 
 def interpret(conversation: str, strands: list[Strand]) -> list[Reading]:
@@ -20,6 +22,16 @@ def interpret(conversation: str, strands: list[Strand]) -> list[Reading]:
         return reader.interpret(conversation, strands)
     except Exception as error:  # noqa: BLE001 - one conversation must not stop all others
         return [_unreadable(conversation, strands[0], error)]
+
+
+def as_readings(
+    summaries: Sequence[tuple[Conversation, list[Answer], list[Tie]]],
+) -> list[Reading]:
+    """Readings that another process made; their messages stayed there."""
+    return [
+        Reading(conversation=conversation, messages=list, answers=answers, ties=ties)
+        for conversation, answers, ties in summaries
+    ]
 
 
 def read_conversation(archive: Archive, found: Found, as_of: str | None = None) -> Reading:

@@ -15,7 +15,7 @@ import msgspec
 
 from rireki.archive.base import Archive, KnownOrigin
 from rireki.errors import NotFound
-from rireki.intake.bulk import BULK, take_bulk
+from rireki.intake.bulk import BULK, Bulk
 from rireki.intake.crew import Crew, processors
 from rireki.intake.progress import Progress, Silent
 from rireki.intake.project import MANY, project_dirty
@@ -109,6 +109,8 @@ class _Walk:
         self.discovery = discovery
         self.progress = progress
         self.reports = {name: SourceReport(name) for name in self.readers}
+        #: The conversations that were there before.
+        self.conversations: set[str] = set()
         self.known = {(o.source, o.place): o for o in archive.origins()}
 
     def run(self) -> None:
@@ -119,6 +121,7 @@ class _Walk:
         fresh = [o for o in todo if o.form != "database" and (o.source, o.place) not in self.known]
         with ExitStack() as stack:
             crew = None
+            self.conversations = self.archive.ids() if todo or self.archive.dirty() else set()
             if sum(o.size for o in fresh) >= BULK or len(self.archive.dirty()) >= MANY:
                 crew = stack.enter_context(Crew(processors()))
             self._take(todo, fresh, crew)
@@ -193,18 +196,28 @@ class _Walk:
         singly = list(todo)
         forgotten = self.archive.forgotten()
         if crew and fresh:
-            remembered = [
-                o for o in fresh if (self.readers[o.source].family, o.conversation) not in forgotten
-            ]
-            families = {name: reader.family for name, reader in self.readers.items()}
-            left = take_bulk(self.archive, crew, remembered, families, self._count)
-            done = {(o.source, o.place) for o in remembered} - {(o.source, o.place) for o in left}
-            singly = [o for o in todo if (o.source, o.place) not in done]
+            singly = self._take_bulk(todo, fresh, crew, forgotten)
         for origin in singly:
             taken = take_origin(self.archive, self.readers[origin.source], origin, forgotten)
             self.reports[origin.source].forgotten += taken.forgotten
             self._count(origin, taken.new_bytes, taken.trouble)
         self.progress.finish()
+
+    def _take_bulk(
+        self,
+        todo: Sequence[Origin],
+        fresh: Sequence[Origin],
+        crew: Crew,
+        forgotten: set[tuple[str, str]],
+    ) -> list[Origin]:
+        """Let the crew take the fresh files; returns what is left to be taken singly."""
+        families = {name: reader.family for name, reader in self.readers.items()}
+        wanted = [o for o in fresh if (families[o.source], o.conversation) not in forgotten]
+        bulk = Bulk(self.archive, families, self._count)
+        bulk.take(crew, wanted)
+        self._count_conversations(bulk.stored)
+        done = {(o.source, o.place) for o in wanted if o.place not in bulk.left}
+        return [o for o in todo if (o.source, o.place) not in done]
 
     def _count(self, origin: Origin, new_bytes: int, trouble: Trouble | None) -> None:
         report = self.reports[origin.source]
@@ -217,17 +230,18 @@ class _Walk:
     def _project(self, crew: Crew | None) -> None:
         if not self.archive.dirty():
             return
-        before = self.archive.ids()
-        changed = project_dirty(self.archive, self.progress, crew)
-        for conversation in changed:
+        self._count_conversations(project_dirty(self.archive, self.progress, crew))
+        self._collect_troubles()
+
+    def _count_conversations(self, stored: Sequence[str]) -> None:
+        for conversation in stored:
             report = self.reports.get(conversation.partition("/")[0])
             if report is None:
                 continue
-            if conversation in before:
+            if conversation in self.conversations:
                 report.changed_conversations += 1
             else:
                 report.new_conversations += 1
-        self._collect_troubles()
 
     def _collect_troubles(self) -> None:
         for source, trouble in self.archive.troubles():

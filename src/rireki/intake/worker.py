@@ -6,12 +6,13 @@ and the archive, and writes neither. It ends when its input ends.
 
 from __future__ import annotations
 
+import gc
 import pickle
 import struct
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeAlias
 
 import msgspec
 
@@ -21,21 +22,37 @@ from rireki.errors import SourceTrouble
 from rireki.intake.understand import interpret
 from rireki.model.conversation import Answer, Conversation, Tie, Trouble
 from rireki.model.record import Content, Origin, Update
+from rireki.model.strand import Run, State, Strand, shorten
+from rireki.sources import registry
+from rireki.sources.reader import Known
 
 __all__ = [
-    "Packed",
-    "PackedOrigin",
+    "FreshGroup",
     "PackTask",
-    "Projected",
+    "Packed",
+    "PackedGroup",
+    "PackedOrigin",
     "ProjectTask",
+    "Projected",
+    "Summary",
     "main",
     "receive",
     "send",
 ]
 
 
-class PackTask(msgspec.Struct):
+class FreshGroup(msgspec.Struct):
+    """Files that were never seen before and belong to one conversation."""
+
+    family: str
+    conversation: str | None
     origins: list[Origin]
+    #: Whether these are all there is of it, so that it can be interpreted right away.
+    whole: bool
+
+
+class PackTask(msgspec.Struct):
+    groups: list[FreshGroup]
 
 
 class ProjectTask(msgspec.Struct):
@@ -58,9 +75,19 @@ class PackedOrigin(msgspec.Struct):
     trouble: Trouble | None = None
 
 
+Summary: TypeAlias = tuple[Conversation, list[Answer], list[Tie]]
+
+
 class Projected(msgspec.Struct):
     group: Dirty
-    readings: list[tuple[Conversation, list[Answer], list[Tie]]]
+    readings: list[Summary]
+
+
+class PackedGroup(msgspec.Struct):
+    """What the files of a new conversation mean together."""
+
+    group: FreshGroup
+    readings: list[Summary]
 
 
 class Done(msgspec.Struct):
@@ -87,6 +114,8 @@ def receive(stream: IO[bytes]) -> Any:
 
 
 def main() -> None:
+    # Readings are many small values that live shortly: looking for cycles often is waste.
+    gc.set_threshold(100_000)
     source, target = sys.stdin.buffer, sys.stdout.buffer
     # A stray print must not disturb the conversation with the other side.
     sys.stdout = sys.stderr
@@ -100,31 +129,54 @@ def main() -> None:
         send(target, Done())
 
 
-def pack_files(task: PackTask) -> Iterator[Packed | PackedOrigin]:
-    for origin in task.origins:
-        try:
-            yield from _pack_file(origin)
-        except SourceTrouble as trouble:
-            found = Trouble(origin.place, trouble.message, trouble.hint)
-            yield PackedOrigin(origin, found)
-        else:
-            yield PackedOrigin(origin)
+def pack_files(task: PackTask) -> Iterator[Packed | PackedOrigin | PackedGroup]:
+    for group in task.groups:
+        strands: list[Strand] = []
+        readable = True
+        for origin in group.origins:
+            try:
+                yield from _pack_file(origin, strands if group.whole else [])
+            except SourceTrouble as trouble:
+                readable = False
+                yield PackedOrigin(origin, Trouble(origin.place, trouble.message, trouble.hint))
+            else:
+                yield PackedOrigin(origin)
+        if group.whole and readable and group.conversation is not None:
+            yield PackedGroup(group, _summaries(group.conversation, strands))
 
 
-def _pack_file(origin: Origin) -> Iterator[Packed]:
-    from rireki.sources import registry
-    from rireki.sources.reader import Known
-
-    first = 0
+def _pack_file(origin: Origin, strands: list[Strand]) -> Iterator[Packed]:
+    """Read a file to its end; the strand it will be in the archive is added to `strands`."""
+    records: list[bytes] = []
+    tail, lane = b"", ""
     for update in registry.reader(origin.source).read(origin, Known({})):
         assert isinstance(update, Update), "a file has no roll"
         (content,) = update.contents
-        records = [piece.data for piece in content.pieces]
+        fresh = [piece.data for piece in content.pieces]
         digests = [piece.digest for piece in content.pieces if piece.digest]
-        chunks = pack(content.lane, first, records, digests)
-        first += len(records)
-        update.contents = [Content(content.lane, [], content.separator)]
+        chunks = pack(content.lane, len(records), fresh, digests)
+        records += fresh
+        tail, lane = update.tail, content.lane
+        update.contents = [Content(lane, [], content.separator)]
         yield Packed(origin, update, chunks)
+    run = Run(lane, shorten(range(len(records))))
+    strands.append(_strand(origin, len(strands), State(0, "", (run,), tail), records))
+
+
+def _strand(origin: Origin, number: int, state: State, records: list[bytes]) -> Strand:
+    return Strand(
+        id=number,
+        source=origin.source,
+        role=origin.role,
+        place=origin.place,
+        conversation=origin.conversation,
+        states=[state],
+        fetch=lambda lane, ordinals: [records[ordinal] for ordinal in ordinals],
+    )
+
+
+def _summaries(conversation: str, strands: list[Strand]) -> list[Summary]:
+    return [(r.conversation, r.answers, r.ties) for r in interpret(conversation, strands)]
 
 
 def project(task: ProjectTask) -> Iterator[Projected]:
@@ -139,7 +191,3 @@ def project(task: ProjectTask) -> Iterator[Projected]:
             yield Projected(group, [(r.conversation, r.answers, r.ties) for r in readings])
     finally:
         archive.close()
-
-
-if __name__ == "__main__":
-    main()

@@ -94,6 +94,8 @@ def weave(states: Sequence[Sequence[Sequence[int]]]) -> list[tuple[int, bool, in
     holds stays where it stood; what it adds comes where it stands. Present is
     what the last state holds in any of its lists.
     """
+    if len(states) == 1 and len(states[0]) == 1:
+        return [(ordinal, True, 0) for ordinal in states[0][0]]
     story: list[_Place] = []
     for number, lists in enumerate(states):
         last = number == len(states) - 1

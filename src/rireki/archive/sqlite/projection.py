@@ -55,6 +55,14 @@ class Projection:
         )
         return [Dirty(*row) for row in rows]
 
+    def waiting(self, family: str, conversation: str) -> int | None:
+        """The number of the change that waits to be interpreted, if one does."""
+        number: int | None = self.sql.execute(
+            "SELECT max(number) FROM dirty WHERE family = ? AND conversation = ?",
+            (family, conversation),
+        ).get
+        return number
+
     def clean(self, dirty: Dirty) -> bool:
         """Take the mark away; False when the records changed since, and the reading is stale."""
         self.sql.execute(

@@ -7,7 +7,7 @@ what a record means.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import apsw
 import msgspec
@@ -27,6 +27,15 @@ _STRAND = """
            o.source, o.place
       FROM strand s JOIN origin o ON o.id = s.origin
 """
+
+
+class _Last(NamedTuple):
+    """The newest state of a strand, and what it held then or, if it was not there, before."""
+
+    number: int
+    runs: str
+    tail: bytes
+    held: tuple[Run, ...]
 
 
 class Records:
@@ -61,9 +70,8 @@ class Records:
         number: int = row[0]
         return number
 
-    def stamp(self, origin: Origin, now: str) -> None:
-        number = self.ensure_origin(origin, now)
-        self.sql.execute("UPDATE origin SET stamp = ? WHERE id = ?", (origin.stamp, number))
+    def stamp(self, number: int, stamp: str) -> None:
+        self.sql.execute("UPDATE origin SET stamp = ? WHERE id = ?", (stamp, number))
 
     def vanish_origin(self, number: int, now: str) -> None:
         self.sql.execute(
@@ -105,8 +113,9 @@ class Records:
         if (msgspec.json.decode(row[1]) if row else None) != before:
             raise Stale(update.key)
         strand = row[0] if row else self._new_strand(origin, family, update, now)
-        runs, size = self._keep(strand, update, packed, fresh=row is None)
-        changed = self._keep_state(strand, runs, update, number, now)
+        last = self._last_state(strand) if row else None
+        runs, size = self._keep(strand, update, packed, last)
+        changed = self._keep_state(strand, runs, update, last, number, now)
         if row and (changed or row[2] != update.conversation or row[3] is not None):
             changed = True
             self._touch(strand, update, now)
@@ -171,12 +180,19 @@ class Records:
 
     def held(self, origin: int) -> list[tuple[int, str, str, str | None, bool]]:
         """(strand, key, family, conversation, vanished) of everything an origin ever held."""
-        return select(
+        rows = select(
             self.sql,
-            """SELECT id, key, family, conversation, vanished_at IS NOT NULL
-                 FROM strand WHERE origin = ?""",
+            "SELECT id, key, family, conversation, vanished_at FROM strand WHERE origin = ?",
             (origin,),
         )
+        return [(*row, vanished_at is not None) for *row, vanished_at in rows]
+
+    def count(self, family: str, conversation: str) -> int:
+        number: int = self.sql.execute(
+            "SELECT count(*) FROM strand WHERE family = ? AND conversation = ?",
+            (family, conversation),
+        ).get
+        return number
 
     def strands(self, family: str, conversation: str, as_of: str | None) -> list[Strand]:
         rows = select(
@@ -216,51 +232,39 @@ class Records:
     # ── chunks ──
 
     def _keep(
-        self, strand: int, update: Update, packed: Sequence[Chunk] | None, *, fresh: bool
+        self, strand: int, update: Update, packed: Sequence[Chunk] | None, last: _Last | None
     ) -> tuple[list[Run], int]:
         """Store the records that are new; returns the runs of the new state and the new bytes."""
-        if packed is not None:
-            return self._keep_packed(strand, update, packed)
-        if update.grows:
-            return self._keep_growth(strand, update)
+        if update.grows or packed is not None:
+            return self._keep_growth(strand, update, packed, last)
         size = 0
         runs = []
         known: dict[str, dict[bytes, int]] = {}
         for content in update.contents:
             lane = content.lane
             if lane not in known:
-                known[lane] = {} if fresh else self._digests(strand, lane)
+                known[lane] = self._digests(strand, lane) if last else {}
             ordinals, new = self._keep_content(strand, content, known[lane])
             size += new
             runs.append(Run(lane, shorten(ordinals), content.separator))
         return runs, size
 
-    def _keep_packed(
-        self, strand: int, update: Update, packed: Sequence[Chunk]
+    def _keep_growth(
+        self, strand: int, update: Update, packed: Sequence[Chunk] | None, last: _Last | None
     ) -> tuple[list[Run], int]:
-        """Chunks that another process packed, for a strand that only ever grew."""
-        lane = update.contents[0].lane
-        first = self._count(strand, lane)
-        self._insert_chunks(strand, packed)
-        count = sum(chunk.count for chunk in packed)
-        return self._grown(strand, lane, first, count), sum(c.size for c in packed)
-
-    def _keep_growth(self, strand: int, update: Update) -> tuple[list[Run], int]:
+        """What follows the list the strand held last; perhaps packed by another process."""
         (content,) = update.contents
-        records = [piece.data for piece in content.pieces]
-        first = self._count(strand, content.lane)
-        if records:
-            self._append(strand, content.lane, records, ())
-        return self._grown(strand, content.lane, first, len(records)), sum(map(len, records))
-
-    def _grown(self, strand: int, lane: str, first: int, count: int) -> list[Run]:
-        """The list the strand held last, and the records from `first` on."""
-        row = self.sql.execute(
-            "SELECT runs FROM state WHERE strand = ? AND runs <> '' ORDER BY number DESC LIMIT 1",
-            (strand,),
-        ).fetchone()
-        held = expand(_RUNS.decode(row[0])[0].records) if row else []
-        return [Run(lane, shorten([*held, *range(first, first + count)]))]
+        first = self._count(strand, content.lane) if last else 0
+        if packed is not None:
+            self._insert_chunks(strand, packed)
+            count, size = sum(c.count for c in packed), sum(c.size for c in packed)
+        else:
+            records = [piece.data for piece in content.pieces]
+            count, size = len(records), sum(map(len, records))
+            if records:
+                self._append(strand, content.lane, records, ())
+        held = expand(last.held[0].records) if last else []
+        return [Run(content.lane, shorten([*held, *range(first, first + count)]))], size
 
     def _count(self, strand: int, lane: str) -> int:
         count: int = self.sql.execute(
@@ -292,14 +296,14 @@ class Records:
     ) -> None:
         """Add records to a lane; a last chunk that is not full yet is filled up."""
         row = self.sql.execute(
-            """SELECT id, first, count, size, lengths, digests, checksum, data FROM chunk
+            """SELECT id, first, count, size, lengths, digests, data FROM chunk
                 WHERE strand = ? AND lane = ? ORDER BY first DESC LIMIT 1""",
             (strand, lane),
         ).fetchone()
         first = row[1] + row[2] if row else 0
         if row and row[3] < FULL // 2 and bool(row[5]) == bool(digests):
-            _, first, _, size, lengths, old_digests, checksum, data = row
-            old = unpack(data, size, lengths, checksum, f"chunk {row[0]}")
+            _, first, _, size, lengths, old_digests, data = row
+            old = unpack(data, size, lengths, f"chunk {row[0]}")
             records = [*old, *records]
             digests = [*_cut(old_digests), *digests]
             self.sql.execute("DELETE FROM chunk WHERE id = ?", (row[0],))
@@ -307,10 +311,10 @@ class Records:
 
     def _insert_chunks(self, strand: int, chunks: Sequence[Chunk]) -> None:
         self.sql.executemany(
-            """INSERT INTO chunk (strand, lane, first, count, size, lengths, digests, checksum, data)
-               VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)""",
+            """INSERT INTO chunk (strand, lane, first, count, size, lengths, digests, data)
+               VALUES (?, ?, ?, ?, ?, ?, ?, ?)""",
             [
-                (strand, c.lane, c.first, c.count, c.size, c.lengths, c.digests, c.checksum, c.data)
+                (strand, c.lane, c.first, c.count, c.size, c.lengths, c.digests, c.data)
                 for c in chunks
             ],
         )
@@ -320,15 +324,15 @@ class Records:
         known: dict[bytes, int] = {}
         rows = select(
             self.sql,
-            """SELECT id, first, size, lengths, digests, checksum, data FROM chunk
+            """SELECT id, first, size, lengths, digests, data FROM chunk
                 WHERE strand = ? AND lane = ? ORDER BY first""",
             (strand, lane),
         )
-        for number, first, size, lengths, digests, checksum, data in rows:
+        for number, first, size, lengths, digests, data in rows:
             if digests:
                 found = _cut(digests)
             else:
-                records = unpack(data, size, lengths, checksum, f"chunk {number}")
+                records = unpack(data, size, lengths, f"chunk {number}")
                 found = [digest_of_bytes(record) for record in records]
             for ordinal, digest in enumerate(found, first):
                 known.setdefault(digest, ordinal)
@@ -341,32 +345,63 @@ class Records:
         records: dict[int, bytes] = {}
         rows = select(
             self.sql,
-            """SELECT id, first, size, lengths, checksum, data FROM chunk
+            """SELECT id, first, size, lengths, data FROM chunk
                 WHERE strand = ? AND lane = ? AND first <= ? AND first + count > ? ORDER BY first""",
             (strand, lane, high, low),
         )
-        for number, first, size, lengths, checksum, data in rows:
-            found = unpack(data, size, lengths, checksum, f"chunk {number}")
+        for number, first, size, lengths, data in rows:
+            found = unpack(data, size, lengths, f"chunk {number}")
             records.update(enumerate(found, first))
         return [records[ordinal] for ordinal in ordinals]
 
+    def redact(self, family: str, name: str) -> int:
+        """Empty every record of a shared file that names this conversation; returns the bytes."""
+        removed = 0
+        chunks = select(
+            self.sql,
+            """SELECT c.id, c.strand, c.lane, c.first, c.size, c.lengths, c.data
+                 FROM chunk c JOIN strand s ON s.id = c.strand
+                WHERE s.family = ? AND s.conversation GLOB '@*'""",
+            (family,),
+        )
+        for number, strand, lane, first, size, lengths, data in chunks:
+            records = unpack(data, size, lengths, f"chunk {number}")
+            kept = [b"" if name.encode() in record else record for record in records]
+            if kept != records:
+                removed += size - sum(map(len, kept))
+                self.sql.execute("DELETE FROM chunk WHERE id = ?", (number,))
+                self._insert_chunks(strand, pack(lane, first, kept))
+        return removed
+
     # ── states ──
 
+    def _last_state(self, strand: int) -> _Last:
+        rows = select(
+            self.sql,
+            "SELECT number, runs, tail FROM state WHERE strand = ? ORDER BY number DESC LIMIT 2",
+            (strand,),
+        )
+        # Before an empty state (it was not there) stands what it held until then.
+        number, runs, tail = rows[0]
+        return _Last(number, runs, tail, _RUNS.decode(runs or rows[1][1]))
+
     def _keep_state(
-        self, strand: int, runs: Sequence[Run], update: Update, number: int, now: str
+        self,
+        strand: int,
+        runs: Sequence[Run],
+        update: Update,
+        last: _Last | None,
+        number: int,
+        now: str,
     ) -> bool:
         """Note what the strand holds now, if that is not what it held before."""
         encoded = msgspec.json.encode(runs).decode()
-        row = self.sql.execute(
-            "SELECT number, runs, tail FROM state WHERE strand = ? ORDER BY number DESC LIMIT 1",
-            (strand,),
-        ).fetchone()
-        if row and row[1] == encoded and row[2] == update.tail:
+        if last and (last.runs, last.tail) == (encoded, update.tail):
             return False
-        if row and update.grows and row[2]:
+        if last and update.grows and last.tail:
             # The unfinished line went on: its beginning is in what was added.
             self.sql.execute(
-                "UPDATE state SET tail = x'' WHERE strand = ? AND number = ?", (strand, row[0])
+                "UPDATE state SET tail = x'' WHERE strand = ? AND number = ?", (strand, last.number)
             )
         self.sql.execute(
             "INSERT OR REPLACE INTO state (strand, number, at, runs, tail) VALUES (?, ?, ?, ?, ?)",

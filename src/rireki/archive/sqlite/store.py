@@ -141,6 +141,7 @@ class SqliteBatch:
                ON CONFLICT (key) DO UPDATE SET value = value + 1 RETURNING value"""
         ).get
         self.projected: list[int] = []
+        self.origins: dict[tuple[str, str], int] = {}
 
     def add(
         self,
@@ -150,13 +151,13 @@ class SqliteBatch:
         before: Any,
         packed: Sequence[Chunk] | None = None,
     ) -> int:
-        number = self.records.ensure_origin(origin, self.now)
+        number = self._origin(origin)
         size, changed = self.records.add(
             number, family, update, before, packed, self.number, self.now
         )
         self.records.note(number, update.key, update.troubles, self.now)
-        if changed and update.conversation is not None:
-            self.projection.soil(family, update.conversation, self.number)
+        if changed:
+            self._soil(family, update.conversation)
         if update.replaces is not None:
             self._note_succession(number, family, update)
         return size
@@ -176,22 +177,28 @@ class SqliteBatch:
             (family, update.conversation, row[0], self.now),
         )
 
+    def _origin(self, origin: Origin) -> int:
+        name = (origin.source, origin.place)
+        if name not in self.origins:
+            self.origins[name] = self.records.ensure_origin(origin, self.now)
+        return self.origins[name]
+
     def stamp(self, origin: Origin) -> None:
-        self.records.stamp(origin, self.now)
+        self.records.stamp(self._origin(origin), origin.stamp)
 
     def roll(self, origin: Origin, keys: Sequence[str]) -> None:
-        number = self.records.ensure_origin(origin, self.now)
+        number = self._origin(origin)
         held = set(keys)
         for strand, key, family, conversation, vanished in self.records.held(number):
-            if (key in held) is not vanished:
+            if (key in held) != vanished:
                 continue
             if vanished:
                 self.records.revive_strand(strand, self.number, self.now)
             else:
-                self._vanish(strand, family, conversation)
+                self.records.vanish_strand(strand, self.number, self.now)
+            self._soil(family, conversation)
 
-    def _vanish(self, strand: int, family: str, conversation: str | None) -> None:
-        self.records.vanish_strand(strand, self.number, self.now)
+    def _soil(self, family: str, conversation: str | None) -> None:
         if conversation is not None:
             self.projection.soil(family, conversation, self.number)
 
@@ -199,17 +206,25 @@ class SqliteBatch:
         self.records.vanish_origin(origin.id, self.now)
         for strand, _, family, conversation, vanished in self.records.held(origin.id):
             if not vanished:
-                self._vanish(strand, family, conversation)
+                self.records.vanish_strand(strand, self.number, self.now)
+                self._soil(family, conversation)
 
     def move(self, known: KnownOrigin, origin: Origin) -> None:
         self.records.move(known, origin)
         for _, _, family, conversation, _ in self.records.held(known.id):
-            if conversation is not None:
-                self.projection.soil(family, conversation, self.number)
+            self._soil(family, conversation)
 
     def note(self, origin: Origin, trouble: Trouble | None) -> None:
-        number = self.records.ensure_origin(origin, self.now)
+        number = self._origin(origin)
         self.records.note(number, "*", [trouble] if trouble else [], self.now)
+
+    def project_fresh(
+        self, family: str, conversation: str, strands: int, readings: Sequence[Reading]
+    ) -> list[str]:
+        number = self.projection.waiting(family, conversation)
+        if number is None or self.records.count(family, conversation) != strands:
+            return []
+        return self.project(Dirty(family, conversation, number), readings)
 
     def project(self, dirty: Dirty, readings: Sequence[Reading]) -> list[str]:
         if not self.projection.clean(dirty):
@@ -228,16 +243,16 @@ class SqliteBatch:
             "INSERT OR REPLACE INTO forgotten (family, conversation, at) VALUES (?, ?, ?)",
             (family, native_id, self.now),
         )
+        size = self.records.redact(family, native_id)
         if grouping != native_id:
             self.sql.execute("DELETE FROM conversation WHERE id = ?", (found.conversation.id,))
-            return 0
+            return size
         rows = select(
             self.sql,
-            "SELECT id, origin FROM strand WHERE family = ? AND conversation = ?",
+            "SELECT id FROM strand WHERE family = ? AND conversation = ?",
             (family, grouping),
         )
-        size = 0
-        for strand, _ in rows:
+        for (strand,) in rows:
             size += self.sql.execute(
                 "SELECT coalesce(sum(size), 0) FROM chunk WHERE strand = ?", (strand,)
             ).get

@@ -65,7 +65,8 @@ def _age(sql: apsw.Connection, number: int) -> tuple[Any, ...]:
 
 
 def _call_id(token: str) -> str | None:
-    return token.rpartition("/")[2] if token.startswith("call:") else None
+    """A call is offered as `call:ID`, or as `call:SESSION/ID` where ids are not unique by themselves."""
+    return token.removeprefix("call:").rpartition("/")[2] if token.startswith("call:") else None
 
 
 def _keep_nearest_ancestor(sql: apsw.Connection, child: int) -> None:

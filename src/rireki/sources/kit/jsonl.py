@@ -64,16 +64,18 @@ def _open(origin: Origin) -> Any:
 
 def _only_grew(file: Any, cursor: Any, identity: list[int], size: int) -> bool:
     """Whether what lies before the cursor is still what we read."""
-    offset = cursor["offset"]
-    if not offset or cursor["identity"] != identity or size < offset + cursor["tail"]:
+    offset, tail = cursor["offset"], cursor["tail"]
+    if not offset or cursor["identity"] != identity or size < offset + tail:
         # A file that was empty may have been emptied: its lines may be old acquaintances.
         return False
-    return _probe(file, offset) == cursor["probe"]
+    return bool(_probe(file, offset, tail) == cursor["probe"])
 
 
-def _probe(file: Any, offset: int) -> str:
+def _probe(file: Any, offset: int, tail: int) -> str:
+    """A digest of what stands before the cursor, and of the unfinished line after it."""
     start = max(0, offset - PROBE)
-    return digest_of_bytes(os.pread(file.fileno(), offset - start, start)).hex()
+    file.seek(start)
+    return digest_of_bytes(file.read(offset - start + tail)).hex()
 
 
 def _read_on(origin: Origin, file: Any, offset: int, identity: list[int]) -> Iterator[Update]:
@@ -117,5 +119,5 @@ def _cursor(file: Any, offset: int, tail: bytes, identity: list[int]) -> dict[st
         "offset": offset,
         "tail": len(tail),
         "identity": identity,
-        "probe": _probe(file, offset),
+        "probe": _probe(file, offset, len(tail)),
     }

@@ -7,7 +7,6 @@ here knows what the tables mean, and nothing here can write.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -74,7 +73,7 @@ class Database:
 @contextmanager
 def open_database(place: str) -> Iterator[Database]:
     """Open read-only. Raises SourceTrouble, with a hint, when that cannot be done just now."""
-    path = Path(os.path.abspath(place))
+    path = Path(place).absolute()
     _check(path)
     # An immutable file is never locked and never gets helper files, but rows in a
     # write-ahead log stay unseen: right only where there is provably no such log.
@@ -103,7 +102,7 @@ def _check(path: Path) -> None:
 
 
 def _at_rest_in_wal_mode(path: Path) -> bool:
-    return _header(path)[18:19] == WAL and not os.path.exists(f"{path}-wal")
+    return _header(path)[18:19] == WAL and not Path(f"{path}-wal").exists()
 
 
 def _header(path: Path) -> bytes:

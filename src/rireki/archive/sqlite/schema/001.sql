@@ -50,7 +50,6 @@ CREATE TABLE chunk (
     size     INTEGER NOT NULL,
     lengths  TEXT NOT NULL,
     digests  BLOB NOT NULL,
-    checksum BLOB NOT NULL,
     data     BLOB NOT NULL,
     UNIQUE (strand, lane, first)
 ) STRICT;

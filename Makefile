@@ -1,0 +1,31 @@
+# Two commands do everything: `make serve` and `make test`.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+
+.PHONY: serve test lint stress bench clean
+
+serve: $(READY)  ## take in this machine's histories and show them
+	@$(BIN)/python -m rireki.faces.cli.serve
+
+test: $(READY)  ## everything that has to hold: lint, types, layers, tests
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest -n 2
+
+stress: $(READY)  ## long campaigns: hundreds of kills, fuzzing
+	$(BIN)/python -m pytest -q tests/stress --campaign
+
+bench: $(READY)  ## the figures
+	$(BIN)/python bench/import.py
+
+$(READY): pyproject.toml tools/setup
+	@sh tools/setup $(PYTHON) $(VENV)
+	@touch $(READY)
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,0 +1,5 @@
+"""`python -m rireki` is `rireki`."""
+
+from rireki.faces.cli.main import main
+
+main()

@@ -1,0 +1,1 @@
+"""What people and programs touch; the faces do not know each other."""

@@ -1,0 +1,1 @@
+"""The command line: a file per command, loaded only when it is typed."""

@@ -1,0 +1,85 @@
+"""`rireki forget`: the only command that removes anything."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import click
+
+from rireki.errors import NotFound, RirekiError
+from rireki.faces.cli.options import archive_option, conversation_argument, json_option, opened
+
+if TYPE_CHECKING:
+    from rireki.archive.base import Archive
+    from rireki.model.conversation import Conversation
+
+__all__ = ["command"]
+
+
+@click.command("forget", short_help="Remove a conversation for good.")
+@conversation_argument
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--undo", is_flag=True, help="Let the next import take it in again.")
+@json_option
+@archive_option
+def command(name: str, yes: bool, undo: bool, as_json: bool) -> None:
+    """Remove a conversation and its records from the archive, for good, after asking.
+
+    The agent's own files are not touched, and the conversation is not taken in
+    again. With --undo (and its whole id) the next import may bring it back, if
+    the agent still has it.
+
+    \b
+    Examples:
+      rireki forget 5471a680
+      rireki forget 5471a680-e1f8-4608-bfd3-e4e3daa5e1f3 --undo
+    """
+    from rireki.faces.cli.output import Screen
+    from rireki.intake.forget import forget
+    from rireki.show.words import size
+
+    screen = Screen()
+    with opened() as archive:
+        if undo:
+            _remember(archive, name)
+            said: Mapping[str, object] = {"id": name, "forgotten": False}
+            words = f"The next import may take {name} in again."
+        else:
+            found = archive.find(name)
+            if not yes:
+                _ask(found.conversation, as_json)
+            id, removed = found.conversation.id, forget(archive, found)
+            said = {"id": id, "forgotten": True, "removed_bytes": removed}
+            words = f"Forgot {id}: {size(removed)} of records removed."
+    if as_json:
+        screen.json([said])
+    else:
+        screen.say([words])
+
+
+def _remember(archive: Archive, name: str) -> None:
+    """With the sub-agents that went with it: their ids begin with its own."""
+    native = name.partition("/")[2] or name
+    forgotten = {conversation for _, conversation in archive.forgotten()}
+    meant = [c for c in forgotten if c in (native, name) or c.startswith(f"{native}/")]
+    if not meant:
+        raise NotFound(
+            f"nothing of the id {name!r} was forgotten", "Give the whole id, as it was then."
+        )
+    for conversation in meant:
+        archive.remember(conversation)
+
+
+def _ask(conversation: Conversation, as_json: bool) -> None:
+    from rireki.show.heading import facts
+    from rireki.show.safe import one_line
+
+    if as_json or not sys.stdin.isatty():
+        raise RirekiError("forgetting cannot be undone, and nobody is there to ask", "Add --yes.")
+    title = one_line(conversation.title) or "(no title)"
+    click.echo(f"{title}\n{conversation.id}\n{' · '.join(facts(conversation))}", err=True)
+    if conversation.upstream == "gone":
+        click.echo("The source no longer has it: this is the only copy.", err=True)
+    click.confirm("Remove it from the archive for good?", abort=True, err=True)

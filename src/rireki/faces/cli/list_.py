@@ -1,0 +1,156 @@
+"""`rireki list`: what is in the archive, newest first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from rireki.faces.cli.options import (
+    archive_option,
+    directory_of,
+    json_option,
+    no_pager_option,
+    opened,
+    source_option,
+    time_of,
+)
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from rireki.faces.cli.output import Screen
+    from rireki.model.conversation import Conversation
+
+__all__ = ["command", "marks"]
+
+#: From this width on there is room for the project beside the title.
+ROOMY = 110
+LEGEND = {"✗": "gone from its source", "~": "rewritten in its source", "…": "unfinished"}
+
+
+@click.command("list", short_help="What is in the archive, newest first.")
+@source_option(False, "Only this source, such as claude-code.")
+@click.option("--project", metavar="DIR", help="Only this directory and what lies below it.")
+@click.option("--since", metavar="TIME", help="Active since then: 3h, 7d, 2w, a date, a time.")
+@click.option("--before", metavar="TIME", help="Last active before then.")
+@click.option("--title", metavar="WORDS", help="With all of these words in the title.")
+@click.option(
+    "--upstream",
+    type=click.Choice(["present", "changed", "gone"]),
+    help="By what the source still holds of it.",
+)
+@click.option("--subagents", is_flag=True, help="Also the sub-agents that agents started.")
+@click.option("--limit", type=click.IntRange(1), metavar="N", help="Only the newest N.")
+@no_pager_option
+@json_option
+@archive_option
+def command(
+    source: str | None,
+    project: str | None,
+    since: str | None,
+    before: str | None,
+    title: str | None,
+    upstream: str | None,
+    subagents: bool,
+    limit: int | None,
+    no_pager: bool,
+    as_json: bool,
+) -> None:
+    """List conversations, newest first.
+
+    The id in front is as short as it can be; every command takes it.
+
+    \b
+    Examples:
+      rireki list --since 7d --project .
+      rireki list --title "設定 config" --upstream gone
+      rireki list --json | jq -r .id
+    """
+    from rireki.archive.base import Filter
+    from rireki.faces.cli.ids import short_ids
+    from rireki.faces.cli.output import Screen, now
+
+    wanted = Filter(
+        source=source,
+        project=directory_of(project) if project else None,
+        since=time_of(since),
+        before=time_of(before),
+        title=title,
+        upstream=upstream,
+        subagents=subagents,
+        limit=limit,
+    )
+    screen = Screen()
+    with opened() as archive:
+        if as_json:
+            screen.json(archive.conversations(wanted))
+            return
+        found = list(archive.conversations(wanted))
+        names = short_ids(archive.ids())
+        known = bool(names)
+    if not found:
+        click.echo(_why_nothing(known), err=True)
+        return
+    screen.page(_table(found, names, screen, now()), pager=not no_pager)
+
+
+def _why_nothing(known: bool) -> str:
+    if known:
+        return "Nothing in the archive fits. Leave an option out to see more."
+    return "The archive is empty. Run 'rireki import' to take in what is on this machine."
+
+
+def marks(conversation: Conversation) -> str:
+    """One sign per conversation: what matters most about it."""
+    if conversation.upstream == "gone":
+        return "✗"
+    if conversation.upstream == "changed":
+        return "~"
+    return " " if conversation.finished else "…"
+
+
+def _table(
+    found: Sequence[Conversation], names: dict[str, str], screen: Screen, now: datetime
+) -> Iterator[str]:
+    from rireki.show.safe import one_line
+    from rireki.show.times import ago
+    from rireki.show.width import pad, truncate, width
+    from rireki.show.words import count
+
+    style = screen.style
+    ids = max(max(len(names[c.id]) for c in found), 2)
+    sources = max(max(len(c.source) for c in found), 6)
+    turns = max(max(len(str(c.turns)) for c in found), 5)
+    homes = {c.id: _home(c.project) for c in found}
+    home = min(max(max(map(width, homes.values())), 7), 16) if screen.columns >= ROOMY else 0
+    room = screen.columns - ids - sources - turns - 10 - 2 * 5 - 1 - (home + 2 if home else 0)
+    if screen.terminal:
+        head = [pad("ID", ids), pad("WHEN", 10, right=True), pad("SOURCE", sources)]
+        head += [pad("TURNS", turns, right=True), *([pad("PROJECT", home)] if home else [])]
+        yield style.dim("  ".join([*head, "  TITLE"]))
+    for c in found:
+        row = [
+            style.cyan(pad(names[c.id], ids)),
+            pad(ago(c.updated_at, now), 10, right=True),
+            style.dim(pad(c.source, sources)),
+            pad(str(c.turns), turns, right=True),
+        ]
+        if home:
+            row.append(style.dim(pad(homes[c.id], home)))
+        title = truncate(one_line(c.title) or "(no title)", max(room - 1, 10))
+        mark = marks(c)
+        row.append(f"{style.yellow(mark)} {style.dim(title) if mark == '✗' else title}")
+        yield "  ".join(row).rstrip()
+    if screen.terminal:
+        used = {marks(c) for c in found}
+        legend = [f"{sign} {words}" for sign, words in LEGEND.items() if sign in used]
+        yield style.dim("   ".join([count(len(found), "conversation"), *legend]))
+
+
+def _home(project: str | None) -> str:
+    """The last part of a directory's name says most."""
+    from rireki.show.safe import one_line
+
+    return one_line((project or "").rstrip("/\\").replace("\\", "/").rpartition("/")[2])

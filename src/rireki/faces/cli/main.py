@@ -1,0 +1,118 @@
+"""The `rireki` command: finds the command that was typed, and says errors in two lines.
+
+Knows the commands' names only; each is imported when it is used, so that a
+short command stays short.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import TextIO
+
+import click
+
+from rireki import __version__
+from rireki.errors import RirekiError
+from rireki.faces.cli.options import archive_option
+
+__all__ = ["cli", "main", "run"]
+
+#: Commands as `--help` groups them; a name that Python reserves has an underscore behind its file.
+SECTIONS = {
+    "Take in": ("import", "sources", "demo"),
+    "Read": ("list", "show", "path", "latest"),
+    "Understand": ("stats", "explain"),
+    "Go on": ("resume", "restore"),
+    "Keep": ("verify", "rebuild", "forget"),
+    "Shell": ("completion",),
+}
+_FILES = {"import": "import_", "list": "list_"}
+INTERRUPTED, BROKEN_PIPE = 130, 141
+
+
+class Commands(click.Group):
+    """Imports a command when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [name for names in SECTIONS.values() for name in names]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        module = import_module(f"rireki.faces.cli.{_FILES.get(cmd_name, cmd_name)}")
+        command: click.Command = module.command
+        return command
+
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            # Whoever read our output has seen enough; nothing more must be written at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            ctx.exit(BROKEN_PIPE)
+        return result
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for section, names in SECTIONS.items():
+            rows = []
+            for name in names:
+                command = self.get_command(ctx, name)
+                rows.append((f"{name:<10}", command.get_short_help_str(60) if command else ""))
+            with formatter.section(section):
+                formatter.write_dl(rows, col_max=14)
+
+
+@click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, message="rireki %(version)s")
+@archive_option
+def cli() -> None:
+    """One home for every conversation you have with AI agents.
+
+    \b
+    Start here:
+      rireki import          take in what your agents left on this machine
+      rireki list            what is there, newest first
+      rireki show ID         read one; the first letters of the id will do
+
+    No history yet? `rireki demo` makes an invented one.
+    """
+
+
+def main() -> None:
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run a command line to its exit code; the one place where errors become words."""
+    try:
+        code = cli.main(list(arguments), prog_name="rireki", standalone_mode=False)
+    except RirekiError as error:
+        _say_error(error.message, error.hint)
+        return 1
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        return INTERRUPTED
+    except OSError as error:
+        if error.filename is None:
+            raise
+        _say_error(f"{error.filename}: {error.strerror}", "")
+        return 1
+    return code if isinstance(code, int) else 0
+
+
+def _say_error(message: str, hint: str) -> None:
+    from rireki.faces.cli.output import wants_colour
+    from rireki.show.safe import one_line
+    from rireki.show.style import Style
+
+    stream: TextIO = sys.stderr
+    style = Style(wants_colour(stream))
+    stream.write(f"{style.red('error:')} {one_line(message)}\n")
+    if hint:
+        stream.write(f"{style.dim('hint:')} {one_line(hint)}\n")

@@ -1,0 +1,169 @@
+"""Options that several commands share, and opening the archive they name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+    from rireki.archive.base import Archive
+
+__all__ = [
+    "archive_option",
+    "archive_path",
+    "conversation_argument",
+    "directory_of",
+    "home_option",
+    "json_option",
+    "no_pager_option",
+    "opened",
+    "source_option",
+    "time_of",
+]
+
+F = TypeVar("F", bound=Callable[..., Any])
+_CHOSEN = "rireki.archive"
+_MANY = 200
+
+
+def _choose_archive(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+    # The one nearer to the command wins: `rireki --archive A list --archive B`.
+    if value is not None:
+        ctx.meta[_CHOSEN] = value
+
+
+def archive_option(function: F) -> F:
+    return click.option(
+        "--archive",
+        metavar="PATH",
+        expose_value=False,
+        callback=_choose_archive,
+        help="The archive to use, instead of RIREKI_ARCHIVE or your data directory.",
+    )(function)
+
+
+def json_option(function: F) -> F:
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")(
+        function
+    )
+
+
+def no_pager_option(function: F) -> F:
+    return click.option("--no-pager", is_flag=True, help="Print at once, without a pager.")(
+        function
+    )
+
+
+def home_option(function: F) -> F:
+    return click.option(
+        "--home",
+        type=click.Path(exists=True, file_okay=False, path_type=Path),
+        metavar="DIR",
+        help="Look below this home (another machine's backup), not at this machine.",
+    )(function)
+
+
+def source_option(multiple: bool, text: str) -> Callable[[F], F]:
+    def decorate(function: F) -> F:
+        return click.option(
+            "--source",
+            "sources" if multiple else "source",
+            metavar="NAME",
+            multiple=multiple,
+            shell_complete=_complete_sources,
+            help=text,
+        )(function)
+
+    return decorate
+
+
+def conversation_argument(function: F) -> F:
+    return click.argument("name", metavar="ID", shell_complete=_complete_ids)(function)
+
+
+def archive_path() -> Path:
+    from rireki.archive.open import archive_path
+
+    return archive_path(click.get_current_context().meta.get(_CHOSEN))
+
+
+@contextmanager
+def opened(create: bool = False) -> Iterator[Archive]:
+    """The archive the user means, for as long as a command needs it."""
+    from rireki.archive.open import open_archive
+
+    archive = open_archive(archive_path(), create=create)
+    try:
+        yield archive
+    finally:
+        archive.close()
+
+
+def directory_of(given: str) -> str:
+    """A directory as agents note it: absolute, with its symbolic links as they are.
+
+    A path of another system (`C:\\work` out of a backup) is left as it is.
+    """
+    from pathlib import PureWindowsPath
+
+    if not Path(given).is_absolute() and PureWindowsPath(given).drive:
+        return given
+    from os.path import abspath
+
+    # Not resolve(): agents note the name of a directory, not what its links lead to.
+    return abspath(Path(given).expanduser())  # noqa: PTH100
+
+
+def time_of(text: str | None, end_of_day: bool = False) -> str | None:
+    """A time as it was typed, in the archive's spelling."""
+    if text is None:
+        return None
+    from rireki.faces.cli.output import now
+    from rireki.show.times import when
+
+    return when(text, now(), end_of_day)
+
+
+# ── Shell completion ──
+
+
+def _complete_sources(
+    ctx: click.Context, param: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    from click.shell_completion import CompletionItem
+
+    from rireki.sources.registry import names
+
+    return [CompletionItem(name) for name in names() if name.startswith(incomplete)]
+
+
+def _complete_ids(
+    ctx: click.Context, param: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """The newest conversations, told by their titles."""
+    from click.shell_completion import CompletionItem
+
+    from rireki.show.safe import one_line
+
+    with ctx.scope(cleanup=False):
+        if not archive_path().exists():
+            return []
+        with opened() as archive:
+            ids = sorted(archive.ids())
+            if incomplete:
+                return [
+                    CompletionItem(name)
+                    for id in ids
+                    for name in (id, id.partition("/")[2])
+                    if name.startswith(incomplete)
+                ][:_MANY]
+            from rireki.archive.base import Filter
+
+            newest = archive.conversations(Filter(limit=_MANY))
+            return [CompletionItem(c.native_id, help=one_line(c.title)) for c in newest]

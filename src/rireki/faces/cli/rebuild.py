@@ -1,0 +1,33 @@
+"""`rireki rebuild`: understand everything anew."""
+
+from __future__ import annotations
+
+import click
+
+from rireki.faces.cli.options import archive_option, json_option, opened
+
+__all__ = ["command"]
+
+
+@click.command("rebuild", short_help="Interpret every conversation anew.")
+@json_option
+@archive_option
+def command(as_json: bool) -> None:
+    """Make titles, counts and links anew from the kept records: after an update, or in doubt.
+
+    The records themselves are not touched.
+
+    \b
+    Example:
+      rireki rebuild
+    """
+    from rireki.faces.cli.output import Screen, progress
+    from rireki.intake.rebuild import rebuild
+    from rireki.show.words import count
+
+    with opened() as archive:
+        number = rebuild(archive, progress())
+    if as_json:
+        Screen().json([{"conversations": number}])
+    else:
+        Screen().say([f"{count(number, 'conversation')} interpreted anew."])

@@ -1,0 +1,70 @@
+"""`rireki resume`: the command that goes on with a conversation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from rireki.errors import RirekiError
+from rireki.faces.cli.options import archive_option, conversation_argument, json_option, opened
+
+if TYPE_CHECKING:
+    from rireki.model.conversation import Conversation
+
+__all__ = ["command"]
+
+
+@click.command("resume", short_help="The command that goes on with a conversation.")
+@conversation_argument
+@json_option
+@archive_option
+def command(name: str, as_json: bool) -> None:
+    """Print the exact command that continues a conversation with its own agent, in its directory.
+
+    \b
+    Examples:
+      rireki resume 5471a680
+      eval "$(rireki resume 5471a680)"
+    """
+    from rireki.faces.cli.output import Screen
+    from rireki.sources import registry
+
+    with opened() as archive:
+        conversation = archive.find(name).conversation
+    shell = registry.reader(conversation.source).resume(conversation)
+    if as_json:
+        Screen().json([_as_json(conversation, shell)])
+        return
+    _refuse_if_lost(conversation, shell)
+    if conversation.upstream == "changed":
+        lost = f"{conversation.source} no longer has all of it; 'rireki show' does."
+        click.echo(f"note: {lost}", err=True)
+    click.echo(shell)
+
+
+def _restore(conversation: Conversation) -> str:
+    return f"rireki restore {conversation.id} --to DIR"
+
+
+def _as_json(conversation: Conversation, shell: str | None) -> dict[str, object]:
+    return {
+        "id": conversation.id,
+        "command": shell,
+        "upstream": conversation.upstream,
+        "restore": _restore(conversation),
+    }
+
+
+def _refuse_if_lost(conversation: Conversation, shell: str | None) -> None:
+    restore = _restore(conversation)
+    if conversation.upstream == "gone":
+        after = f", then: {shell}" if shell else ""
+        raise RirekiError(
+            f"{conversation.source} no longer has this conversation", f"Run: {restore}{after}"
+        )
+    if shell is None:
+        raise RirekiError(
+            f"{conversation.source} has no command that goes on with this conversation",
+            f"'rireki show {conversation.id} --format markdown' gives it to another agent.",
+        )

@@ -1,0 +1,1 @@
+"""A conversation told to people and programs: as text, as Markdown, as JSON."""

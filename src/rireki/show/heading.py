@@ -1,0 +1,80 @@
+"""What stands above a conversation: what it is, what became of it, what it is tied to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rireki.model.conversation import Conversation
+from rireki.show import times
+from rireki.show.safe import one_line
+from rireki.show.style import Style
+from rireki.show.width import truncate, wrap
+from rireki.show.words import count, tokens
+
+__all__ = ["facts", "fate", "heading", "relations"]
+
+_RELATIONS = {
+    ("fork", "parent"): "forked from",
+    ("fork", "child"): "forked into",
+    ("subagent", "parent"): "started by",
+    ("continuation", "parent"): "continues",
+    ("continuation", "child"): "continued in",
+    ("supersedes", "parent"): "took the place of",
+    ("supersedes", "child"): "its place was taken by",
+}
+
+
+def heading(conversation: Conversation, columns: int, style: Style, full: bool) -> Iterator[str]:
+    for line in wrap(one_line(conversation.title) or "(no title)", columns):
+        yield style.bold(line)
+    yield one_line(conversation.id)
+    if conversation.project:
+        yield one_line(conversation.project)
+    for line in wrap(" · ".join(facts(conversation)), columns):
+        yield style.dim(line)
+    if conversation.usage:
+        yield style.dim(truncate(f"tokens: {tokens(conversation.usage)}", columns))
+    for said in fate(conversation):
+        yield style.yellow(said)
+    for relation in relations(conversation):
+        yield style.dim(relation)
+    for trouble in _troubles(conversation, full):
+        yield style.yellow(truncate(trouble, columns))
+
+
+def facts(conversation: Conversation) -> Iterator[str]:
+    yield times.span(conversation.started_at, conversation.updated_at)
+    yield count(conversation.turns, "turn")
+    yield count(conversation.messages, "message")
+    if conversation.tool_calls:
+        yield count(conversation.tool_calls, "tool call")
+    if conversation.calls_without_result:
+        yield f"{conversation.calls_without_result:,} without result"
+    if not conversation.finished:
+        yield "unfinished"
+    yield from map(one_line, conversation.models)
+
+
+def fate(conversation: Conversation) -> Iterator[str]:
+    """What the source did to it."""
+    if conversation.nature == "prompts":
+        yield "Only what you typed survived: the transcript was gone before rireki saw it."
+    if conversation.upstream == "gone":
+        yield f"{conversation.source} no longer has this conversation."
+    elif conversation.upstream == "changed":
+        yield f"{conversation.source} no longer has all of it; what is gone there is marked."
+
+
+def relations(conversation: Conversation) -> Iterator[str]:
+    """Its ties to others, except the sub-agents it started: those are told where they started."""
+    for link in conversation.links:
+        if name := _RELATIONS.get((link.kind, link.side)):
+            yield f"{name} {one_line(link.id)}"
+
+
+def _troubles(conversation: Conversation, full: bool) -> Iterator[str]:
+    shown = conversation.troubles if full else conversation.troubles[:3]
+    for trouble in shown:
+        yield one_line(f"! {trouble.place}: {trouble.message}")
+    if left := len(conversation.troubles) - len(shown):
+        yield f"! {count(left, 'more trouble')} (--full lists them)"

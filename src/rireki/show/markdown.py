@@ -1,0 +1,109 @@
+"""A conversation as Markdown: for a note, an issue, another agent's context.
+
+Code fences are longer than any fence inside them, so that a transcript cannot
+break out of its block. Control characters are left out as on the terminal.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from rireki.model.message import Message
+from rireki.model.parts import Attachment, Notice, Part, Text, Thinking, ToolCall, ToolResult
+from rireki.show import times
+from rireki.show.heading import facts, fate, relations
+from rireki.show.parts import attachment_words, gist, part_text, pretty
+from rireki.show.safe import one_line, safe
+from rireki.show.story import Results, Story, results_by_call
+from rireki.show.tools import preview, tool_name
+
+__all__ = ["markdown"]
+
+_NAMES = {"person": "You", "agent": "Agent", "tool": "Tool", "harness": "Program"}
+_SHORT = 20
+
+
+def markdown(story: Story, full: bool = False) -> Iterator[str]:
+    """The lines of the document."""
+    about = story.conversation
+    yield f"# {one_line(about.title) or about.id}"
+    yield ""
+    for fact in (f"`{about.id}`", about.project, " · ".join(facts(about)), *relations(about)):
+        if fact:
+            yield f"- {one_line(fact)}"
+    for said in fate(about):
+        yield f"- **{said}**"
+    results = results_by_call(story.messages)
+    limit = None if full else _SHORT
+    heading = ""
+    for message in story.messages:
+        lines = list(_message(message, results, limit))
+        # An agent that goes on is named once; what a person typed always begins anew.
+        if message.author != "person" and lines[1:2] == [heading]:
+            lines = lines[2:]
+        elif lines:
+            heading = lines[1] if lines[1].startswith("## ") else ""
+        yield from lines
+    if story.children:
+        yield from ["", "## Sub-agents", ""]
+    for child in story.children:
+        yield f"- `{child.conversation.id}`: {one_line(child.conversation.title)}"
+
+
+def _message(message: Message, results: Results, limit: int | None) -> Iterator[str]:
+    notes = [_gone(message), "on a branch that was left" if message.abandoned else ""]
+    aside = "".join(f" *({note})*" for note in notes if note)
+    if message.display in ("chip", "divider"):
+        label = one_line(message.label or gist(message))
+        yield from ["", f"*{_NAMES[message.author]}: {label}*{aside}"]
+        if message.display == "divider":
+            yield from _folded("summary", "\n".join(map(part_text, message.parts)), limit)
+        return
+    body = [line for part in message.parts for line in _part(part, message, results, limit)]
+    if message.display == "bubble" and body:
+        stamp = f" {times.moment(message.at)}" if message.author == "person" and message.at else ""
+        yield from ["", f"## {_NAMES[message.author]}{stamp}{aside}"]
+    yield from body
+
+
+def _gone(message: Message) -> str:
+    return "no longer in the source" if message.upstream == "gone" else ""
+
+
+def _part(part: Part, message: Message, results: Results, limit: int | None) -> Iterator[str]:
+    if isinstance(part, Text):
+        yield ""
+        yield from safe(part.text).strip("\n").split("\n")
+    elif isinstance(part, ToolCall):
+        yield from _fenced(f"**{tool_name(part.name)}**", pretty(part.arguments), limit)
+        for placed in results.under.get((message.id, part.call_id), []):
+            yield from _fenced(_verdict(placed.result), placed.result.output, limit)
+    elif isinstance(part, ToolResult):
+        if (message.id, part.call_id) in results.alone:
+            yield from _fenced(_verdict(part), part.output, limit)
+    elif isinstance(part, Attachment | Notice):
+        words = attachment_words(part) if isinstance(part, Attachment) else part.text
+        yield from ["", f"> {one_line(words)}"]
+    elif part_text(part).strip():
+        name = "thinking" if isinstance(part, Thinking) else one_line(part.what)
+        yield from _folded(name, part_text(part), limit)
+
+
+def _verdict(result: ToolResult) -> str:
+    return "result" if result.status == "ok" else f"result: {result.status}"
+
+
+def _fenced(title: str, text: str, limit: int | None) -> Iterator[str]:
+    shown = preview(text, limit)
+    lines = [*shown.lines, f"… {shown.more:,} more lines"] if shown.more else shown.lines
+    longest = max((len(run) for line in lines for run in re.findall("`+", line)), default=0)
+    fence = "`" * max(3, longest + 1)
+    yield from ["", title, "", fence, *lines, fence]
+
+
+def _folded(summary: str, text: str, limit: int | None) -> Iterator[str]:
+    if text.strip():
+        yield from ["", f"<details><summary>{summary}</summary>"]
+        yield from _fenced("", text, limit)
+        yield from ["", "</details>"]

@@ -1,0 +1,62 @@
+"""A part of a message as plain words, whatever it is; control characters are the caller's matter."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from rireki.model.message import Message
+from rireki.model.parts import (
+    Attachment,
+    Notice,
+    Part,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Unknown,
+)
+from rireki.show.tools import tell
+from rireki.show.words import size
+
+__all__ = ["attachment_words", "gist", "part_text", "pretty"]
+
+
+def part_text(part: Part) -> str:
+    """Everything there is to read in a part."""
+    if isinstance(part, Text | Thinking | Notice):
+        return part.text
+    if isinstance(part, ToolCall):
+        return tell(part)
+    if isinstance(part, ToolResult):
+        return part.output
+    if isinstance(part, Attachment):
+        return attachment_words(part)
+    return f"{part.what}: {pretty(part.raw)}"
+
+
+def attachment_words(part: Attachment) -> str:
+    words = [part.name, part.media_type, size(part.size) if part.size else ""]
+    return f"[attachment: {', '.join(word for word in words if word)}]"
+
+
+def pretty(value: Any) -> str:
+    """A raw value for reading: text as it is, everything else as indented JSON."""
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False, indent=2, default=str)
+
+
+def gist(message: Message) -> str:
+    """The first words of a message, or what kind of thing it holds where it has none."""
+    for part in message.parts:
+        if isinstance(part, Text | Notice) and part.text.strip():
+            return part.text.strip()[:500]
+    for part in message.parts:
+        if isinstance(part, ToolResult):
+            return f"(result) {part.output.strip()[:500]}"
+        if isinstance(part, Unknown):
+            return f"({part.what})"
+        if words := part_text(part).strip():
+            return words[:500]
+    return ""

@@ -1,0 +1,290 @@
+"""A conversation for the terminal: who said what, calls with their results, what became of it.
+
+Obeys each message's author and display, which the readers decided; decides
+nothing of the kind itself, and lets no control character of a transcript through.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple, TypeAlias
+
+from rireki.model.message import Message
+from rireki.model.parts import Notice, Part, Text, Thinking, ToolCall, ToolResult
+from rireki.show import times
+from rireki.show.heading import heading
+from rireki.show.parts import gist, part_text, pretty
+from rireki.show.safe import one_line, safe
+from rireki.show.story import Placed, Story, results_by_call
+from rireki.show.style import PLAIN, Style
+from rireki.show.tools import preview, tell
+from rireki.show.width import truncate, width, wrap
+from rireki.show.words import count
+
+__all__ = ["Block", "View", "tell_story"]
+
+Painter: TypeAlias = Callable[[str], str]
+
+#: A line drawn across the screen is not longer than this.
+_RULE = 100
+#: How many lines of something folded are shown.
+_SHORT = 4
+_NAMES = {"person": "you", "agent": "agent", "tool": "tool", "harness": "program"}
+_GONE = "no longer in the source"
+
+
+class View(NamedTuple):
+    """How much to tell, and on what."""
+
+    columns: int = 80
+    style: Style = PLAIN
+    #: Nothing is shortened.
+    full: bool = False
+    #: Sub-agents are told where they were started.
+    nested: bool = False
+
+
+class Block(NamedTuple):
+    """The lines of one message; the conversation's own lines have no message."""
+
+    message: str | None
+    lines: list[str]
+
+
+def tell_story(story: Story, view: View) -> Iterator[Block]:
+    """The heading and every message of the story, in order."""
+    about = heading(story.conversation, view.columns, view.style, view.full)
+    yield Block(None, list(about))
+    yield from _Teller(story, view).blocks()
+
+
+class _Teller:
+    """Walks through the messages and remembers what the reader of the screen already knows."""
+
+    def __init__(self, story: Story, view: View) -> None:
+        self.story = story
+        self.view = view
+        self.style = view.style
+        self.results = results_by_call(story.messages)
+        self.children = _children_by_call(story)
+        self.speaker: Sequence[object] = ()
+        self.model: str | None = None
+        self.turn: int | None = None
+        self.day = ""
+
+    def blocks(self) -> Iterator[Block]:
+        for message in self.story.messages:
+            lines = list(self._message(message))
+            if lines and message.display != "bubble":
+                self.speaker = ()
+            yield Block(message.id, lines)
+        orphans = [child for children in self.children.values() for child in children]
+        if orphans:
+            lines = [line for child in orphans for line in self._child(child, "  ")]
+            yield Block(None, ["", self.style.dim("  Started by no call told here:"), *lines])
+
+    def _message(self, message: Message) -> Iterator[str]:
+        if message.display == "bubble":
+            return self._bubble(message)
+        if message.display == "chip":
+            return self._chip(message)
+        if message.display == "divider":
+            return self._divider(message)
+        return self._fold(message)
+
+    # How each kind of message looks
+
+    def _bubble(self, message: Message) -> Iterator[str]:
+        body = [line for part in message.parts for line in self._part(part, message)]
+        if body or not message.parts:
+            yield from self._header(message)
+            yield from body
+
+    def _header(self, message: Message) -> Iterator[str]:
+        # Not every message of one answer names its model.
+        model = message.model or self.model
+        speaker = (message.author, message.label, model, *self._marks(message))
+        if message.author == "person":
+            yield ""
+            yield self._turn(message, message.label)
+        elif speaker != self.speaker:
+            words = [_NAMES[message.author], self._time(message), message.model, message.label]
+            yield ""
+            yield self._joined([*words, *self._marks(message)], self.style.cyan)
+        self.speaker, self.model = speaker, model
+
+    def _turn(self, message: Message, label: str | None) -> str:
+        """What a person did stands on a rule across the screen, so that the eye finds it."""
+        number = str(message.turn) if message.turn and message.turn != self.turn else None
+        self.turn = message.turn or self.turn
+        words = [number, _NAMES[message.author], self._time(message), label]
+        text = "── " + _dotted([*words, *self._marks(message)]) + " "
+        text = truncate(text, self.view.columns)
+        rest = min(self.view.columns, _RULE) - width(text)
+        return self.style.person(text + "─" * rest)
+
+    def _chip(self, message: Message) -> Iterator[str]:
+        said = message.label or gist(message)
+        if message.author == "person":
+            yield ""
+            yield self._turn(message, said)
+        else:
+            yield self._joined([f"  · {one_line(said)}", *self._marks(message)], self.style.dim)
+        yield from self._body_of_short(message)
+
+    def _divider(self, message: Message) -> Iterator[str]:
+        label = _dotted([message.label or gist(message), *self._marks(message)])
+        yield ""
+        yield self.style.yellow(_ruled(label, min(self.view.columns, _RULE)))
+        for part in message.parts:
+            if isinstance(part, ToolCall):
+                yield from self._call(part, message)
+            elif not isinstance(part, ToolResult) and part_text(part).strip() != message.label:
+                yield from self._shortened(part_text(part), "  ", self.style.dim)
+
+    def _fold(self, message: Message) -> Iterator[str]:
+        told = [part for part in message.parts if not self._stands_elsewhere(part, message)]
+        if message.parts and not told:
+            return
+        hidden = "hidden" if message.display == "hidden" else None
+        label = message.label or _NAMES[message.author]
+        words = [f"  + {one_line(label)}", hidden, *self._marks(message)]
+        yield self._joined(words, self.style.dim)
+        for part in told:
+            if isinstance(part, ToolCall):
+                yield from self._call(part, message)
+            else:
+                yield from self._shortened(part_text(part), "    ", self.style.dim)
+
+    def _body_of_short(self, message: Message) -> Iterator[str]:
+        """Behind a chip's one line: its calls always, for their results hang on them."""
+        for part in message.parts:
+            if self.view.full or isinstance(part, ToolCall):
+                yield from self._part(part, message)
+
+    # Parts
+
+    def _part(self, part: Part, message: Message) -> Iterator[str]:
+        if isinstance(part, Text):
+            lines = safe(part.text).strip("\n").split("\n") if part.text.strip() else []
+            yield from self._wrapped(lines, "  ")
+        elif isinstance(part, Thinking):
+            text = f"(thinking) {part.text.strip()}" if part.text.strip() else ""
+            yield from self._shortened(text, "  ", self.style.dim)
+        elif isinstance(part, ToolCall):
+            yield from self._call(part, message)
+        elif isinstance(part, ToolResult):
+            if not self._stands_elsewhere(part, message):
+                yield self.style.dim("  + result without a call")
+                yield from self._result(Placed(part, message), message)
+        elif isinstance(part, Notice):
+            paint = self.style.red if part.level == "error" else self.style.yellow
+            yield from self._wrapped([f"! {one_line(part.text)}"], "  ", paint)
+        else:
+            yield from self._shortened(part_text(part), "  ", self.style.dim)
+
+    def _call(self, call: ToolCall, message: Message) -> Iterator[str]:
+        yield self.style.bold(truncate(f"  ▸ {tell(call)}", self.view.columns))
+        if self.view.full and call.arguments:
+            arguments = safe(pretty(call.arguments)).split("\n")
+            yield from self._wrapped(arguments, "    ", self.style.dim)
+        placed = self.results.under.get((message.id, call.call_id), [])
+        if not placed:
+            yield self.style.dim("    (no result)")
+        for result in placed:
+            yield from self._result(result, message)
+        for child in self.children.pop(call.call_id, []):
+            yield from self._child(child, "    ")
+
+    def _result(self, placed: Placed, asked_in: Message) -> Iterator[str]:
+        result, message = placed
+        paint = self.style.dim if result.status == "ok" else self.style.red
+        words: list[str] = [] if result.status == "ok" else [result.status]
+        # Where the call is marked already, its result need not be.
+        words += [mark for mark in self._marks(message) if mark not in self._marks(asked_in)]
+        if words:
+            yield "    " + paint(_dotted(words))
+        if result.output.strip():
+            yield from self._shortened(result.output, "    ", paint)
+        elif not words:
+            yield paint("    (no output)")
+
+    def _child(self, child: Story, indent: str) -> Iterator[str]:
+        about = child.conversation
+        facts = [count(about.messages, "message"), count(about.tool_calls, "tool call")]
+        said = _dotted([f"↳ sub-agent {about.id}", *facts, about.title])
+        yield indent + self.style.cyan(truncate(said, self.view.columns - len(indent)))
+        if self.view.nested:
+            inner = self.view._replace(columns=max(self.view.columns - len(indent) - 2, 20))
+            for block in _Teller(child, inner).blocks():
+                for line in block.lines:
+                    yield f"{indent}{self.style.dim('┊')} {line}".rstrip()
+
+    # Small things
+
+    def _marks(self, message: Message) -> list[str]:
+        marks = []
+        # Said once at the top, it need not be said again at every message.
+        if message.upstream == "gone" and self.story.conversation.upstream != "gone":
+            marks.append(_GONE)
+        if message.replaced_by is not None:
+            marks.append("earlier version")
+        if message.abandoned:
+            marks.append("on a branch you left")
+        return marks
+
+    def _stands_elsewhere(self, part: Part, message: Message) -> bool:
+        """A result is told under its call, not where it came in."""
+        if not isinstance(part, ToolResult):
+            return False
+        return (message.id, part.call_id) not in self.results.alone
+
+    def _time(self, message: Message) -> str:
+        """The minute; with the date whenever it is another day than before."""
+        day = times.day(message.at)
+        if not day or day == self.day:
+            return times.clock(message.at)
+        self.day = day
+        return times.moment(message.at)
+
+    def _joined(self, words: Iterable[str | None], paint: Painter) -> str:
+        return paint(truncate(_dotted(words), self.view.columns))
+
+    def _shortened(self, text: str, indent: str, paint: Painter) -> Iterator[str]:
+        shown = preview(text, None if self.view.full else _SHORT)
+        lines = shown.lines
+        if not self.view.full:
+            # A single enormous line is as much of a flood as many short ones.
+            lines = [truncate(line, _SHORT * min(self.view.columns, _RULE)) for line in lines]
+        yield from self._wrapped(lines, indent, paint)
+        if shown.more:
+            yield indent + self.style.dim(f"… {count(shown.more, 'more line')}")
+
+    def _wrapped(self, lines: Iterable[str], indent: str, paint: Painter = str) -> Iterator[str]:
+        for line in lines:
+            for piece in wrap(line, self.view.columns - len(indent)):
+                yield indent + paint(piece) if piece else ""
+
+
+def _dotted(words: Iterable[str | None]) -> str:
+    """Facts in a row; the indentation of the first stays."""
+    return " · ".join(safe(word).replace("\n", " ") for word in words if word)
+
+
+def _ruled(label: str, columns: int) -> str:
+    label = truncate(f" {label} ", columns - 4)
+    left = (columns - width(label)) // 2
+    return "┄" * left + label + "┄" * (columns - left - width(label))
+
+
+def _children_by_call(story: Story) -> dict[str | None, list[Story]]:
+    """Sub-agents by the call that started them, None where it is not known."""
+    calls = {
+        link.id: link.call_id
+        for link in story.conversation.links
+        if link.kind == "subagent" and link.side == "child"
+    }
+    children: dict[str | None, list[Story]] = {}
+    for child in story.children:
+        children.setdefault(calls.get(child.conversation.id), []).append(child)
+    return children

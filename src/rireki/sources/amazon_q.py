@@ -1,0 +1,74 @@
+"""Amazon Q Developer CLI: the rows of its database, and files written by `/save`.
+
+Where to look, and nothing else: reading and understanding is shared with Kiro,
+in `kit/q`, because the two products share their conversations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from rireki.model.conversation import Reading
+from rireki.model.strand import Strand
+from rireki.sources.kit.document import read_document
+from rireki.sources.kit.jsonl import read_lines
+from rireki.sources.kit.places import Places
+from rireki.sources.kit.q import fold, look
+from rireki.sources.kit.q.rows import read_database
+from rireki.sources.reader import Discovery, Known, Looked, Origin, Roll, Update
+
+__all__ = ["READER"]
+
+NAME = "amazon-q"
+
+
+class AmazonQ:
+    name = NAME
+    family = "amazon-q"
+
+    def discover(self, places: Places) -> Discovery:
+        found = Discovery()
+        for folder in places.data_directories("amazon-q"):
+            look.look_for_database(found, NAME, folder)
+        _look_for_typed_lines(found, places)
+        return found
+
+    def recognise(self, path: Path) -> list[Origin]:
+        origins = self.discover(Places.at(path)).origins if path.is_dir() else []
+        known = {origin.place for origin in origins}
+        for database in look.databases_below(path):
+            if str(database) not in known and not look.belongs_to_kiro(database):
+                origins += filter(None, [look.database_origin(NAME, database)])
+        for name, saved in look.saved_in(path):
+            if not saved.kiro:
+                origins += filter(
+                    None,
+                    [
+                        look.file_origin(
+                            NAME, name, name.parent, "document", saved.role, saved.conversation
+                        )
+                    ],
+                )
+        return origins
+
+    def read(self, origin: Origin, known: Known) -> Iterator[Update | Roll]:
+        if origin.form == "database":
+            return read_database(origin, known)
+        return read_lines(origin, known) if origin.form == "lines" else read_document(origin)
+
+    def interpret(self, conversation: str, strands: Sequence[Strand]) -> list[Reading]:
+        return fold.interpret(conversation, strands)
+
+
+def _look_for_typed_lines(found: Discovery, places: Places) -> None:
+    """The prompt's own history: of no one conversation, so it is kept and not told."""
+    root = places.home / ".aws" / "amazonq"
+    path = root / ".cli_bash_history"
+    origin = look.file_origin(NAME, path, root, "lines", fold.TYPED, None)
+    found.origins += filter(None, [origin])
+    note = "typed lines, kept as a file" if origin else look.QUIET
+    found.looked.append(Looked(NAME, str(path), origin is not None, note))
+
+
+READER = AmazonQ()

@@ -1,0 +1,198 @@
+"""Parts of messages out of content blocks: text, thinking, calls, results, pictures.
+
+Takes plain JSON values of any shape and never fails: what it does not know
+becomes an `Unknown` part.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Callable, Iterator
+from hashlib import sha256
+from typing import Any
+
+from rireki.model.parts import (
+    Attachment,
+    Notice,
+    Part,
+    ResultStatus,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Unknown,
+)
+from rireki.sources.claude_code.tags import without_colours
+
+__all__ = [
+    "Spill",
+    "answer_parts",
+    "binaries",
+    "picture_of_file",
+    "prompt_parts",
+    "result_parts",
+    "texts",
+]
+
+#: The full output of a tool that spilled it to a file, by the text that stands in its place.
+Spill = Callable[[str, Any], str | None]
+
+SPILLED = "<persisted-output>"
+_REFUSED = (
+    "The user doesn't want to proceed with this tool use",
+    "The user doesn't want to take this action",
+    "[Request interrupted by user",
+)
+
+
+def texts(content: Any) -> str:
+    """The words of a content value: a string, or its blocks of text."""
+    if isinstance(content, str):
+        return content
+    return "\n".join(_string(block, "text") for block in _blocks(content) if _kind(block) == "text")
+
+
+def prompt_parts(content: Any) -> list[Part]:
+    """Text and pictures of a prompt."""
+    if isinstance(content, str):
+        return [Text(content)] if content else []
+    return [part for block in _items(content) for part in _prompt_block(block)]
+
+
+def _prompt_block(block: Any) -> Iterator[Part]:
+    kind = _kind(block)
+    if kind == "text":
+        yield Text(_string(block, "text"))
+    elif kind in ("image", "document"):
+        yield _picture(block)
+    else:
+        yield Unknown(kind or "block", block)
+
+
+def answer_parts(content: Any) -> list[Part]:
+    if isinstance(content, str):
+        return [Text(content)] if content else []
+    return [part for block in _items(content) for part in _answer_block(block)]
+
+
+def _answer_block(block: Any) -> Iterator[Part]:
+    kind = _kind(block)
+    if kind == "text":
+        yield Text(_string(block, "text"))
+    elif kind == "thinking":
+        yield Thinking(_string(block, "thinking"))
+    elif kind == "redacted_thinking":
+        yield Notice("thinking that the provider hid")
+    elif kind.endswith("tool_use"):
+        yield ToolCall(_string(block, "id"), _string(block, "name"), block.get("input"))
+    elif kind.endswith("tool_result"):
+        yield from result_parts(block, {})
+    elif kind in ("image", "document"):
+        yield _picture(block)
+    else:
+        yield Unknown(kind or "block", block)
+
+
+def result_parts(
+    block: Any, line: dict[str, Any], spill: Spill | None = None, refused: bool = False
+) -> Iterator[Part]:
+    """A tool's outcome, its pictures behind it. `line` may tell more than the block."""
+    content = block.get("content")
+    items = [{"type": "text", "text": content}] if isinstance(content, str) else _items(content)
+    output = "\n".join(_string(item, "text") for item in items if _kind(item) == "text")
+    notice = None
+    if output.startswith(SPILLED) and spill is not None:
+        full = spill(output, line.get("toolUseResult"))
+        output = full if full is not None else output
+        if full is None:
+            notice = Notice("the full output lay in a file that was never seen", "warning")
+    failed = bool(block.get("is_error"))
+    status = "cancelled" if refused and failed else _status(block, line, output)
+    yield ToolResult(_string(block, "tool_use_id"), status, without_colours(output))
+    if notice is not None:
+        yield notice
+    for item in items:
+        kind = _kind(item)
+        if kind in ("image", "document"):
+            yield _picture(item)
+        elif kind != "text":
+            yield Unknown(kind or "block", item)
+
+
+def _status(block: Any, line: dict[str, Any], output: str) -> ResultStatus:
+    if not block.get("is_error"):
+        outcome = line.get("toolUseResult")
+        stopped = isinstance(outcome, dict) and outcome.get("interrupted") is True
+        return "cancelled" if stopped else "ok"
+    refused = (
+        output.startswith(_REFUSED) or line.get("toolDenialKind") or line.get("holdsPersonsWords")
+    )
+    return "cancelled" if refused else "error"
+
+
+def _picture(block: Any) -> Part:
+    source = block.get("source")
+    if not isinstance(source, dict):
+        return Unknown(_kind(block) or "block", block)
+    media = _string(source, "media_type")
+    name = _string(block, "title") or _string(source, "url") or _string(source, "file_id")
+    data = _bytes(source)
+    if data is None:
+        return Attachment(media, name=name) if name else Unknown(_kind(block), block)
+    return Attachment(
+        media or "application/octet-stream", sha256(data).hexdigest(), name, len(data)
+    )
+
+
+def picture_of_file(file: Any, name: str) -> Part | None:
+    """A mentioned file that is a picture: its bytes stand beside its type."""
+    data = (
+        _bytes({"type": "base64", "data": file.get("base64")}) if isinstance(file, dict) else None
+    )
+    if data is None:
+        return None
+    return Attachment(_string(file, "type"), sha256(data).hexdigest(), name, len(data))
+
+
+def _bytes(source: dict[str, Any]) -> bytes | None:
+    data = source.get("data")
+    if not isinstance(data, str) or source.get("type") not in ("base64", "text"):
+        return None
+    if source["type"] == "text":
+        return data.encode("utf-8", "replace")
+    try:
+        return base64.b64decode(data, validate=False)
+    except (binascii.Error, ValueError):
+        return None
+
+
+def binaries(content: Any) -> Iterator[bytes]:
+    """The bytes of every picture in a content value, results included."""
+    for block in _blocks(content):
+        sources = (block.get("source"), {"type": "base64", "data": block.get("base64")})
+        for source in sources:
+            if isinstance(source, dict) and (data := _bytes(source)) is not None:
+                yield data
+        yield from binaries(block.get("content"))
+        yield from binaries(block.get("file"))
+
+
+def _items(content: Any) -> list[Any]:
+    """The blocks of a content value; anything else in it stays as it is, to be shown as unknown."""
+    if content is None:
+        return []
+    return content if isinstance(content, list) else [content]
+
+
+def _blocks(content: Any) -> list[dict[str, Any]]:
+    return [block for block in _items(content) if isinstance(block, dict)]
+
+
+def _kind(block: Any) -> str:
+    return _string(block, "type") if isinstance(block, dict) else ""
+
+
+def _string(block: Any, name: str) -> str:
+    value = block.get(name) if isinstance(block, dict) else None
+    return value if isinstance(value, str) else ""

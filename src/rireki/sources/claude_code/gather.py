@@ -1,0 +1,92 @@
+"""The lines of a session from all its files: each once, older versions marked, sub-agents apart.
+
+A session may lie in several folders (a live file can move), hold a line twice (a
+flaw of compaction in some versions), or have been rewritten. Knows uuids and
+parents, not what a line says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msgspec import Struct, field
+
+from rireki.sources.claude_code.kinds import is_metadata
+from rireki.sources.claude_code.lines import Line
+
+__all__ = ["Gathered", "gather"]
+
+
+class Gathered(Struct):
+    """The main line, and the sub-agents that older versions wrote into the same file."""
+
+    main: list[Line] = field(default_factory=list)
+    #: By the uuid of their first line.
+    sidechains: dict[str, list[Line]] = field(default_factory=dict)
+
+
+def gather(files: Iterable[list[Line]], *, split: bool) -> Gathered:
+    """One list out of several files. `split` takes inline sub-agents out of it."""
+    gathered = Gathered()
+    known: dict[str, Line] = {}
+    unnamed: dict[bytes, Line] = {}
+    roots: dict[str, str] = {}
+    keep = gathered.main.append
+    for lines in files:
+        for line in lines:
+            look = line.look
+            if look is None or look.uuid is None:
+                if _is_copy(line, unnamed):
+                    continue
+            elif look.uuid not in known:
+                known[look.uuid] = line
+            elif _is_known(line, known, look.uuid):
+                continue
+            if split and look is not None and look.isSidechain:
+                _sidechain(line, roots, gathered.sidechains)
+            else:
+                keep(line)
+    return gathered
+
+
+def _is_known(line: Line, known: dict[str, Line], uuid: str) -> bool:
+    """Whether a line repeats one we have; the first wins unless the source replaced it."""
+    first = known[uuid]
+    if first.data.strip() == line.data.strip():
+        first.present = first.present or line.present
+        return True
+    if first.present or not line.present:
+        return True
+    first.version = 1 + _versions(known, uuid)
+    known[f"{uuid}~{first.version}"] = first
+    known[uuid] = line
+    return False
+
+
+def _versions(known: dict[str, Line], uuid: str) -> int:
+    count = 0
+    while f"{uuid}~{count + 1}" in known:
+        count += 1
+    return count
+
+
+def _is_copy(line: Line, unnamed: dict[bytes, Line]) -> bool:
+    """Whether a line without uuid is a copy of one we have.
+
+    Known metadata may repeat, its last word counts; the rest becomes messages and must not.
+    """
+    look = line.look
+    if look is not None and is_metadata(look.type) and look.type != "queue-operation":
+        return False
+    first = unnamed.setdefault(line.data.strip(), line)
+    first.present = first.present or line.present
+    return first is not line
+
+
+def _sidechain(line: Line, roots: dict[str, str], chains: dict[str, list[Line]]) -> None:
+    """Put a line to the sub-agent it belongs to: the one its parent belongs to, else a new one."""
+    assert line.look is not None
+    uuid = line.look.uuid or ""
+    root = roots.get(line.look.parentUuid or "", uuid)
+    roots[uuid] = root
+    chains.setdefault(root, []).append(line)

@@ -1,0 +1,309 @@
+"""How each row of the table is put: a label, the parts to show, the time it was said.
+
+Takes whole decoded lines; knows rows by their numbers, not how they were decided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from rireki.model.parts import Attachment, Notice, Part, Text, Unknown
+from rireki.sources.claude_code.content import picture_of_file, prompt_parts, texts
+from rireki.sources.claude_code.tags import (
+    SKILL_BODY,
+    between,
+    command_of,
+    context_of,
+    one_line,
+    output_of,
+    persons_reason,
+    sender_of,
+    without_colours,
+)
+
+__all__ = [
+    "Shown",
+    "attachment_shown",
+    "context_shown",
+    "divider_shown",
+    "prompt_shown",
+    "queued_shown",
+    "said_shown",
+    "system_shown",
+]
+
+
+class Shown(Struct):
+    label: str
+    parts: list[Part]
+    at: str | None = None
+
+
+_BADGES = {"queued": "queued", "sdk": "headless", "suggestion_accepted": "accepted suggestion"}
+
+
+def prompt_shown(row: str, line: Any) -> Shown:
+    """A user entry that is no tool result."""
+    content = _get(_get(line, "message"), "content")
+    text = texts(content)
+    put = _PUT.get(row)
+    if put is not None:
+        label, words = put(text.lstrip(), line)
+        return Shown(one_line(label), [Text(words)] if words else [])
+    parts = prompt_parts(content)
+    context, rest = context_of(text)
+    if context and row in ("19", "20"):
+        parts = [part for part in parts if not isinstance(part, Text)]
+        parts = [Text(rest), *parts] if rest else parts
+    badge = _BADGES.get(_string(line, "promptSource"), "") if row in ("19", "20") else ""
+    return Shown(_FIXED.get(row, badge), parts)
+
+
+_FIXED = {
+    "2": "task",
+    "5": "command text",
+    "6": "caveat",
+    "7": "picture",
+    "8": "hook",
+    "9": "injected",
+    "17": "context",
+}
+
+
+def _skill(text: str, line: Any) -> tuple[str, str]:
+    where = (
+        text.removeprefix(SKILL_BODY).partition("\n")[0].strip()
+        if text.startswith(SKILL_BODY)
+        else ""
+    )
+    name = where.replace("\\", "/").rstrip("/").rpartition("/")[2]
+    return f"skill: {name}" if name else "skill", text
+
+
+def _elsewhere(text: str, line: Any) -> tuple[str, str]:
+    origin = _get(line, "origin")
+    kind = _string(origin, "kind") or _string(line, "promptSource") or "injected"
+    if kind == "task-notification" and "<task-notification>" in text:
+        return _task(text, line)
+    sender = _string(origin, "from") or _string(origin, "sender") or _string(origin, "name")
+    words = _string(origin, "body") or text
+    return f"{kind}: {sender}" if sender else kind, words
+
+
+def _task(text: str, line: Any) -> tuple[str, str]:
+    status, summary = between(text, "status").strip(), between(text, "summary").strip()
+    return f"task {status}: {summary}".strip(": ") if summary else f"task {status}".strip(), text
+
+
+def _message_of_agent(text: str, line: Any) -> tuple[str, str]:
+    sender = sender_of(text)
+    return f"from {sender}" if sender else "from another agent", text
+
+
+def _command(text: str, line: Any) -> tuple[str, str]:
+    return command_of(text), command_of(text)
+
+
+def _output(text: str, line: Any) -> tuple[str, str]:
+    return "output", output_of(text)
+
+
+def _shell(text: str, line: Any) -> tuple[str, str]:
+    if text.startswith("<bash-input>"):
+        return "bash", between(text, "bash-input").strip()
+    return "output", output_of(text)
+
+
+def _remember(text: str, line: Any) -> tuple[str, str]:
+    note = between(text, "user-memory-input").strip()
+    return f"remember: {note}", note
+
+
+def _interrupted(text: str, line: Any) -> tuple[str, str]:
+    return "interrupted", text.strip()
+
+
+_PUT = {
+    "4": _skill,
+    "10": _elsewhere,
+    "11": _task,
+    "12": _message_of_agent,
+    "13": _command,
+    "14": _output,
+    "15": _shell,
+    "16": _interrupted,
+    "18": _remember,
+}
+
+
+def context_shown(line: Any) -> Shown:
+    """What an editor or a loop put before the person's words."""
+    context, _ = context_of(texts(_get(_get(line, "message"), "content")))
+    tag = context.lstrip("<").partition(">")[0].partition(" ")[0]
+    return Shown(f"context: {tag}" if tag else "context", [Text(context)])
+
+
+def said_shown(row: str, line: Any, tools: Mapping[str, str]) -> Shown:
+    """A person's words or choice inside a tool's outcome."""
+    outcome = _get(line, "toolUseResult")
+    block = _result_block(line)
+    output = texts(_get(block, "content"))
+    tool = tools.get(_string(block, "tool_use_id"), "")
+    if row == "1b":
+        return Shown("answered", [Text(_choices(outcome) or output)])
+    failed = bool(_get(block, "is_error"))
+    if row == "1c":
+        return _plan(outcome, output, failed)
+    label = "plan rejected" if tool == "ExitPlanMode" else "refused"
+    reason = persons_reason(output)
+    if not reason and not output.startswith("The user doesn't want"):
+        reason = output
+    if reason:
+        return Shown(label, [Text(reason)])
+    stopped = "stopped while running" in output
+    return Shown("stopped" if stopped else label, [Notice("no reason was given")])
+
+
+def _choices(outcome: Any) -> str:
+    answers = _get(outcome, "answers")
+    if not isinstance(answers, dict):
+        return ""
+    return "\n".join(f"{question} → {_words(choice)}" for question, choice in answers.items())
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(_words(item) for item in value)
+    return value if isinstance(value, str) else str(value)
+
+
+def _plan(outcome: Any, output: str, failed: bool) -> Shown:
+    if failed:
+        return Shown("plan rejected", [Text(persons_reason(output) or output)])
+    edited = " (edited)" if _get(outcome, "planWasEdited") else ""
+    return Shown(f"plan approved{edited}", [Text(_string(outcome, "plan") or output)])
+
+
+def _result_block(line: Any) -> Any:
+    content = _get(_get(line, "message"), "content")
+    for block in content if isinstance(content, list) else []:
+        if _string(block, "type") == "tool_result":
+            return block
+    return None
+
+
+def divider_shown(lines: list[Any]) -> Shown:
+    """A compaction: how much was left out, and the summary that took its place."""
+    label = "context compacted"
+    parts: list[Part] = []
+    for line in lines:
+        meta = _get(line, "compactMetadata")
+        before, after = _get(meta, "preTokens"), _get(meta, "postTokens")
+        if isinstance(before, int) and isinstance(after, int):
+            label = f"context compacted ({before:,} → {after:,} tokens)"
+        elif isinstance(before, int):
+            label = f"context compacted ({before:,} tokens before)"
+        if summary := texts(_get(_get(line, "message"), "content")):
+            parts.append(Text(summary))
+    return Shown(label, parts)
+
+
+def attachment_shown(row: str, line: Any) -> Shown:
+    attached = _get(line, "attachment")
+    if row in ("A1", "A2"):
+        prompt = _get(attached, "prompt")
+        at = _string(attached, "timestamp") or None
+        if row == "A1":
+            return Shown("sent while working", prompt_parts(prompt), at)
+        label, words = _elsewhere(texts(prompt), attached)
+        return Shown(one_line(label), [Text(words)], at)
+    if row == "A4":
+        return _hook(attached)
+    if row == "A5":
+        return _mentioned(attached)
+    kind = _string(attached, "type") or "attachment"
+    return Shown(kind, [Unknown(kind, attached)])
+
+
+def _hook(attached: Any) -> Shown:
+    name = _string(attached, "hookName") or _string(attached, "hookEvent")
+    label = f"hook: {name}" if name else "hook"
+    blocked = _get(attached, "blockingError")
+    if blocked is not None:
+        words = _string(blocked, "blockingError") or (blocked if isinstance(blocked, str) else "")
+        return Shown(label, [Notice(without_colours(words).strip(), "error")])
+    said = texts(_get(attached, "content")) or _lines(_get(attached, "content"))
+    pieces = [said, *(_string(attached, name) for name in ("stdout", "stderr"))]
+    unique = dict.fromkeys(without_colours(piece).strip() for piece in pieces if piece.strip())
+    failed = "error" in _string(attached, "type")
+    if failed:
+        return Shown(label, [Notice("\n".join(unique), "warning")])
+    return Shown(label, [Text("\n".join(unique))])
+
+
+def _lines(value: Any) -> str:
+    return (
+        "\n".join(item for item in value if isinstance(item, str))
+        if isinstance(value, list)
+        else ""
+    )
+
+
+def _mentioned(attached: Any) -> Shown:
+    """The body of a file or folder that a prompt mentioned."""
+    name = (
+        _string(attached, "displayPath")
+        or _string(attached, "filename")
+        or _string(attached, "path")
+    )
+    content = _get(attached, "content")
+    label = f"{_string(attached, 'type')}: {name}"
+    if isinstance(content, str):
+        return Shown(label, [Text(content)] if content else [])
+    file = _get(content, "file")
+    if text := _string(file, "content"):
+        return Shown(label, [Text(text)])
+    picture = picture_of_file(file, name)
+    return Shown(label, [picture if isinstance(picture, Attachment) else Unknown("file", content)])
+
+
+def system_shown(row: str, line: Any) -> Shown:
+    text = texts(_get(line, "content"))
+    if row == "unknown":
+        kind = _string(line, "subtype") or "system"
+        return Shown(kind, [Unknown(kind, line)])
+    if row in _PUT:
+        label, words = _PUT[row](text.lstrip(), line)
+        return Shown(one_line(label), [Text(words)] if words else [])
+    if row == "S1":
+        return Shown(one_line(text), [Text(text.strip())])
+    return Shown(_string(line, "subtype") or "notice", [_notice(line, text)])
+
+
+def _notice(line: Any, text: str) -> Notice:
+    error = _get(line, "error")
+    words = (
+        without_colours(text).strip() or _string(error, "formatted") or _string(error, "message")
+    )
+    if not words:
+        words = error if isinstance(error, str) else one_line(str(error))
+    level = _string(line, "level")
+    if level == "error":
+        return Notice(words, "error")
+    return Notice(words, "warning" if level.startswith("warn") else "info")
+
+
+def queued_shown(line: Any) -> Shown:
+    return Shown("never sent", prompt_parts(_get(line, "content")))
+
+
+def _get(value: Any, name: str) -> Any:
+    return value.get(name) if isinstance(value, dict) else None
+
+
+def _string(value: Any, name: str) -> str:
+    found = _get(value, name)
+    return found if isinstance(found, str) else ""

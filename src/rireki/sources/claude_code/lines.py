@@ -1,0 +1,122 @@
+"""A strand's records as lines: decoded at first sight, repaired where they are damaged.
+
+One bad line costs one trouble and never its neighbours. Nothing here knows what
+a line means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from rireki.model.conversation import Trouble
+from rireki.model.strand import Strand
+from rireki.sources.claude_code.repair import clean, loads, objects_in
+from rireki.sources.claude_code.shapes import Look
+from rireki.sources.kit.jsonl import LANE
+
+__all__ = ["Line", "read_strand"]
+
+_look = msgspec.json.Decoder(Look).decode
+#: A line whose fields keep having other types than ours is given up after so many corrections.
+CORRECTIONS = 40
+
+
+class Line(Struct, gc=False):
+    """One object of a transcript and where it stood."""
+
+    number: int
+    data: bytes
+    present: bool
+    #: None when the line could not be understood at all.
+    look: Look | None
+    #: Counted from 1 on lines that the source has since replaced by another of the same uuid.
+    version: int = 0
+
+
+def read_strand(strand: Strand, troubles: list[Trouble]) -> list[Line]:
+    """Every line the file ever held, in order; what is wrong with them goes to `troubles`."""
+    lines: list[Line] = []
+    add = lines.append
+    number = 0
+    for number, record in enumerate(strand.story(LANE), 1):
+        data = record.data
+        try:
+            add(Line(number, data, record.present, _look(data)))
+        except (ValueError, RecursionError):
+            lines.extend(_mend(strand, number, data, record.present, troubles))
+    tail = strand.states[-1].tail if strand.states else b""
+    if tail.strip():
+        lines.extend(_read_tail(strand, number + 1, tail, troubles))
+    return lines
+
+
+def _read_tail(strand: Strand, number: int, tail: bytes, troubles: list[Trouble]) -> list[Line]:
+    """The last line has no newline: whole when its JSON is, otherwise still being written."""
+    try:
+        return [Line(number, tail, strand.present, _look(tail))]
+    except (ValueError, RecursionError):
+        found = _look_leniently(tail)
+    if found is not None:
+        return [Line(number, tail, strand.present, found)]
+    troubles.append(
+        Trouble(
+            f"{strand.place}: line {number}",
+            "unfinished line",
+            "It is kept as it is; the next import reads it again.",
+        )
+    )
+    return []
+
+
+def _mend(
+    strand: Strand, number: int, data: bytes, present: bool, troubles: list[Trouble]
+) -> Iterator[Line]:
+    """The lines in a damaged one, and one trouble unless nothing was missing."""
+    if not data.strip():
+        return
+    if b"\0" not in data and (found := _look_leniently(data)) is not None:
+        yield Line(number, data, present, found)
+        return
+    lost = False
+    pieces = 0
+    for piece in objects_in(data):
+        pieces += 1
+        found = _look_leniently(piece)
+        lost = lost or found is None
+        yield Line(number, piece, present, found)
+    if lost or not pieces:
+        message = "not readable as a line of a transcript"
+    else:
+        message = "damaged, but whole once taken apart" if pieces > 1 else "damaged, but repaired"
+    troubles.append(
+        Trouble(f"{strand.place}: line {number}", message, "Its bytes are kept as they are.")
+    )
+
+
+def _look_leniently(data: bytes) -> Look | None:
+    """A look at a line with half a character in it, or with fields of unexpected types."""
+    value = clean(loads(data))
+    if not isinstance(value, dict):
+        return None
+    for _ in range(CORRECTIONS):
+        try:
+            return _look(msgspec.json.encode(value))
+        except msgspec.ValidationError as error:
+            if not _drop(value, str(error)):
+                return None
+        except (ValueError, RecursionError):
+            return None
+    return None
+
+
+def _drop(value: dict[str, Any], complaint: str) -> bool:
+    """Take out the field that msgspec names (`… - at `$.message.usage.output_tokens``)."""
+    path = complaint.rpartition("`$.")[2].rstrip("`").partition("[")[0].split(".")
+    holder: Any = value
+    for name in path[:-1]:
+        holder = holder.get(name) if isinstance(holder, dict) else None
+    return isinstance(holder, dict) and holder.pop(path[-1], None) is not None

@@ -1,0 +1,65 @@
+"""The last touches to the order of messages: results after calls, old versions tied to new ones."""
+
+from __future__ import annotations
+
+from rireki.sources.claude_code.drafts import Draft, line_id
+from rireki.sources.claude_code.shapes import Block
+
+__all__ = ["calls_of", "name_successors", "results_after_calls", "results_of"]
+
+
+def calls_of(draft: Draft) -> list[str]:
+    """The tool calls in an answer."""
+    contents = (
+        line.look.message.content
+        for line in draft.lines
+        if line.look is not None and line.look.message is not None
+    )
+    return [
+        block.id or ""
+        for content in contents
+        if isinstance(content, list)
+        for block in content
+        if block.type.endswith("tool_use")
+    ]
+
+
+def results_of(draft: Draft) -> list[Block]:
+    """The outcomes of tools in an entry."""
+    look = draft.line.look
+    content = look.message.content if look is not None and look.message is not None else None
+    blocks = content if isinstance(content, list) else []
+    return [block for block in blocks if block.type == "tool_result"]
+
+
+def results_after_calls(drafts: list[Draft], early: dict[str, list[Draft]]) -> list[Draft]:
+    """Move results that were written before their call (`early`) to just after it."""
+    if not early:
+        return drafts
+    moved = {id(draft) for group in early.values() for draft in group}
+    placed: set[int] = set()
+    ordered: list[Draft] = []
+    for draft in drafts:
+        if id(draft) in moved:
+            continue
+        ordered.append(draft)
+        for call in calls_of(draft) if draft.what == "answer" else ():
+            late = [result for result in early.get(call, ()) if id(result) not in placed]
+            placed.update(map(id, late))
+            ordered.extend(late)
+    return ordered + [draft for draft in drafts if id(draft) in moved - placed]
+
+
+def name_successors(drafts: list[Draft]) -> None:
+    """A replaced line points to the message that holds its new version."""
+    if not any(draft.replaced_by for draft in drafts):
+        return
+    holders = {
+        line_id(line): draft.id
+        for draft in drafts
+        if draft.replaced_by is None and draft.what not in ("said", "context")
+        for line in draft.lines
+    }
+    for draft in drafts:
+        if draft.replaced_by is not None:
+            draft.replaced_by = holders.get(draft.replaced_by, draft.replaced_by)

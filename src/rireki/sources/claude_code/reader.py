@@ -1,0 +1,75 @@
+"""The reader of Claude Code: where its files are, how they are read, who interprets them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from rireki.model.conversation import Reading
+from rireki.model.strand import Strand
+from rireki.sources.claude_code.recognise import recognise
+from rireki.sources.claude_code.walk import HISTORY, NAME, Walk
+from rireki.sources.kit.document import read_document
+from rireki.sources.kit.jsonl import read_lines
+from rireki.sources.kit.places import Places
+from rireki.sources.reader import Discovery, Known, Looked, Origin, Roll, Update
+
+__all__ = ["READER", "ClaudeCode"]
+
+
+class ClaudeCode:
+    name = NAME
+    family = NAME
+
+    def discover(self, places: Places) -> Discovery:
+        found = Discovery()
+        for root in _roots(places):
+            walk = Walk(root)
+            walk.config_root()
+            found.origins += walk.origins
+            found.troubles += walk.troubles
+            found.looked.append(_looked(root, walk))
+        return found
+
+    def recognise(self, path: Path) -> list[Origin]:
+        return recognise(path)
+
+    def read(self, origin: Origin, known: Known) -> Iterator[Update | Roll]:
+        if origin.form == "lines":
+            return read_lines(origin, known)
+        return read_document(origin)
+
+    def interpret(self, conversation: str, strands: Sequence[Strand]) -> list[Reading]:
+        # Imported late: discovering and reading need none of it.
+        from rireki.sources.claude_code.history import read_history
+        from rireki.sources.claude_code.session import read_session
+
+        ordered = sorted(strands, key=lambda strand: strand.id)
+        if conversation == HISTORY:
+            return read_history(ordered)
+        return read_session(conversation, ordered)
+
+
+def _roots(places: Places) -> list[Path]:
+    """`$CLAUDE_CONFIG_DIR`, else `~/.claude`; the XDG place of some versions where it exists."""
+    if (chosen := places.variable("CLAUDE_CONFIG_DIR")) is not None:
+        return [chosen]
+    roots = [places.home / ".claude"]
+    config = places.home / ".config" / "claude"
+    if (config / "projects").is_dir():
+        roots.append(config)
+    return roots
+
+
+def _looked(root: Path, walk: Walk) -> Looked:
+    sessions = sum(1 for origin in walk.origins if origin.role == "main")
+    if walk.origins:
+        return Looked(NAME, str(root), True, f"{sessions} sessions, {len(walk.origins)} files")
+    if walk.troubles:
+        return Looked(NAME, str(root), False, "it cannot be read")
+    if not root.is_dir():
+        return Looked(NAME, str(root), False, "no such folder: Claude Code was never used here")
+    return Looked(NAME, str(root), False, "no transcripts: they may have been cleaned up")
+
+
+READER = ClaudeCode()

@@ -1,0 +1,123 @@
+"""Whether a file or folder that a user names is Claude Code's: its first readable line decides.
+
+Looks at names and a few first lines only. What is not surely ours is left to
+other readers.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from rireki.sources.claude_code.repair import loads
+from rireki.sources.claude_code.walk import Walk
+from rireki.sources.kit.stamps import is_regular
+from rireki.sources.reader import Origin
+
+__all__ = ["recognise"]
+
+#: How much of a file is looked at, and how many files of a folder.
+PEEK = 256 << 10
+SAMPLE = 20
+_MARKS = ("sessionId", "uuid", "leafUuid", "messageId")
+_UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+#: Types that other tools' transcripts use as well: these need our envelope.
+_ENVELOPE = ("parentUuid", "isSidechain", "userType", "leafUuid", "messageId", "version")
+
+
+def recognise(path: Path) -> list[Origin]:
+    try:
+        path = path.absolute()
+        return _folder(path) if path.is_dir() else _file(path)
+    except OSError:
+        return []
+
+
+def _folder(path: Path) -> list[Origin]:
+    for root in (path, path / ".claude"):
+        if _is_root(root):
+            walk = Walk(root)
+            walk.config_root()
+            return walk.origins
+    if path.name == "projects" and _is_root(path.parent):
+        return _folder(path.parent)
+    walk = Walk(_root_of(path))
+    if _any_transcript(path.glob("*.jsonl")):
+        walk.project(str(path))
+    elif _any_transcript(path.glob("subagents/**/*.jsonl")):
+        walk.session_folder(str(path), path.name)
+    return walk.origins
+
+
+def _file(path: Path) -> list[Origin]:
+    if path.suffix != ".jsonl":
+        return []
+    first = _first_value(path)
+    if _is_typed_prompt(first):
+        walk = Walk(path.parent)
+        walk.history(str(path))
+        return walk.origins
+    if not _is_line(first):
+        return []
+    walk = Walk(_root_of(path.parent))
+    conversation = _conversation(path.stem, first)
+    walk.transcript(str(path), conversation)
+    if path.stem.startswith("agent-"):
+        walk.agent_meta(str(path.with_suffix(".meta.json")), conversation)
+    elif path.with_suffix("").is_dir():
+        walk.session_folder(str(path.with_suffix("")), conversation)
+    return walk.origins
+
+
+def _conversation(stem: str, first: dict[str, Any]) -> str:
+    """A file with a name of its own belongs to the session its lines name."""
+    if stem.startswith("agent-") or _UUID.fullmatch(stem):
+        return stem
+    session = first.get("sessionId")
+    return session if isinstance(session, str) and session else stem
+
+
+def _root_of(folder: Path) -> Path:
+    """The config root above a project folder, or the folder itself when it lies alone."""
+    for above in folder.parents:
+        if above.name == "projects":
+            return above.parent
+    return folder
+
+
+def _is_root(path: Path) -> bool:
+    if (path / "projects").is_dir() and _any_transcript(path.glob("projects/*/*.jsonl")):
+        return True
+    history = path / "history.jsonl"
+    return history.is_file() and _is_typed_prompt(_first_value(history))
+
+
+def _any_transcript(paths: Any) -> bool:
+    return any(_is_line(_first_value(path)) for path in islice(paths, SAMPLE))
+
+
+def _first_value(path: Path) -> Any:
+    """The first JSON object of a file of lines, or None."""
+    if not is_regular(path.stat()):
+        return None
+    with path.open("rb") as file:
+        head = file.read(PEEK)
+    for line in head.split(b"\n"):
+        value = loads(line.replace(b"\0", b""))
+        if isinstance(value, dict):
+            return value
+    return None
+
+
+def _is_line(value: Any) -> bool:
+    if not isinstance(value, dict) or not isinstance(value.get("type"), str):
+        return False
+    if value["type"] in ("user", "assistant", "system"):
+        return any(mark in value for mark in _ENVELOPE)
+    return any(mark in value for mark in _MARKS)
+
+
+def _is_typed_prompt(value: Any) -> bool:
+    return isinstance(value, dict) and "display" in value and "pastedContents" in value

@@ -1,0 +1,204 @@
+"""Full messages out of drafts: each line is decoded once more, now completely."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import sha256
+from pathlib import PurePosixPath, PureWindowsPath
+from typing import Any
+
+import msgspec
+
+from rireki.model.message import Entry, Message
+from rireki.model.parts import Attachment, Notice, Part, Text, Unknown
+from rireki.model.strand import Strand
+from rireki.model.times import from_iso
+from rireki.sources.claude_code.content import answer_parts, binaries, prompt_parts, result_parts
+from rireki.sources.claude_code.drafts import Draft
+from rireki.sources.claude_code.entries import flags_of
+from rireki.sources.claude_code.fold import Fold
+from rireki.sources.claude_code.labels import (
+    Shown,
+    attachment_shown,
+    context_shown,
+    divider_shown,
+    prompt_shown,
+    queued_shown,
+    said_shown,
+    system_shown,
+)
+from rireki.sources.claude_code.lines import Line
+from rireki.sources.claude_code.repair import clean, loads
+from rireki.sources.kit.document import LANE as WHOLE
+
+__all__ = ["find_attachment", "render"]
+
+
+def render(fold: Fold, strands: Sequence[Strand]) -> list[Message]:
+    rendering = _Rendering(fold, strands)
+    messages = [rendering.message(draft) for draft in fold.drafts]
+    _name_pictures(messages, fold.drafts)
+    return messages
+
+
+def find_attachment(lines: Sequence[Line], digest: str) -> bytes | None:
+    """The bytes of a picture, looked for where they stand."""
+    for line in lines:
+        if b"base64" not in line.data and b'"source"' not in line.data:
+            continue
+        value = _value(line)
+        for place in (("message", "content"), ("attachment", "prompt"), ("attachment", "content")):
+            for data in binaries(_of(value, *place)):
+                if sha256(data).hexdigest() == digest:
+                    return data
+    return None
+
+
+class _Rendering:
+    def __init__(self, fold: Fold, strands: Sequence[Strand]) -> None:
+        self.fold = fold
+        self.outputs = {
+            _base(strand.place): strand for strand in strands if strand.role == "tool-output"
+        }
+        #: The message that shows each line; for parents.
+        self.holders = {
+            line.look.uuid: draft.id
+            for draft in fold.drafts
+            if draft.what not in ("said", "context")
+            and draft.replaced_by is None
+            and draft.rule.display != "hidden"
+            for line in draft.lines
+            if line.look is not None and line.look.uuid
+        }
+        self.refused = {draft.uuid for draft in fold.drafts if draft.rule.row in ("1a", "1c")}
+
+    def message(self, draft: Draft) -> Message:
+        look = draft.line.look
+        value = _value(draft.line)
+        shown = self._shown(draft, value)
+        spoken = look.message if look is not None and draft.what == "answer" else None
+        return Message(
+            id=draft.id,
+            author=draft.rule.author,
+            display=draft.rule.display,
+            label=shown.label or None,
+            at=from_iso(shown.at or (look.timestamp if look is not None else None)),
+            model=spoken.model if spoken is not None else None,
+            turn=draft.turn,
+            upstream="present" if draft.present else "gone",
+            replaced_by=draft.replaced_by,
+            parts=shown.parts,
+            usage=self.fold.meter.usage(spoken.id) if spoken is not None else None,
+            parent=self._parent(draft),
+            abandoned=draft.abandoned,
+            entry=Entry(
+                position=draft.line.number,
+                role=look.type if look is not None else "",
+                flags=tuple(flags_of(look)) if look is not None else (),
+                rule=draft.rule.row,
+            ),
+        )
+
+    def _shown(self, draft: Draft, value: Any) -> Shown:
+        match draft.what:
+            case "prompt":
+                return prompt_shown(draft.rule.row, value)
+            case "context":
+                return context_shown(value)
+            case "answer":
+                return self._answer(draft)
+            case "result":
+                return self._result(draft, value)
+            case "said":
+                return said_shown(draft.rule.row, value, self.fold.tools)
+            case "divider":
+                return divider_shown([_value(line) for line in draft.lines])
+            case "attachment":
+                return attachment_shown(draft.rule.row, value)
+            case "system":
+                return system_shown(draft.rule.row, value)
+            case "queued":
+                return queued_shown(value)
+        return _strange(draft.line, value)
+
+    def _answer(self, draft: Draft) -> Shown:
+        contents = (_of(_value(line), "message", "content") for line in draft.lines)
+        parts = [part for content in contents for part in answer_parts(content)]
+        if draft.rule.row != "api error":
+            return Shown("", parts)
+        words = [part.text for part in parts if isinstance(part, Text)]
+        return Shown("error", [Notice("\n".join(words), "error")])
+
+    def _result(self, draft: Draft, value: Any) -> Shown:
+        refused = draft.uuid in self.refused
+        content = _of(value, "message", "content")
+        parts: list[Part] = []
+        names: dict[str, None] = {}
+        for block in content if isinstance(content, list) else []:
+            if isinstance(block, dict) and block.get("type") == "tool_result":
+                parts += result_parts(block, value, self._spilled, refused)
+                names.setdefault(self.fold.tools.get(str(block.get("tool_use_id")), ""))
+            else:
+                parts += prompt_parts([block])
+        return Shown(", ".join(name for name in names if name), parts)
+
+    def _spilled(self, preview: str, outcome: Any) -> str | None:
+        """The whole of an output that the line only begins."""
+        path = outcome.get("persistedOutputPath") if isinstance(outcome, dict) else None
+        if not isinstance(path, str):
+            path = preview.partition("saved to: ")[2].partition("\n")[0].strip()
+        strand = self.outputs.get(_base(path))
+        records = strand.story(WHOLE) if strand is not None else []
+        return records[-1].data.decode("utf-8", "replace") if records else None
+
+    def _parent(self, draft: Draft) -> str | None:
+        """The message above: the nearest line up the tree that became one."""
+        if draft.what in ("said", "context"):
+            return self.holders.get(draft.uuid or "")
+        own = {line.look.uuid for line in draft.lines if line.look is not None}
+        above = draft.uuid
+        for _ in range(len(self.fold.tree.parents) + 1):
+            above = self.fold.tree.parents.get(above) if above is not None else None
+            if above is None or (above in self.holders and above not in own):
+                break
+        return self.holders.get(above or "")
+
+
+def _name_pictures(messages: list[Message], drafts: list[Draft]) -> None:
+    """A line "[Image: source: path]" names the picture of the prompt above it."""
+    by_id = {message.id: message for message in messages}
+    for message, draft in zip(messages, drafts, strict=True):
+        above = by_id.get(message.parent or "")
+        if draft.rule.row != "7" or above is None:
+            continue
+        path = next((part.text for part in message.parts if isinstance(part, Text)), "")
+        name = _base(path.partition("source:")[2].strip().removesuffix("]"))
+        above.parts = [
+            msgspec.structs.replace(part, name=name)
+            if isinstance(part, Attachment) and not part.name
+            else part
+            for part in above.parts
+        ]
+
+
+def _strange(line: Line, value: Any) -> Shown:
+    if line.look is None:
+        text = line.data.decode("utf-8", "replace").strip()
+        return Shown("unreadable line", [Unknown("unreadable line", text)])
+    name = line.look.type or "line"
+    return Shown(name, [Unknown(name, value)])
+
+
+def _value(line: Line) -> Any:
+    return clean(loads(line.data))
+
+
+def _of(value: Any, *path: str) -> Any:
+    for name in path:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
+def _base(path: str) -> str:
+    """The last name of a path, whichever system wrote it."""
+    return PureWindowsPath(path).name if "\\" in path else PurePosixPath(path).name

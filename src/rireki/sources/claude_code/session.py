@@ -1,0 +1,154 @@
+"""A session or a sub-agent as readings: its files folded together, facts written out.
+
+Import looks at the facts alone; messages are told again, in full, when they are
+asked for. So a count and a message can never disagree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from msgspec import Struct, field
+
+from rireki.model.conversation import Conversation, ConversationUpstream, Reading, Tie, Trouble
+from rireki.model.message import Message
+from rireki.model.strand import Strand
+from rireki.model.times import from_iso
+from rireki.sources.claude_code.fold import Fold
+from rireki.sources.claude_code.gather import gather
+from rireki.sources.claude_code.lines import Line, read_strand
+from rireki.sources.claude_code.render import find_attachment, render
+from rireki.sources.claude_code.repair import clean, loads
+from rireki.sources.claude_code.tags import one_line
+from rireki.sources.claude_code.ties import prompt_token
+from rireki.sources.claude_code.usage import total
+from rireki.sources.claude_code.walk import NAME
+from rireki.sources.kit.document import LANE as WHOLE
+
+__all__ = ["read_session"]
+
+_TRANSCRIPTS = ("main", "agent")
+
+
+class Told(Struct):
+    """One conversation found in the files of a group."""
+
+    native_id: str
+    fold: Fold
+    lines: list[Line]
+    agent: bool = False
+    ties: list[Tie] = field(default_factory=list)
+    title: str = ""
+    troubles: list[Trouble] = field(default_factory=list)
+
+
+def read_session(conversation: str, strands: Sequence[Strand]) -> list[Reading]:
+    return [_reading(told, conversation, strands) for told in _tell(conversation, strands)]
+
+
+def _tell(conversation: str, strands: Sequence[Strand]) -> list[Told]:
+    files = [strand for strand in strands if strand.role in _TRANSCRIPTS]
+    troubles: list[Trouble] = []
+    agent = any(strand.role == "agent" for strand in files)
+    gathered = gather([read_strand(strand, troubles) for strand in files], split=not agent)
+    fold = Fold(gathered.main, agent=agent)
+    told = Told(conversation, fold, gathered.main, agent, troubles=troubles)
+    if agent:
+        _tie_agent(told, strands)
+    else:
+        told.ties = fold.ties.parent(conversation, fold.meter.keys(), fold.facts.sessions)
+    found = [told] if fold.drafts or troubles else []
+    calls = {call: token for call, token in fold.ties.calls.items() if token}
+    for root, lines in gathered.sidechains.items():
+        found.append(_sidechain(f"{conversation}/sidechain-{root[:8]}", lines, calls))
+    return found
+
+
+def _tie_agent(told: Told, strands: Sequence[Strand]) -> None:
+    """A sub-agent looks for the call that started it; without a note of it, for its own name."""
+    fold = told.fold
+    meta = _meta(strands)
+    call, description = meta.get("toolUseId"), meta.get("description")
+    if isinstance(call, str) and call:
+        wants = [f"call:{call}"]
+    else:
+        wants = [f"agent:{told.native_id.removeprefix('agent-')}", prompt_token(fold.first_prompt)]
+    told.ties = [Tie("subagent", "want", token) for token in wants] + fold.ties.children()
+    told.title = one_line(description if isinstance(description, str) else "")
+
+
+def _meta(strands: Sequence[Strand]) -> dict[str, Any]:
+    for strand in strands:
+        if strand.role == "agent-meta" and (records := strand.story(WHOLE)):
+            value = clean(loads(records[-1].data))
+            return value if isinstance(value, dict) else {}
+    return {}
+
+
+def _sidechain(native_id: str, lines: list[Line], calls: dict[str, str]) -> Told:
+    """A sub-agent inside the session's own file; its prompt tells which call started it."""
+    fold = Fold(lines, agent=True)
+    token = prompt_token(fold.first_prompt)
+    call = next((call for call, prompt in calls.items() if prompt == token), None)
+    if call is not None:
+        del calls[call]
+    want = Tie("subagent", "want", f"call:{call}" if call else token)
+    return Told(native_id, fold, lines, True, [want, *fold.ties.children()])
+
+
+def _reading(told: Told, group: str, strands: Sequence[Strand]) -> Reading:
+    fold, facts = told.fold, told.fold.facts
+    directories = list(facts.directories)
+    answers = fold.meter.answers()
+    conversation = Conversation(
+        id=f"{NAME}/{told.native_id}",
+        source=NAME,
+        native_id=told.native_id,
+        project=directories[0] if directories else None,
+        trail=directories[1:],
+        title=told.title or _title(fold),
+        started_at=from_iso(facts.started),
+        updated_at=from_iso(facts.updated),
+        upstream=_upstream(fold, strands),
+        troubles=told.troubles,
+        usage=total(answers),
+        models=fold.meter.models(),
+        flags=dict(sorted(facts.flags.items())),
+        nature="subagent" if told.agent else "conversation",
+    )
+    fold.tally.fill(conversation)
+    return Reading(
+        conversation=conversation,
+        messages=partial(_messages, told.native_id, group, strands),
+        answers=answers,
+        ties=told.ties,
+        attachment=partial(_attachment, told.native_id, group, strands),
+    )
+
+
+def _title(fold: Fold) -> str:
+    if fold.agent:
+        return one_line(fold.first_prompt)
+    return fold.titles.title(fold.tree.parents, fold.left)
+
+
+def _upstream(fold: Fold, strands: Sequence[Strand]) -> ConversationUpstream:
+    if not any(strand.present for strand in strands if strand.role in _TRANSCRIPTS):
+        return "gone"
+    return "present" if all(draft.present for draft in fold.drafts) else "changed"
+
+
+def _again(native_id: str, group: str, strands: Sequence[Strand]) -> Told | None:
+    return next((told for told in _tell(group, strands) if told.native_id == native_id), None)
+
+
+def _messages(native_id: str, group: str, strands: Sequence[Strand]) -> list[Message]:
+    told = _again(native_id, group, strands)
+    return render(told.fold, strands) if told is not None else []
+
+
+def _attachment(native_id: str, group: str, strands: Sequence[Strand], digest: str) -> bytes | None:
+    told = _again(native_id, group, strands)
+    return find_attachment(told.lines, digest) if told is not None else None

@@ -1,0 +1,64 @@
+"""What a conversation is called: the title order of Claude Code, distrusting a stale last prompt."""
+
+from __future__ import annotations
+
+from rireki.sources.claude_code.shapes import Look
+from rireki.sources.claude_code.tags import one_line
+
+__all__ = ["Titles"]
+
+
+#: How much of a prompt is kept to make a title of.
+LENGTH = 1000
+
+
+class Titles:
+    def __init__(self) -> None:
+        self._custom = ""
+        self._ai = ""
+        self._last_prompt = ""
+        self._summaries: dict[str, str] = {}
+        #: (uuid, beginning) of everything a person typed, in order.
+        self._typed: list[tuple[str, str]] = []
+        self._command = ""
+
+    def note(self, look: Look) -> None:
+        """A metadata line; the last of each kind counts."""
+        if look.customTitle is not None:
+            self._custom = look.customTitle
+        elif look.aiTitle is not None:
+            self._ai = look.aiTitle
+        elif look.lastPrompt:
+            self._last_prompt = look.lastPrompt
+        elif look.summary and look.leafUuid:
+            self._summaries.pop(look.leafUuid, None)
+            self._summaries[look.leafUuid] = look.summary
+
+    def prompt(self, uuid: str, text: str) -> None:
+        self._typed.append((uuid, text[:LENGTH]))
+
+    def command(self, text: str) -> None:
+        """A command names a conversation only when nothing else was typed."""
+        self._command = self._command or one_line(text)
+
+    def title(self, own: dict[str, str | None], abandoned: set[str]) -> str:
+        """`own` holds the uuids of this conversation, `abandoned` those of branches left behind."""
+        live = [text for uuid, text in self._typed if uuid not in abandoned]
+        last = one_line(self._last_prompt) if not (self._custom or self._ai) else ""
+        summaries = [text for leaf, text in self._summaries.items() if leaf in own]
+        first = live or [text for _, text in self._typed]
+        named = bool(last) and any(_same(last, one_line(text)) for text in live)
+        candidates = (
+            one_line(self._custom),
+            one_line(self._ai),
+            last if named else "",
+            one_line(summaries[-1]) if summaries else "",
+            one_line(first[0]) if first else "",
+            self._command,
+        )
+        return next((title for title in candidates if title), "")
+
+
+def _same(last: str, typed: str) -> bool:
+    """The source cuts a long prompt; what is left of it must be how the typed one begins."""
+    return typed.startswith(last.removesuffix("…"))

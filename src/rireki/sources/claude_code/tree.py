@@ -1,0 +1,75 @@
+"""The tree of a conversation: which branches a person left behind by rewinding.
+
+Only two or more prompts under one node make a branch: parallel tools, hooks and
+split answers fan out too, but nobody chose between those.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct, field
+
+__all__ = ["Tree"]
+
+
+class Tree(Struct):
+    #: Parent of every line, in file order; None for a root or an unknown parent.
+    parents: dict[str, str | None] = field(default_factory=dict)
+    #: Lines a person would not see as steps, and what they hang on.
+    skipped: dict[str, str | None] = field(default_factory=dict)
+    #: Prompts by the step they follow.
+    prompts: dict[str, list[str]] = field(default_factory=dict)
+    #: Lines that say something (user, assistant): the last of them is where the person is now.
+    spoken: set[str] = field(default_factory=set)
+
+    def add(self, uuid: str, parent: str | None, logical: str | None) -> None:
+        """A line below `parent`, or, across a compaction, below its logical parent.
+
+        A parent that comes later in the file is not followed: forks of compacted
+        sessions hold such circles.
+        """
+        above = parent or logical
+        self.parents[uuid] = above if above in self.parents else None
+
+    def step(self, uuid: str) -> str | None:
+        """The nearest step above a line."""
+        above = self.parents[uuid]
+        while above in self.skipped:
+            above = self.skipped[above]
+        return above
+
+    def skip(self, uuid: str) -> None:
+        self.skipped[uuid] = self.parents[uuid]
+
+    def prompt(self, uuid: str) -> None:
+        above = self.step(uuid)
+        if above is not None:
+            self.prompts.setdefault(above, []).append(uuid)
+
+    def abandoned(self) -> set[str]:
+        """Every line on a branch that was left: all but the one that was spoken on last."""
+        forks = [uuids for uuids in self.prompts.values() if len(uuids) > 1]
+        if not forks:
+            return set()
+        last = self._last_words()
+        losers = {
+            uuid
+            for uuids in forks
+            for uuid in uuids
+            if uuid != max(uuids, key=lambda uuid: last.get(uuid, -1))
+        }
+        left: set[str] = set()
+        for uuid, parent in self.parents.items():
+            if uuid in losers or parent in left:
+                left.add(uuid)
+        return left
+
+    def _last_words(self) -> dict[str, int]:
+        """For every line, the place of the last thing said below it."""
+        last: dict[str, int] = {}
+        places = {uuid: place for place, uuid in enumerate(self.parents)}
+        for uuid, parent in reversed(list(self.parents.items())):
+            own = places[uuid] if uuid in self.spoken else -1
+            last[uuid] = max(last.get(uuid, -1), own)
+            if parent is not None:
+                last[parent] = max(last.get(parent, -1), last[uuid])
+        return last

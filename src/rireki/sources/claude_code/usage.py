@@ -1,0 +1,113 @@
+"""Tokens of each answer, counted once although every line of an answer repeats them.
+
+The line with the most output tokens of one `message.id` is right. Counts that
+stayed at the value of the start of a stream are lower bounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Raw, Struct
+
+from rireki.model.conversation import Answer
+from rireki.model.message import Usage
+from rireki.model.times import from_iso
+from rireki.sources.claude_code.lines import Line
+from rireki.sources.claude_code.shapes import Spoken, Tokens
+
+__all__ = ["SYNTHETIC", "Meter", "total"]
+
+SYNTHETIC = "<synthetic>"
+#: No tokenizer packs more bytes of an answer into a token: beyond it, the count is a start value.
+BYTES_PER_TOKEN = 20
+
+
+class _Reading(Struct, gc=False):
+    model: str
+    at: str | None
+    tokens: Tokens
+    output: int
+    stopped: bool = False
+    aborted: bool = False
+    size: int = 0
+
+
+class Meter:
+    def __init__(self) -> None:
+        self._readings: dict[str, _Reading] = {}
+
+    def note(self, line: Line, spoken: Spoken) -> None:
+        key, tokens = spoken.id, spoken.usage
+        if key is None or tokens is None or spoken.model == SYNTHETIC:
+            return
+        look = line.look
+        output = tokens.output_tokens or 0
+        reading = self._readings.get(key)
+        if reading is None:
+            at = look.timestamp if look is not None else None
+            reading = _Reading(spoken.model or "unknown", at, tokens, output)
+            self._readings[key] = reading
+        elif output > reading.output:
+            reading.tokens, reading.output = tokens, output
+        if spoken.stop_reason is not None:
+            reading.stopped = True
+        elif len(line.data) > BYTES_PER_TOKEN * output:
+            reading.size += _size(spoken)
+        if look is not None and look.isAbortedMidStream:
+            reading.aborted = True
+
+    def usage(self, key: str | None) -> Usage | None:
+        reading = self._readings.get(key or "")
+        return _usage(reading) if reading else None
+
+    def answers(self) -> list[Answer]:
+        return [
+            Answer(key, reading.model, _usage(reading), from_iso(reading.at))
+            for key, reading in self._readings.items()
+        ]
+
+    def models(self) -> list[str]:
+        return list(dict.fromkeys(reading.model for reading in self._readings.values()))
+
+    def keys(self) -> list[str]:
+        return list(self._readings)
+
+
+def total(answers: Sequence[Answer]) -> Usage | None:
+    """The tokens of all answers together; None when no model answered."""
+    if not answers:
+        return None
+    parts = [answer.usage for answer in answers]
+    return Usage(
+        input_tokens=sum([part.input_tokens for part in parts]),
+        output_tokens=sum([part.output_tokens for part in parts]),
+        cache_read_tokens=sum([part.cache_read_tokens for part in parts]),
+        cache_write_tokens=sum([part.cache_write_tokens for part in parts]),
+        lower_bound=any(part.lower_bound for part in parts),
+    )
+
+
+def _usage(reading: _Reading) -> Usage:
+    tokens = reading.tokens
+    started = reading.output <= 1 or reading.size > BYTES_PER_TOKEN * reading.output
+    return Usage(
+        input_tokens=tokens.input_tokens or 0,
+        output_tokens=reading.output,
+        cache_read_tokens=tokens.cache_read_input_tokens or 0,
+        cache_write_tokens=tokens.cache_creation_input_tokens or 0,
+        lower_bound=reading.aborted or (not reading.stopped and started),
+    )
+
+
+def _size(spoken: Spoken) -> int:
+    if not isinstance(spoken.content, list):
+        return len(spoken.content or "")
+    return sum(
+        _length(block.text) + _length(block.thinking) + _length(block.input)
+        for block in spoken.content
+    )
+
+
+def _length(raw: Raw) -> int:
+    return memoryview(raw).nbytes

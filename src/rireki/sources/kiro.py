@@ -1,0 +1,142 @@
+"""Kiro CLI: its database, the event logs of its second engine, the folders of its third.
+
+Where to look, and nothing else: reading and understanding is shared with Amazon
+Q, in `kit/q`, because the two products share their conversations.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from rireki.model.conversation import Reading
+from rireki.model.strand import Strand
+from rireki.sources.kit.document import read_document
+from rireki.sources.kit.jsonl import read_lines
+from rireki.sources.kit.places import Places
+from rireki.sources.kit.q import fold, look
+from rireki.sources.kit.q.rows import read_database
+from rireki.sources.reader import Discovery, Form, Known, Looked, Origin, Roll, Update
+
+__all__ = ["READER"]
+
+NAME = "kiro"
+#: Files of the second engine by their ending; `.lock` only says that the session is open.
+_KINDS: dict[str, tuple[Form, str]] = {
+    ".jsonl": ("lines", fold.LOG),
+    ".json": ("document", fold.SESSION),
+    ".history": ("lines", fold.TYPED),
+}
+_THIRD: dict[str, tuple[Form, str]] = {
+    "messages.jsonl": ("lines", fold.V3_LOG),
+    "session.json": ("document", fold.V3_SESSION),
+}
+_PREFIX = "sess_"
+
+
+class Kiro:
+    name = NAME
+    family = "amazon-q"
+
+    def discover(self, places: Places) -> Discovery:
+        found = Discovery()
+        for folder in places.data_directories("kiro-cli"):
+            look.look_for_database(found, NAME, folder)
+        homes = [places.variable("KIRO_HOME"), places.home / ".kiro"]
+        for home in dict.fromkeys(filter(None, homes)):
+            _look_for_sessions(found, home)
+        return found
+
+    def recognise(self, path: Path) -> list[Origin]:
+        if path.is_file():
+            return _recognise_file(path)
+        found = self.discover(Places.at(path)) if path.is_dir() else Discovery()
+        _look_for_sessions(found, _home_of(path))
+        known = {origin.place for origin in found.origins}
+        for database in look.databases_below(path):
+            if str(database) not in known and look.belongs_to_kiro(database):
+                found.origins += filter(None, [look.database_origin(NAME, database)])
+        return found.origins + _saved(path, known)
+
+    def read(self, origin: Origin, known: Known) -> Iterator[Update | Roll]:
+        if origin.form == "database":
+            return read_database(origin, known)
+        return read_lines(origin, known) if origin.form == "lines" else read_document(origin)
+
+    def interpret(self, conversation: str, strands: Sequence[Strand]) -> list[Reading]:
+        return fold.interpret(conversation, strands)
+
+
+def _look_for_sessions(found: Discovery, home: Path) -> None:
+    """The files of the second engine and the folders of the third, below `~/.kiro`."""
+    sessions = home / "sessions"
+    before = len(found.origins)
+    for entry in look.listing(sessions, found):
+        folder = Path(entry.path)
+        if entry.name == "cli":
+            for file in look.listing(folder, found):
+                found.origins += _second_engine(Path(file.path), home)
+        elif entry.is_dir(follow_symlinks=False):
+            for session in look.listing(folder, found):
+                if session.name.startswith(_PREFIX) and session.is_dir(follow_symlinks=False):
+                    found.origins += _third_engine(Path(session.path), home)
+    count = len(found.origins) - before
+    found.looked.append(
+        Looked(NAME, str(sessions), count > 0, f"{count} files" if count else look.QUIET)
+    )
+
+
+def _second_engine(path: Path, home: Path) -> list[Origin]:
+    kind = _KINDS.get(path.suffix)
+    if kind is None:
+        return []
+    return list(filter(None, [look.file_origin(NAME, path, home, *kind, path.stem)]))
+
+
+def _third_engine(folder: Path, home: Path) -> list[Origin]:
+    conversation = folder.name.removeprefix(_PREFIX)
+    found: list[Origin] = []
+    for parent, folders, names in os.walk(folder):
+        folders.sort()
+        for name in sorted(names):
+            path = Path(parent, name)
+            kind = _THIRD.get(name) if path.parent == folder else None
+            form, role = kind or ("document", fold.SIDE)
+            origin = look.file_origin(NAME, path, home, form, role, conversation)
+            found += filter(None, [origin])
+    return found
+
+
+def _home_of(path: Path) -> Path:
+    """The `.kiro` that a folder named by hand is, or lies in."""
+    if path.name == "sessions":
+        return path.parent
+    return path.parent.parent if path.parent.name == "sessions" else path
+
+
+def _recognise_file(path: Path) -> list[Origin]:
+    if path.parent.name == "cli" and path.parent.parent.name == "sessions":
+        home = path.parent.parent.parent
+        siblings = [path.with_suffix(ending) for ending in _KINDS]
+        return [origin for one in siblings for origin in _second_engine(one, home)]
+    if path.parent.name.startswith(_PREFIX):
+        return _third_engine(path.parent, path.parent.parent.parent.parent)
+    databases = [one for one in look.databases_below(path) if look.belongs_to_kiro(one)]
+    origins = [look.database_origin(NAME, one) for one in databases]
+    return [*filter(None, origins), *_saved(path, set())]
+
+
+def _saved(path: Path, known: set[str]) -> list[Origin]:
+    return [
+        origin
+        for name, saved in look.saved_in(path)
+        if saved.kiro and str(name) not in known
+        for origin in [
+            look.file_origin(NAME, name, name.parent, "document", saved.role, saved.conversation)
+        ]
+        if origin is not None
+    ]
+
+
+READER = Kiro()

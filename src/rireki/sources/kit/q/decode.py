@@ -1,0 +1,79 @@
+"""JSON as agents really write it: typed where it fits, read all the same where it does not.
+
+msgspec first; the standard library where msgspec refuses (half surrogates, NaN,
+bytes that are no UTF-8). Text comes out clean: what is no Unicode becomes U+FFFD.
+Nothing here raises for bad input but `NotReadable`.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, TypeVar
+
+import msgspec
+
+__all__ = ["NotReadable", "clean", "fit", "fit_loosely", "load", "text_of"]
+
+T = TypeVar("T")
+
+
+class NotReadable(Exception):
+    """The bytes are no JSON that can be read; says why."""
+
+
+def load(data: bytes) -> Any:
+    """The JSON value of the bytes."""
+    try:
+        return msgspec.json.decode(data)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return _load_patiently(data)
+
+
+def _load_patiently(data: bytes) -> Any:
+    """What the standard library makes of it."""
+    try:
+        return clean(json.loads(data.decode("utf-8", "replace")))
+    except RecursionError:
+        raise NotReadable("nested too deeply") from None
+    except ValueError as error:
+        raise NotReadable(f"broken JSON: {error}") from None
+
+
+def fit(value: Any, kind: type[T]) -> T | None:
+    """The value as one of our types, or None when it is something else."""
+    try:
+        return msgspec.convert(value, kind)
+    except (msgspec.MsgspecError, RecursionError):
+        return None
+
+
+def fit_loosely(value: Any, kind: type[T]) -> tuple[T, dict[str, Any]]:
+    """The value as one of our types (all fields optional), and the fields that would not fit."""
+    fields = value if isinstance(value, dict) else {}
+    whole = fit(fields, kind)
+    if whole is not None:
+        return whole, {}
+    misfits = {name: item for name, item in fields.items() if fit({name: item}, kind) is None}
+    rest = {name: item for name, item in fields.items() if name not in misfits}
+    return msgspec.convert(rest, kind), misfits
+
+
+def clean(value: Any) -> Any:
+    """The same value with halves of surrogate pairs joined or replaced, so that it can be stored."""
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, list):
+        return [clean(item) for item in value]
+    if isinstance(value, dict):
+        return {clean(key): clean(item) for key, item in value.items()}
+    return value
+
+
+def text_of(value: Any) -> str:
+    """A JSON value on one line, for what has no better form."""
+    try:
+        return msgspec.json.encode(value).decode()
+    except RecursionError:
+        return "nested too deeply"
+    except (msgspec.MsgspecError, UnicodeError, TypeError):
+        return ascii(value)

@@ -1,0 +1,135 @@
+"""Messages on their way into the story, with what the counting and placing still need to know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any
+
+from rireki.model.message import Entry, Message
+from rireki.model.parts import Attachment, Part, ResultStatus, Text, ToolResult, Unknown
+from rireki.sources.kit.q.decode import text_of
+from rireki.sources.kit.q.synthetic import CANCELLED, rule_of_prompt
+
+__all__ = ["Draft", "Pictures", "divider", "output_of", "prompt", "result", "short_hash", "unknown"]
+
+
+@dataclass(slots=True)
+class Draft:
+    """A message and its part in the whole."""
+
+    message: Message
+    #: A person typed it (or chose it by a key): it starts a turn.
+    typed: bool = False
+    #: True: the agent had its say. False: something is still to come. None: does not matter.
+    ends: bool | None = None
+    #: Names the history entry or log entry it came from; drafts of one group stay together.
+    group: str = ""
+    #: The text by which the transcript would witness it: ("user", text) or ("agent", text).
+    witness: tuple[str, str] | None = None
+    #: The backend's id of the answer, where this is one.
+    answer: str | None = None
+    directory: str | None = None
+    #: Stands at the very end, whatever else is put in.
+    last: bool = False
+
+
+@dataclass(slots=True)
+class Pictures:
+    """The bytes of the attachments met so far, by digest."""
+
+    found: dict[str, bytes] = field(default_factory=dict)
+
+    def add(self, data: Iterable[int], form: str) -> Part:
+        """An attachment for a picture that the source keeps as a list of integers."""
+        try:
+            picture = bytes(data)
+        except (ValueError, TypeError):
+            return Unknown("picture that is no list of bytes")
+        digest = sha256(picture).hexdigest()
+        self.found[digest] = picture
+        return Attachment(f"image/{form.lower()}", digest, size=len(picture))
+
+
+def short_hash(text: str | bytes) -> str:
+    data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
+    return sha256(data).hexdigest()[:8]
+
+
+def prompt(name: str, text: str, at: str | None, position: int, flags: tuple[str, ...]) -> Draft:
+    """What stands in a person's place: typed, chosen by a key, or written by the client."""
+    rule = rule_of_prompt(text)
+    person = rule is None or not rule.harness
+    return Draft(
+        Message(
+            id=name,
+            author="person" if person else "harness",
+            display="bubble" if rule is None else "chip",
+            label=rule.label if rule else None,
+            at=at,
+            parts=[Text(text)],
+            entry=Entry(
+                position,
+                "user",
+                (*flags, "synthetic") if rule else flags,
+                rule.name if rule else "typed prompt",
+            ),
+        ),
+        typed=person,
+        ends=False,
+        witness=("user", text),
+    )
+
+
+def divider(name: str, label: str, parts: list[Part], at: str | None = None) -> Draft:
+    return Draft(
+        Message(id=name, author="harness", display="divider", label=label, at=at, parts=parts)
+    )
+
+
+def unknown(name: str, what: str, raw: Any, position: int) -> Draft:
+    """Something we do not understand: kept, shown folded."""
+    return Draft(
+        Message(
+            id=name,
+            author="harness",
+            display="fold",
+            label=what,
+            parts=[Unknown(what, raw)],
+            entry=Entry(position, "unknown", (), "not understood"),
+        )
+    )
+
+
+def result(call: str, output: str, failed: bool, cancelled: bool = False) -> ToolResult:
+    status: ResultStatus = "error" if failed else "ok"
+    if cancelled or (failed and output == CANCELLED):
+        status = "cancelled"
+    return ToolResult(call, status, output)
+
+
+def output_of(value: Any) -> str:
+    """A tool's JSON output as people read it."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dict) and "stdout" in value and "stderr" in value:
+        return _shell(value)
+    if isinstance(value, dict) and isinstance(value.get("content"), list):
+        return "\n".join(_content(item) for item in value["content"])
+    return text_of(value)
+
+
+def _shell(value: dict[str, Any]) -> str:
+    lines = [str(value[name]).rstrip("\n") for name in ("stdout", "stderr") if value[name]]
+    status = value.get("exit_status")
+    if status not in (None, "", 0, "0", "exit status: 0"):
+        lines.append(f"[{status}]")
+    return "\n".join(lines)
+
+
+def _content(item: Any) -> str:
+    """One block of what a tool server answered."""
+    if isinstance(item, dict) and isinstance(item.get("text"), str):
+        return str(item["text"])
+    return text_of(item)

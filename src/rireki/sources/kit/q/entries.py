@@ -1,0 +1,278 @@
+"""One history entry (what went to the model and what came back) as messages.
+
+An entry has a user side and an assistant side. Here each becomes the messages a
+person sees; in which order the entries stand, and which of them the source
+still has, is decided elsewhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from msgspec import UNSET
+
+from rireki.model.message import Display, Entry, Message
+from rireki.model.parts import Notice, Part, Text, Thinking, ToolCall, Unknown
+from rireki.model.times import from_iso, from_ms
+from rireki.sources.kit.digests import digest_of_json
+from rireki.sources.kit.q import state
+from rireki.sources.kit.q.decode import NotReadable, fit, fit_loosely, load, text_of
+from rireki.sources.kit.q.draft import Draft, Pictures, output_of, prompt, result
+from rireki.sources.kit.q.synthetic import rule_of_answer
+
+__all__ = ["Said", "drafts_of", "open_entry", "user_drafts"]
+
+_MARKS = ("--- CONTEXT ENTRY BEGIN ---", "--- CONTEXT ENTRY END ---")
+
+
+@dataclass
+class Said:
+    """A history entry, opened."""
+
+    digest: bytes
+    user: Any
+    assistant: Any
+    metadata: state.RequestMetadata
+    answer: str | None
+
+    @cached_property
+    def identity(self) -> str:
+        """What stays the same when the source rewrites the entry.
+
+        A newer client rewrites old pairs as objects, so an entry without an id is
+        known by what was said, not by its shape.
+        """
+        if self.answer is not None:
+            return self.answer
+        content = self.user.get("content") if isinstance(self.user, dict) else self.user
+        return f"e{digest_of_json(text_of([content, self.assistant]).encode()).hex()[:8]}"
+
+    @property
+    def at(self) -> str | None:
+        return _from_ms(self.metadata.stream_end_timestamp_ms)
+
+    @property
+    def in_tangent(self) -> bool:
+        return "TangentMode" in (self.metadata.message_meta_tags or ())
+
+    @property
+    def is_response(self) -> bool:
+        return isinstance(self.assistant, dict) and "Response" in self.assistant
+
+
+def open_entry(data: bytes, digest: bytes | None = None) -> Said:
+    """Pair or object, whichever version wrote it; what is neither is all user side."""
+    try:
+        value = load(data)
+    except NotReadable as error:
+        value = {"user": f"{error}: {data[:2000].decode('utf-8', 'replace')}"}
+    if isinstance(value, list):
+        opened: Any = fit(value, state.HistoryPair)
+    else:
+        opened = fit(value, state.HistoryEntry) if isinstance(value, dict) else None
+    if opened is None:
+        opened = state.HistoryEntry(user=value)
+    metadata, _ = fit_loosely(opened.request_metadata, state.RequestMetadata)
+    return Said(
+        digest if digest is not None else digest_of_json(data),
+        opened.user,
+        opened.assistant,
+        metadata,
+        _answer_of(opened.assistant),
+    )
+
+
+def _answer_of(assistant: Any) -> str | None:
+    """The backend's id of the answer."""
+    if not isinstance(assistant, dict):
+        return None
+    for side in assistant.values():
+        found = side.get("message_id") if isinstance(side, dict) else None
+        if isinstance(found, str) and found:
+            return found
+    return None
+
+
+def drafts_of(said: Said, name: str, position: int, pictures: Pictures) -> list[Draft]:
+    """The messages of an entry; `name` is unique to it and stable."""
+    at = _from_ms(said.metadata.request_start_timestamp_ms)
+    drafts = user_drafts(said.user, name, position, pictures, at)
+    drafts.append(_answer(said, name, position))
+    for draft in drafts:
+        draft.group = name
+    return drafts
+
+
+def user_drafts(
+    value: Any, name: str, position: int, pictures: Pictures, at: str | None = None
+) -> list[Draft]:
+    """The user side: hook output, tool results, and what was typed."""
+    user, misfits = fit_loosely(value, state.UserMessage)
+    at = at or from_iso(user.timestamp)
+    content = user.content
+    drafts: list[Draft] = []
+    context = _hook_text(user.additional_context or "")
+    if context:
+        drafts.append(_hook(f"{name}-h", context, at, position))
+    flags = ("hook context",) if context else ()
+    if content.prompt is not UNSET:
+        drafts.append(prompt(f"{name}-u", content.prompt.prompt, at, position, (*flags, "Prompt")))
+    elif content.results is not UNSET:
+        results = content.results.tool_use_results
+        drafts.append(_results(f"{name}-u", results, at, position, (*flags, "ToolUseResults")))
+    elif content.cancelled is not UNSET:
+        drafts += _cancelled(content.cancelled, name, at, position, (*flags, "CancelledToolUses"))
+    else:
+        misfits = {"user": value}
+        drafts.append(_plain(f"{name}-u", "user", [], position))
+    parts = drafts[-1].message.parts
+    parts += [_picture(image, pictures) for image in user.images or ()]
+    parts += [Unknown(what, raw) for what, raw in misfits.items()]
+    for draft in drafts:
+        draft.directory = _directory(user)
+    return drafts
+
+
+def _cancelled(
+    content: state.CancelledToolUses,
+    name: str,
+    at: str | None,
+    position: int,
+    flags: tuple[str, ...],
+) -> list[Draft]:
+    results = _results(f"{name}-r", content.tool_use_results, at, position, flags, cancelled=True)
+    if content.prompt is None:
+        return [results]
+    return [results, prompt(f"{name}-u", content.prompt, at, position, flags)]
+
+
+def _results(
+    name: str,
+    results: list[state.ToolUseResult],
+    at: str | None,
+    position: int,
+    flags: tuple[str, ...],
+    cancelled: bool = False,
+) -> Draft:
+    parts: list[Part] = [
+        result(
+            item.tool_use_id,
+            "\n".join(_block(block) for block in item.content),
+            item.status != "Success",
+            cancelled,
+        )
+        for item in results
+    ]
+    rule = "cancelled tool uses" if cancelled else "tool results"
+    return Draft(
+        Message(
+            id=name,
+            author="tool",
+            display="fold",
+            at=at,
+            parts=parts,
+            entry=Entry(position, "user", flags, rule),
+        ),
+        ends=False,
+    )
+
+
+def _block(block: state.ResultBlock) -> str:
+    return block.text if isinstance(block.text, str) else output_of(block.json)
+
+
+def _hook(name: str, text: str, at: str | None, position: int) -> Draft:
+    return Draft(
+        Message(
+            id=name,
+            author="harness",
+            display="chip",
+            label="hook context",
+            at=at,
+            parts=[Text(text)],
+            entry=Entry(position, "context", ("additional_context",), "hook context"),
+        )
+    )
+
+
+def _hook_text(context: str) -> str:
+    lines = [line for line in context.split("\n") if line not in _MARKS]
+    return "\n".join(lines).strip()
+
+
+def _answer(said: Said, name: str, position: int) -> Draft:
+    assistant, misfits = fit_loosely(said.assistant, state.AssistantMessage)
+    side = assistant.tool_use if assistant.tool_use is not UNSET else assistant.response
+    if side is UNSET:
+        return _plain(f"{name}-a", "assistant", [Unknown("assistant", said.assistant)], position)
+    text = side.content or ""
+    parts: list[Part] = [*_thinking(side.thinking), *([Text(text)] if text else [])]
+    parts += [_call(use) for use in side.tool_uses or ()]
+    parts += [Unknown(what, raw) for what, raw in misfits.items()]
+    made_up = rule_of_answer(text)
+    synthetic = made_up is not None or said.answer is None
+    display: Display = "chip" if synthetic else "bubble"
+    return Draft(
+        Message(
+            id=name if said.answer else f"{name}-a",
+            author="harness" if synthetic else "agent",
+            display=display,
+            label=made_up.label if made_up else None,
+            at=said.at,
+            model=said.metadata.model_id,
+            parts=parts,
+            entry=Entry(position, "assistant", (), made_up.name if made_up else "answer"),
+        ),
+        ends=said.is_response,
+        witness=("agent", text or _tool_names(side)),
+        answer=said.answer,
+    )
+
+
+def _thinking(thinking: state.Thinking | None) -> list[Part]:
+    if thinking is None:
+        return []
+    if thinking.text:
+        return [Thinking(thinking.text)]
+    return [Notice("The provider withheld the thinking.")] if thinking.redacted_content else []
+
+
+def _call(use: state.ToolUse) -> Part:
+    arguments = use.args if use.orig_args is UNSET or use.orig_args is None else use.orig_args
+    return ToolCall(use.id, use.orig_name or use.name or "", arguments)
+
+
+def _tool_names(side: state.Response) -> str:
+    """How the transcript witnesses an answer that was calls only."""
+    return ",".join(use.orig_name or use.name or "" for use in side.tool_uses or ())
+
+
+def _picture(image: state.Image, pictures: Pictures) -> Part:
+    if isinstance(image.source, str) or image.source.bytes is UNSET:
+        return Unknown("picture", text_of(image.source if isinstance(image.source, str) else ""))
+    return pictures.add(image.source.bytes, image.format)
+
+
+def _plain(name: str, role: str, parts: list[Part], position: int) -> Draft:
+    return Draft(
+        Message(
+            id=name,
+            author="harness",
+            display="fold",
+            label="not understood",
+            parts=parts,
+            entry=Entry(position, role, (), "not understood"),
+        ),
+        ends=role == "assistant" or None,
+    )
+
+
+def _directory(user: state.UserMessage) -> str | None:
+    env = user.env_context.env_state if user.env_context else None
+    return env.current_working_directory if env else None
+
+
+def _from_ms(moment: int | None) -> str | None:
+    return from_ms(moment) if moment else None

@@ -1,0 +1,190 @@
+"""From the messages in order to the conversation as lists see it: numbers, times, title, ties."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from rireki.model.conversation import Answer, Conversation, Reading, Tie, Trouble
+from rireki.model.message import Message, Usage
+from rireki.model.parts import Text, ToolCall, ToolResult
+from rireki.model.strand import Strand
+from rireki.model.tally import Tally
+from rireki.model.times import from_iso
+from rireki.sources.kit.q.draft import Draft, Pictures
+from rireki.sources.kit.q.session import Session
+
+__all__ = ["Facts", "conclude"]
+
+_TITLE = 150
+#: How many answers, from each end, are compared with other conversations.
+_SHARED = 3
+
+
+@dataclass(slots=True)
+class Facts:
+    """What is known about a conversation besides its messages."""
+
+    conversation: str
+    strands: Sequence[Strand]
+    pictures: Pictures = field(default_factory=Pictures)
+    entries: int = 0
+    directories: list[str] = field(default_factory=list)
+    models: list[str] = field(default_factory=list)
+    times: list[str] = field(default_factory=list)
+    title: str = ""
+    sessions: list[Session] = field(default_factory=list)
+    troubles: list[Trouble] = field(default_factory=list)
+    #: It began with the summary of another conversation.
+    continues: bool = False
+    #: Nothing but typed lines is left.
+    prompts_only: bool = False
+
+    def note_directory(self, directory: str | None) -> None:
+        if directory and directory not in self.directories:
+            self.directories.append(directory)
+
+    def note_model(self, model: str | None) -> None:
+        if model and model not in self.models:
+            self.models.append(model)
+
+    def note_time(self, moment: object) -> None:
+        known = from_iso(moment)
+        if known:
+            self.times.append(known)
+
+
+def conclude(facts: Facts, flow: list[Draft], live: Sequence[Strand]) -> Reading:
+    _make_unique(flow)
+    tally = _count(flow, facts.entries)
+    conversation = _conversation(facts, flow)
+    tally.fill(conversation)
+    conversation.upstream = "present"
+    if not any(strand.present for strand in live):
+        conversation.upstream = "gone"
+    elif any(draft.message.upstream == "gone" for draft in flow):
+        conversation.upstream = "changed"
+    answers = [answer for one in facts.sessions for answer in one.answers(facts.conversation)]
+    conversation.usage = _total(answers)
+    messages = [draft.message for draft in flow]
+    return Reading(
+        conversation=conversation,
+        messages=lambda: messages,
+        answers=answers,
+        ties=_ties(facts, flow),
+        attachment=facts.pictures.found.get,
+    )
+
+
+def _make_unique(flow: Sequence[Draft]) -> None:
+    seen: set[str] = set()
+    for draft in flow:
+        name, number = draft.message.id, 1
+        while draft.message.id in seen:
+            number += 1
+            draft.message.id = f"{name}.{number}"
+        seen.add(draft.message.id)
+
+
+def _count(flow: Sequence[Draft], entries: int) -> Tally:
+    """Count, and give every message the number of its turn."""
+    tally = Tally()
+    tally.entries = entries
+    turn: int | None = None
+    for draft in flow:
+        message = draft.message
+        if draft.typed:
+            turn = tally.typed()
+        # What only the transcript knows stands between turns, not in one.
+        message.turn = turn if draft.group else None
+        if message.display != "hidden" and message.replaced_by is None:
+            tally.messages += 1
+        for part in message.parts:
+            if isinstance(part, ToolCall):
+                tally.asked(part.call_id)
+            elif isinstance(part, ToolResult):
+                tally.resulted(part.call_id)
+    tally.finished = _finished(flow)
+    return tally
+
+
+def _finished(flow: Sequence[Draft]) -> bool:
+    """Whether the agent had its say, in what the source holds now, or in what it held last."""
+    said = [draft for draft in flow if draft.ends is not None]
+    said = [draft for draft in said if draft.message.upstream == "present"] or said
+    return bool(said) and said[-1].ends is True
+
+
+def _conversation(facts: Facts, flow: Sequence[Draft]) -> Conversation:
+    source = "amazon-q" if any(one.source == "amazon-q" for one in facts.strands) else "kiro"
+    for draft in flow:
+        facts.note_time(draft.message.at)
+    if not facts.directories:
+        facts.note_directory(next((d.directory for d in flow if d.directory), None))
+    times = facts.times or _observed(facts.strands)
+    return Conversation(
+        id=f"{source}/{facts.conversation}",
+        source=source,
+        native_id=facts.conversation,
+        project=facts.directories[0] if facts.directories else None,
+        trail=facts.directories[1:],
+        title=facts.title or _title(flow),
+        started_at=min(times, default=None),
+        updated_at=max(times, default=None),
+        troubles=facts.troubles,
+        models=facts.models,
+        nature=_nature(facts),
+    )
+
+
+def _nature(facts: Facts) -> Literal["conversation", "subagent", "prompts"]:
+    if any(session.is_subagent for session in facts.sessions):
+        return "subagent"
+    return "prompts" if facts.prompts_only else "conversation"
+
+
+def _observed(strands: Sequence[Strand]) -> list[str]:
+    """For sources without clocks: when we saw it change. That it was there tells no time."""
+    return [state.at for strand in strands for state in strand.states[1:]]
+
+
+def _title(flow: Sequence[Draft]) -> str:
+    """The first line that a person typed; what only the transcript still has comes second."""
+    typed = [draft.message for draft in flow if draft.typed]
+    others = [draft.message for draft in flow if draft.message.author == "person"]
+    for message in (*typed, *others):
+        line = _first_line(message) if message.display == "bubble" else ""
+        if line:
+            return line[:_TITLE]
+    return ""
+
+
+def _first_line(message: Message) -> str:
+    text = next((part.text for part in message.parts if isinstance(part, Text)), "")
+    return next((line.strip() for line in text.split("\n") if line.strip()), "")
+
+
+def _total(answers: Sequence[Answer]) -> Usage | None:
+    if not answers:
+        return None
+    return Usage(
+        sum(answer.usage.input_tokens for answer in answers),
+        sum(answer.usage.output_tokens for answer in answers),
+    )
+
+
+def _ties(facts: Facts, flow: Sequence[Draft]) -> list[Tie]:
+    said = list(dict.fromkeys(draft.answer for draft in flow if draft.answer))
+    ends = dict.fromkeys([*said[:_SHARED], *said[-_SHARED:]])
+    ties = [Tie("subagent", "offer", f"session:{facts.conversation}")]
+    ties += [
+        Tie("continuation" if facts.continues else "fork", "share", f"answer:{answer}")
+        for answer in ends
+    ]
+    ties += [
+        Tie("subagent", "want", f"session:{session.parent_session_id}")
+        for session in facts.sessions
+        if session.is_subagent
+    ]
+    return ties

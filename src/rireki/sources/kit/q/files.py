@@ -1,0 +1,106 @@
+"""Conversations that a person saved to a file: recognised by content, opened.
+
+`/save` writes the same value as a database row; Kiro's second engine exports a
+session as one JSON file, or as a zip of its two files. Where such files lie is
+not known here.
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+import zlib
+from typing import Any, NamedTuple
+
+import msgspec
+
+from rireki.sources.kit.q.decode import NotReadable, load
+
+__all__ = ["EXPORT", "SAVE", "Saved", "open_export", "recognise_saved"]
+
+SAVE = "save"
+EXPORT = "export"
+ZIP = b"PK\x03\x04"
+_FORMAT = "kiro-session-export-v1"
+_METADATA, _LOG = "session_metadata.json", "conversation_log.jsonl"
+
+
+class Saved(NamedTuple):
+    """What a file turned out to be."""
+
+    role: str
+    conversation: str
+    kiro: bool
+
+
+class Export(NamedTuple):
+    metadata: Any
+    #: Log entries: values, or lines that are still to be read.
+    entries: list[Any]
+
+
+def recognise_saved(data: bytes) -> Saved | None:
+    """Whether the bytes are a saved conversation. Follows the order in which Kiro itself looks."""
+    if data.startswith(ZIP):
+        return _recognise_export(data)
+    if data.lstrip()[:1] != b"{":
+        return None
+    fields = _fields(data)
+    if "format" in fields:
+        return _recognise_export(data)
+    conversation = fields.get("conversation_id")
+    if isinstance(conversation, str) and conversation and "history" in fields:
+        return Saved(SAVE, conversation, _has_kiro_fields(fields))
+    return None
+
+
+def open_export(data: bytes) -> Export:
+    """Raises NotReadable when it is no export after all."""
+    if data.startswith(ZIP):
+        return _open_zip(data)
+    value = load(data)
+    if not isinstance(value, dict) or value.get("format") != _FORMAT:
+        raise NotReadable("not a session export")
+    entries = value.get("log_entries")
+    return Export(value.get("metadata"), entries if isinstance(entries, list) else [])
+
+
+def _recognise_export(data: bytes) -> Saved | None:
+    try:
+        metadata = open_export(data).metadata
+    except NotReadable:
+        return None
+    conversation = metadata.get("session_id") if isinstance(metadata, dict) else None
+    return Saved(EXPORT, conversation, True) if isinstance(conversation, str) else None
+
+
+def _open_zip(data: bytes) -> Export:
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            return Export(load(archive.read(_METADATA)), archive.read(_LOG).split(b"\n"))
+    except (zipfile.BadZipFile, zlib.error, KeyError, ValueError, RuntimeError, EOFError) as error:
+        raise NotReadable(f"not a session export: {error}") from None
+
+
+def _fields(data: bytes) -> dict[str, Any]:
+    """The top level; long fields stay unread."""
+    try:
+        fields = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return _fields_patiently(data)
+    known = {"format", "conversation_id"} & fields.keys()
+    return {**fields, **{name: load(bytes(fields[name])) for name in known}}
+
+
+def _fields_patiently(data: bytes) -> dict[str, Any]:
+    try:
+        value = load(data)
+    except NotReadable:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _has_kiro_fields(fields: dict[str, Any]) -> bool:
+    return "user_turn_metadata" in fields or any(
+        name.startswith("mcp_") and name != "mcp_enabled" for name in fields
+    )

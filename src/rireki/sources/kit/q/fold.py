@@ -1,0 +1,235 @@
+"""What all the strands of one conversation mean: the interpreter of Amazon Q and Kiro.
+
+A conversation may lie in two databases, in an event log and in exported files
+at once; it is told once, the richest copy first. Pure: no disk, no clock, and
+nothing here raises for what a source wrote.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from rireki.model.conversation import Reading, Trouble
+from rireki.model.strand import Strand
+from rireki.model.times import from_iso
+from rireki.sources.kit.jsonl import LANE
+from rireki.sources.kit.q.decode import NotReadable, load
+from rireki.sources.kit.q.draft import Draft
+from rireki.sources.kit.q.facts import Facts, conclude
+from rireki.sources.kit.q.files import EXPORT, SAVE, open_export
+from rireki.sources.kit.q.log import Replay
+from rireki.sources.kit.q.rows import ROW, directory_of
+from rireki.sources.kit.q.session import Session, open_session
+from rireki.sources.kit.q.story import SavedStory
+from rireki.sources.kit.q.transcript import add_typed
+from rireki.sources.kit.q.v3 import Telling, open_v3_session
+from rireki.sources.kit.q.versions import Chronicle, chronicle
+
+__all__ = ["LOG", "SESSION", "SIDE", "TYPED", "V3_LOG", "V3_SESSION", "interpret"]
+
+LOG, SESSION, TYPED = "log", "session", "typed"
+V3_LOG, V3_SESSION, SIDE = "v3-log", "v3-session", "side"
+#: What the agent itself works with; a file that a person saved is only a copy.
+_LIVE = (ROW, LOG, V3_LOG)
+_TELLING = (*_LIVE, SAVE, EXPORT, SESSION, V3_SESSION, TYPED)
+
+
+def interpret(conversation: str, strands: Sequence[Strand]) -> list[Reading]:
+    strands = [one for one in strands if one.states and one.role in _TELLING]
+    if not strands:
+        return []
+    live = [one for one in strands if one.role in _LIVE] or strands
+    facts = Facts(conversation, strands)
+    flow = _saved(facts, live)
+    for one in _of(strands, LOG):
+        _join(facts, flow, *_replayed(facts, one))
+    for one in _of(strands, V3_LOG):
+        _join(facts, flow, *_told(facts, one))
+    for one in _of(strands, EXPORT):
+        _join(facts, flow, *_exported(facts, one, one in live))
+    _open_sessions(facts)
+    _date_answers(facts, flow)
+    for one in _of(strands, TYPED):
+        add_typed(flow, _typed(one))
+    facts.prompts_only = all(one.role == TYPED for one in strands)
+    return [conclude(facts, flow, live)]
+
+
+def _of(strands: Sequence[Strand], *roles: str) -> list[Strand]:
+    return [one for one in strands if one.role in roles]
+
+
+def _saved(facts: Facts, live: Sequence[Strand]) -> list[Draft]:
+    """The rows and `/save` files, as one story."""
+    chronicles = [chronicle(one) for one in _of(facts.strands, ROW, SAVE)]
+    if not chronicles:
+        return []
+    chronicles.sort(key=_richness, reverse=True)
+    story = SavedStory(chronicles, [one for one in chronicles if one.strand in live])
+    flow = story.tell(facts.pictures)
+    facts.entries = story.entries
+    facts.continues = story.born_compacted
+    for one in chronicles:
+        facts.note_directory(one.strand.project or directory_of(one.strand.key))
+    for draft in flow:
+        facts.note_model(draft.message.model)
+    if not facts.models:
+        facts.note_model(chronicles[0].newest.head.model_name)
+    return flow
+
+
+def _richness(one: Chronicle) -> tuple[bool, int, str]:
+    """A row before a saved file, the longer history before the shorter, then the newer."""
+    return one.strand.role == ROW, len(one.newest.history), one.strand.last_seen
+
+
+def _replayed(facts: Facts, strand: Strand) -> tuple[list[Draft], int]:
+    replay = Replay(strand.place, facts.pictures)
+    for line, position, held in _lines(strand):
+        replay.feed_line(line, position, held)
+    _feed_tail(strand, replay)
+    facts.troubles += replay.troubles
+    return replay.finish(strand.present), replay.entries
+
+
+def _told(facts: Facts, strand: Strand) -> tuple[list[Draft], int]:
+    telling = Telling(strand.place)
+    for line, position, held in _lines(strand):
+        telling.feed_line(line, position, held and strand.present)
+    _feed_tail(strand, telling)
+    facts.troubles += telling.troubles
+    return telling.drafts, telling.entries
+
+
+def _exported(facts: Facts, strand: Strand, live: bool) -> tuple[list[Draft], int]:
+    replay = Replay(strand.place, facts.pictures)
+    try:
+        export = open_export(strand.document())
+    except NotReadable as error:
+        facts.troubles.append(Trouble(strand.place, str(error)))
+        return [], 0
+    facts.sessions.append(open_session(export.metadata))
+    for position, entry in enumerate(export.entries, 1):
+        if isinstance(entry, bytes):
+            replay.feed_line(entry, position)
+        else:
+            replay.feed(entry, position)
+    facts.troubles += replay.troubles
+    return replay.finish(live and strand.present), replay.entries
+
+
+def _lines(strand: Strand) -> Iterator[tuple[bytes, int, bool]]:
+    """Every line the file ever had, its number, and whether the file has it still."""
+    newest = [n for numbers in strand.states[-1].ordinals(LANE) for n in numbers]
+    places = {ordinal: place for place, ordinal in enumerate(newest, 1)}
+    for count, line in enumerate(strand.story(LANE), 1):
+        yield line.data, places.get(line.ordinal, count), line.ordinal in places
+
+
+def _feed_tail(strand: Strand, teller: Replay | Telling) -> None:
+    """A last line without its newline: whole, or torn off in the middle."""
+    tail = strand.states[-1].tail
+    if not tail.strip():
+        return
+    position = sum(map(len, strand.states[-1].ordinals(LANE))) + 1
+    try:
+        load(tail)
+    except NotReadable:
+        hint = "It is kept; if the agent is still writing, the next import brings the rest."
+        place = f"{strand.place}:{position}"
+        teller.troubles.append(Trouble(place, "the last line is unfinished", hint))
+    else:
+        teller.feed_line(tail, position)
+
+
+def _join(facts: Facts, flow: list[Draft], drafts: list[Draft], entries: int) -> None:
+    """Add what a log has beyond what is told already: the common part is known by its answers."""
+    known = {draft.message.id: draft for draft in flow}
+    known |= {draft.answer: draft for draft in flow if draft.answer}
+    kept: list[Draft] = []
+    asking: list[Draft] = []
+    for draft in drafts:
+        role = draft.message.entry.role if draft.message.entry else ""
+        twin = known.get(draft.message.id)
+        if twin is not None:
+            _revive(flow, twin, draft)
+            asking = []
+        elif role == "assistant":
+            kept += [*asking, draft]
+            asking = []
+        elif role in ("user", "context"):
+            asking.append(draft)
+        else:
+            kept.append(draft)
+    kept += asking
+    facts.entries += len({draft.group for draft in kept if draft.group}) if known else entries
+    shown = {draft.witness for draft in kept if draft.witness}
+    flow[:] = [draft for draft in flow if not (draft.last and draft.witness in shown)]
+    end = next((place for place, draft in enumerate(flow) if draft.last), len(flow))
+    flow[end:end] = kept
+
+
+def _revive(flow: Sequence[Draft], twin: Draft, copy: Draft) -> None:
+    """What one store has lost and the other still holds is not gone: an answer, and what it answers."""
+    if copy.message.upstream == "gone":
+        return
+    for draft in flow:
+        same = draft is twin or (draft.group == twin.group and twin.answer is not None)
+        if same and draft.message.replaced_by is None:
+            draft.message.upstream = "present"
+
+
+def _open_sessions(facts: Facts) -> None:
+    """What the files beside the logs say about the conversation as a whole."""
+    for strand in _of(facts.strands, SESSION):
+        value = _document(facts, strand)
+        facts.sessions.insert(0, open_session(value))
+    for session in facts.sessions:
+        _note_session(facts, session)
+    for strand in _of(facts.strands, V3_SESSION):
+        third = open_v3_session(_document(facts, strand))
+        facts.title = facts.title or third.title or ""
+        facts.note_model(third.model)
+        for directory in third.workspace_paths or ():
+            facts.note_directory(directory)
+        facts.note_time(third.created_at)
+        facts.note_time(third.modified_at)
+
+
+def _note_session(facts: Facts, session: Session) -> None:
+    facts.title = facts.title or session.title or ""
+    facts.note_directory(session.cwd)
+    facts.note_time(session.updated_at)
+    # An export from the first engine is stamped with the moment of the export.
+    if not session.exported_from_v1:
+        facts.note_time(session.created_at)
+
+
+def _document(facts: Facts, strand: Strand) -> Any:
+    try:
+        return load(strand.document())
+    except NotReadable as error:
+        hint = "It is kept as it was found."
+        facts.troubles.append(Trouble(strand.place, str(error), hint))
+        return None
+
+
+def _date_answers(facts: Facts, flow: Sequence[Draft]) -> None:
+    """Answers in a log carry no time and often no model; the session file knows both."""
+    ended = {turn.answer: turn.end_timestamp for one in facts.sessions for turn in one.turns}
+    model = next((one.model for one in facts.sessions if one.model), None)
+    for draft in flow:
+        message = draft.message
+        if message.at is None and draft.answer in ended and draft.answer:
+            message.at = from_iso(ended[draft.answer])
+        facts.note_model(message.model)
+    if not facts.models:
+        facts.note_model(model)
+
+
+def _typed(strand: Strand) -> list[tuple[str, bool]]:
+    return [
+        (line.data.decode("utf-8", "replace").rstrip("\r\n"), line.present)
+        for line in strand.story(LANE)
+    ]

@@ -1,0 +1,211 @@
+"""The story of a saved conversation: every entry ever seen, in order, from all its copies.
+
+Rows of several databases and `/save` files of one conversation are woven into
+one list. An entry that the source rewrote keeps both versions; what a
+compaction, a tangent or a checkpoint did is said where it happened. Event logs
+are not known here.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from rireki.model.parts import Text
+from rireki.model.strand import weave
+from rireki.model.times import from_ms
+from rireki.sources.kit.q import state
+from rireki.sources.kit.q.decode import fit_loosely, text_of
+from rireki.sources.kit.q.draft import Draft, Pictures, divider, short_hash
+from rireki.sources.kit.q.entries import Said, drafts_of, open_entry, user_drafts
+from rireki.sources.kit.q.rewrites import Rewrites
+from rireki.sources.kit.q.transcript import add_witnessed
+from rireki.sources.kit.q.versions import Chronicle, Version
+
+__all__ = ["SavedStory"]
+
+TANGENT = "tangent"
+CHECKPOINT = "only in a checkpoint"
+PENDING = "not answered yet"
+COMPACTED = "context compacted"
+
+
+class SavedStory:
+    """Told from chronicles, the leading one first; `live` are those the agent itself works with."""
+
+    def __init__(self, chronicles: Sequence[Chronicle], live: Sequence[Chronicle]) -> None:
+        self.chronicles = chronicles
+        self._live = [one for one in live if one.strand.present]
+        self.said: dict[bytes, Said] = {}
+        for one in chronicles:
+            for digest, data in one.entries.items():
+                if digest not in self.said:
+                    self.said[digest] = open_entry(data, digest)
+        self._versions = [version for one in chronicles for version in one.versions]
+
+    def tell(self, pictures: Pictures) -> list[Draft]:
+        """The messages in order, what the transcript alone knows included."""
+        flow: list[Draft] = []
+        dividers = self._dividers()
+        for digest, drafts in self._blocks(pictures):
+            flow += [mark for anchor, mark in dividers if anchor == digest]
+            flow += drafts
+        placed = {id(draft) for draft in flow}
+        flow += [mark for _, mark in dividers if id(mark) not in placed]
+        flow += self._pending(flow, pictures)
+        for one in self.chronicles:
+            add_witnessed(flow, one.transcript)
+        return flow
+
+    @property
+    def entries(self) -> int:
+        """How many history entries there ever were; a rewritten one counts once."""
+        return len({said.identity for said in self.said.values()})
+
+    @property
+    def born_compacted(self) -> bool:
+        """Whether it began with the summary of another conversation, as Kiro's compactions do."""
+        return bool(self.chronicles) and bool(self.chronicles[0].versions[0].summaries)
+
+    def _blocks(self, pictures: Pictures) -> Iterator[tuple[bytes, list[Draft]]]:
+        """Each entry's messages, marked with what is known about the entry as a whole."""
+        present, talk = self._held_now()
+        positions = self._positions()
+        tangents = self._tangents()
+        order = self._order()
+
+        def build(digest: bytes, name: str) -> list[Draft]:
+            drafts = drafts_of(self.said[digest], name, positions.get(digest, 0), pictures)
+            for draft in drafts:
+                draft.message.upstream = "present" if digest in present else "gone"
+                if digest in tangents or self.said[digest].in_tangent:
+                    draft.message.label = draft.message.label or TANGENT
+                elif digest in present and digest not in talk:
+                    draft.message.label = draft.message.label or CHECKPOINT
+            return drafts
+
+        lists = [ones for version in self._versions for ones in version.lists]
+        rewrites = Rewrites(self.said, order, lists, present, build)
+        for digest, name in _named(order, self.said, rewrites):
+            yield digest, rewrites.drafts(digest, name)
+
+    def _held_now(self) -> tuple[set[bytes], set[bytes]]:
+        """The entries the source holds anywhere, and those that stand in its talk, main or side."""
+        newest = [one.newest for one in self._live]
+        present = {digest for version in newest for ones in version.lists for digest in ones}
+        talk = {digest for version in newest for digest in version.talk}
+        return present, talk
+
+    def _tangents(self) -> set[bytes]:
+        """Entries of a side talk, in whatever version one ran, that never stood in the main talk."""
+        side = {d for v in self._versions if v.main is not None for d in v.history}
+        main = {d for v in self._versions for d in (v.history if v.main is None else v.main)}
+        return side - main
+
+    def _positions(self) -> dict[bytes, int]:
+        """The place of each entry in the newest list that held it."""
+        found: dict[bytes, int] = {}
+        for one in reversed(self.chronicles):
+            for version in one.versions:
+                for ones in reversed(version.lists):
+                    found.update((digest, place) for place, digest in enumerate(ones, 1))
+        return found
+
+    def _order(self) -> list[bytes]:
+        """Every entry, as often as any one list held it."""
+        numbers = {digest: number for number, digest in enumerate(self.said)}
+        talked = {digest for version in self._versions for digest in version.talk}
+        states = []
+        times: Counter[bytes] = Counter()
+        for version in self._versions:
+            # A snapshot that is but a copy of the talk adds nothing to the order.
+            extra = [ones for ones in version.snapshots if not talked.issuperset(ones)]
+            lists = [ones for ones in (version.main, version.history, *extra) if ones is not None]
+            states.append([[numbers[digest] for digest in ones] for ones in lists])
+            for ones in lists:
+                times |= Counter(ones)
+        digests = list(numbers)
+        places = [(digests[number], flag) for number, flag, _ in weave(states)]
+        return _at_most(places, times)
+
+    def _dividers(self) -> list[tuple[bytes | None, Draft]]:
+        """A divider per summary, and the entry before which it stands."""
+        found: dict[str, tuple[bytes | None, Draft]] = {}
+        for one in self.chronicles:
+            for version in one.versions:
+                for value in version.summaries:
+                    text, at = _summary(value)
+                    anchor = version.history[0] if version.history else None
+                    mark = divider(f"c{short_hash(text)}", COMPACTED, [Text(text)], at)
+                    mark.message.upstream = "gone"
+                    _, mark = found.setdefault(text, (anchor, mark))
+                    if one in self._live and version is one.newest:
+                        mark.message.upstream = "present"
+        return list(found.values())
+
+    def _pending(self, flow: Sequence[Draft], pictures: Pictures) -> list[Draft]:
+        """Prompts that were typed and had no answer when the conversation was saved."""
+        answered = {draft.witness for draft in flow}
+        found: dict[str, Draft] = {}
+        for one in self.chronicles:
+            for version in one.versions:
+                current = one is self.chronicles[0] and version is one.newest
+                for value in _unanswered(version):
+                    name = f"n{short_hash(text_of(value))}"
+                    for draft in user_drafts(value, name, len(version.history) + 1, pictures):
+                        if current or draft.witness not in answered:
+                            draft.group = name
+                            _wait(draft, one in self._live and version is one.newest)
+                            found.setdefault(draft.message.id, draft)
+        return list(found.values())
+
+
+def _wait(draft: Draft, present: bool) -> None:
+    draft.message.label = draft.message.label or PENDING
+    draft.message.upstream = "present" if present else "gone"
+    draft.ends = None
+    draft.last = True
+
+
+def _unanswered(version: Version) -> list[Any]:
+    tangent = version.head.tangent_state or state.TangentState()
+    values = (version.head.next_message, tangent.main_next_message)
+    return [value for value in values if isinstance(value, dict)]
+
+
+def _summary(value: Any) -> tuple[str, str | None]:
+    """Text and time of a summary: a plain text up to 1.12, a pair since."""
+    if isinstance(value, str):
+        return value, None
+    text, metadata, *_ = [*value, None, None] if isinstance(value, list) else [text_of(value), None]
+    opened, _ = fit_loosely(metadata, state.RequestMetadata)
+    moment = opened.stream_end_timestamp_ms
+    return text if isinstance(text, str) else text_of(text), from_ms(moment) if moment else None
+
+
+def _at_most(places: Sequence[tuple[bytes, bool]], times: Counter[bytes]) -> list[bytes]:
+    """Weaving a changed order names an entry twice: keep where it stands now, else where it first stood."""
+    spare = Counter(digest for digest, _ in places)
+    spare.subtract(times)
+    kept: list[bytes] = []
+    drop_old = {digest for digest, held in places if held}
+    for digest, held in places:
+        if spare[digest] > 0 and (not held or digest not in drop_old):
+            spare[digest] -= 1
+            continue
+        kept.append(digest)
+    return kept
+
+
+def _named(
+    order: Sequence[bytes], said: dict[bytes, Said], rewrites: Rewrites
+) -> Iterator[tuple[bytes, str]]:
+    """A name per entry that stays the same over re-saves, and that no other entry has."""
+    seen: Counter[str] = Counter()
+    for digest in order:
+        identity = said[digest].identity
+        if not rewrites.is_old(digest):
+            seen[identity] += 1
+        number = seen[identity]
+        yield digest, identity if number < 2 or rewrites.is_old(digest) else f"{identity}.{number}"

@@ -1,0 +1,58 @@
+"""Texts that the client itself puts into a conversation, and what they mean.
+
+A table, read by the interpreters of rows and of logs. It knows texts only, not
+where they stand.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+__all__ = ["CANCELLED", "Rule", "rule_of_answer", "rule_of_prompt"]
+
+#: The output of every call that a person cancelled.
+CANCELLED = "Tool use was cancelled by the user"
+
+
+class Rule(NamedTuple):
+    """Why a text is not simply what a person typed or a model said."""
+
+    name: str
+    label: str
+    #: False where a person chose the text by a key, as with a denial: that is still their turn.
+    harness: bool = True
+
+
+_RESUME = Rule("resume prompt", "asked for a summary on resuming")
+_TIMEOUT_PROMPT = Rule("timeout prompt", "asked again after a timeout")
+_INTERRUPT_PROMPT = Rule("interrupt text", "interrupted")
+_DENIAL = Rule("denial", "denied", harness=False)
+_INTERRUPT_ANSWER = Rule("interrupt answer", "interrupted")
+_TIMEOUT_ANSWER = Rule("timeout answer", "timed out")
+
+_PROMPTS = {
+    "In a few words, summarize our conversation so far.": _RESUME,
+    "The user interrupted the tool execution.": _INTERRUPT_PROMPT,
+}
+#: Texts whose end varies between versions.
+_PROMPT_STARTS = {
+    "You took too long to respond": _TIMEOUT_PROMPT,
+    "I deny this tool request": _DENIAL,
+}
+_ANSWERS = {
+    "Tool uses were interrupted, waiting for the next user prompt": _INTERRUPT_ANSWER,
+    "Response timed out - message took too long to generate": _TIMEOUT_ANSWER,
+}
+
+
+def rule_of_prompt(text: str) -> Rule | None:
+    """The rule for a prompt that the client wrote, or None for one that a person typed."""
+    exact = _PROMPTS.get(text.strip())
+    if exact is not None:
+        return exact
+    return next((rule for start, rule in _PROMPT_STARTS.items() if text.startswith(start)), None)
+
+
+def rule_of_answer(text: str) -> Rule | None:
+    """The rule for an answer that the client wrote, or None for one that a model gave."""
+    return _ANSWERS.get(text.strip())

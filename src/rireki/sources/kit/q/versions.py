@@ -1,0 +1,217 @@
+"""The versions of one saved conversation: which entries it held, in which order, and its head.
+
+A row is kept in pieces, a `/save` file whole; here both become the same lists of
+digests. Versions that only grew are passed over, so that a conversation saved
+after each of 500 answers is not looked at 500 times. Meaning is not known here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from rireki.model.strand import State, Strand, expand, weave
+from rireki.sources.kit.digests import digest_of_json
+from rireki.sources.kit.q.decode import NotReadable, fit_loosely, load
+from rireki.sources.kit.q.split import HEAD, HISTORY, SUMMARY, TRANSCRIPT, WHOLE, split
+from rireki.sources.kit.q.state import ConversationState
+from rireki.sources.reader import Piece
+
+__all__ = ["Chronicle", "Version", "chronicle"]
+
+#: The name of the field that a list begins after.
+_NAME = re.compile(rb'"(\w+)"\s*:\s*\[\s*$')
+
+
+@dataclass(slots=True)
+class Version:
+    """What the source held at one moment."""
+
+    history: list[bytes] = field(default_factory=list)
+    #: The main talk, while a side talk runs in `history`.
+    main: list[bytes] | None = None
+    snapshots: list[list[bytes]] = field(default_factory=list)
+    #: As the source wrote them: a text, or a pair of text and request metadata.
+    summaries: list[Any] = field(default_factory=list)
+    transcripts: list[list[str]] = field(default_factory=list)
+    head: ConversationState = field(default_factory=ConversationState)
+
+    @property
+    def lists(self) -> list[list[bytes]]:
+        """Every list of entries, the main talk first."""
+        return [*([self.main] if self.main is not None else []), self.history, *self.snapshots]
+
+    @property
+    def talk(self) -> list[bytes]:
+        """The entries that are the conversation, main and side; without the snapshots."""
+        return [*(self.main or ()), *self.history]
+
+    def file(self, name: str, digests: list[bytes]) -> None:
+        """Put a list of entries where the field it stood in says."""
+        if name == "main_history":
+            self.main = [*(self.main or ()), *digests]
+        elif name == "history_snapshot":
+            self.snapshots.append(digests)
+        else:
+            self.history += digests
+
+
+@dataclass(slots=True)
+class Chronicle:
+    """All that one strand ever held of a conversation."""
+
+    strand: Strand
+    versions: list[Version]
+    entries: dict[bytes, bytes]
+    #: Transcript lines in order, each with whether the source still has it.
+    transcript: list[tuple[str, bool]]
+
+    @property
+    def newest(self) -> Version:
+        return self.versions[-1]
+
+
+def chronicle(strand: Strand) -> Chronicle:
+    whole = any(run.lane == WHOLE for state in strand.states for run in state.runs)
+    source = _Whole(strand) if whole else _Pieces(strand)
+    versions = [source.version(state) for state in source.states_that_matter()]
+    return Chronicle(strand, versions or [Version()], source.entries, source.transcript(versions))
+
+
+class _Pieces:
+    """A strand that was kept in pieces."""
+
+    def __init__(self, strand: Strand) -> None:
+        self.strand = strand
+        self.entries: dict[bytes, bytes] = {}
+        self._known: dict[tuple[str, int], Piece] = {}
+
+    def states_that_matter(self, lanes: tuple[str, ...] = (HISTORY, SUMMARY)) -> Iterator[State]:
+        """The states whose lists the next one does not simply continue."""
+        states = self.strand.states
+        for state, following in zip(states, [*states[1:], None], strict=True):
+            if following is None or not _grew(state, following, lanes):
+                yield state
+
+    def version(self, state: State) -> Version:
+        parts = (
+            (run.lane, self._pieces(run.lane, expand(run.records)))
+            for run in state.runs
+            if run.lane != TRANSCRIPT
+        )
+        return self.assemble(parts)
+
+    def assemble(self, parts: Iterable[tuple[str, list[Piece]]]) -> Version:
+        """A version from its pieces; the lists are told apart by the field names before them."""
+        version = Version()
+        name = ""
+        head: list[bytes] = []
+        for lane, pieces in parts:
+            data = [piece.data for piece in pieces]
+            if lane in (HEAD, SUMMARY):
+                head += data
+                named = _NAME.search(data[-1][-200:])
+                name = named[1].decode() if named else name
+            if lane == HISTORY:
+                self.entries.update((piece.digest, piece.data) for piece in pieces)
+                version.file(name, [piece.digest for piece in pieces])
+            elif lane == TRANSCRIPT:
+                version.transcripts.append([line for line in map(_loaded, data) if _is_text(line)])
+            elif lane == SUMMARY:
+                version.summaries += map(_loaded, data)
+        # The head alone is the document with its lists empty.
+        version.head, _ = fit_loosely(_loaded(b"".join(head)), ConversationState)
+        return version
+
+    def transcript(self, versions: Sequence[Version]) -> list[tuple[str, bool]]:
+        """Every line ever shown, in order."""
+        states = self.states_that_matter((TRANSCRIPT,))
+        places = weave([state.ordinals(TRANSCRIPT) for state in states])
+        pieces = self.strand.fetch(TRANSCRIPT, [ordinal for ordinal, _, _ in places])
+        return [
+            (line, present and self.strand.present)
+            for (_, present, _), line in zip(places, map(_loaded, pieces), strict=True)
+            if _is_text(line)
+        ]
+
+    def _pieces(self, lane: str, ordinals: list[int]) -> list[Piece]:
+        missing = [n for n in dict.fromkeys(ordinals) if (lane, n) not in self._known]
+        for ordinal, data in zip(missing, self.strand.fetch(lane, missing), strict=True):
+            digest = digest_of_json(data) if lane == HISTORY else b""
+            self._known[lane, ordinal] = Piece(data, digest)
+        return [self._known[lane, ordinal] for ordinal in ordinals]
+
+
+class _Whole(_Pieces):
+    """A strand of which at least one version was kept as one piece."""
+
+    def states_that_matter(self, lanes: tuple[str, ...] = ()) -> Iterator[State]:
+        yield from self.strand.states
+
+    def version(self, state: State) -> Version:
+        contents = split(_cuttable(self.strand.document(state)))
+        return self.assemble((content.lane, content.pieces) for content in contents)
+
+    def transcript(self, versions: Sequence[Version]) -> list[tuple[str, bool]]:
+        lines: dict[str, int] = {}
+        states = [
+            [
+                [lines.setdefault(line, len(lines)) for line in shown]
+                for shown in version.transcripts
+            ]
+            for version in versions
+        ]
+        texts = list(lines)
+        return [
+            (texts[number], present and self.strand.present) for number, present, _ in weave(states)
+        ]
+
+
+def _cuttable(data: bytes) -> bytes:
+    """The same value in a spelling that msgspec takes, where there is one."""
+    if any(content.lane != WHOLE for content in split(data)):
+        return data
+    try:
+        return msgspec.json.encode(load(data))
+    except (NotReadable, msgspec.MsgspecError, RecursionError):
+        return b"{}"
+
+
+def _grew(state: State, following: State, lanes: tuple[str, ...]) -> bool:
+    """Whether all records of a state stand in the same places of the next one."""
+    before, after = _spans(state, lanes), _spans(following, lanes)
+    return len(after) >= len(before) and all(
+        lane == lane_after and _is_start(records, records_after)
+        for (lane, records), (lane_after, records_after) in zip(before, after, strict=False)
+    )
+
+
+def _spans(state: State, lanes: tuple[str, ...]) -> list[tuple[str, str]]:
+    return [(run.lane, run.records) for run in state.runs if run.lane in lanes]
+
+
+def _is_start(records: str, longer: str) -> bool:
+    """Whether `0-3` is the start of `0-5,9`: told from the text, without counting through it."""
+    if not records or longer == records or longer.startswith(f"{records},"):
+        return True
+    spans, more = records.split(","), longer.split(",")
+    if len(more) < len(spans) or spans[:-1] != more[: len(spans) - 1]:
+        return False
+    first, _, last = spans[-1].partition("-")
+    first_more, _, last_more = more[len(spans) - 1].partition("-")
+    return first == first_more and int(last_more or first_more) >= int(last or first)
+
+
+def _loaded(data: bytes) -> Any:
+    try:
+        return load(data)
+    except NotReadable:
+        return None
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)

@@ -1,0 +1,113 @@
+"""An archive that is damaged, foreign, newer or out of room says so, and says what to do."""
+
+from __future__ import annotations
+
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rireki.archive.open import archive_path, open_archive
+from rireki.archive.sqlite.store import SqliteArchive
+from rireki.errors import ArchiveTrouble, NotFound
+from rireki.intake.verify import verify
+from rireki.intake.walk import import_history
+from rireki.sources.kit.places import Places
+from tests.support.homes import lay_out
+
+
+def test_where_there_is_no_archive_the_hint_tells_how_to_make_one(tmp_path: Path) -> None:
+    with pytest.raises(NotFound, match="no archive at") as caught:
+        open_archive(tmp_path / "archive.sqlite3")
+    assert "rireki import" in caught.value.hint
+
+
+def test_a_file_that_is_something_else_is_left_alone(tmp_path: Path) -> None:
+    file = tmp_path / "notes.txt"
+    file.write_text("not a database\n" * 100)
+    with pytest.raises(ArchiveTrouble, match=r"notes\.txt is not a rireki archive"):
+        open_archive(file, create=True)
+    assert file.read_text() == "not a database\n" * 100
+
+
+def test_another_programs_database_is_left_alone(tmp_path: Path) -> None:
+    file = tmp_path / "other.sqlite3"
+    connection = sqlite3.connect(file)
+    connection.execute("CREATE TABLE theirs (x)")
+    connection.close()
+    with pytest.raises(ArchiveTrouble, match="another program's database"):
+        open_archive(file, create=True)
+
+
+def test_an_archive_from_the_future_is_left_alone(archive: SqliteArchive) -> None:
+    archive.sql.pragma("user_version", 99)
+    with pytest.raises(ArchiveTrouble, match="newer rireki") as caught:
+        open_archive(archive.path)
+    assert "Update" in caught.value.hint
+
+
+def test_a_flipped_bit_in_a_record_is_found_and_costs_no_other(
+    archive: SqliteArchive, home: Path
+) -> None:
+    lay_out("claude-code-1.0.51", home)
+    import_history(archive, places=Places.at(home))
+    number, data = archive.sql.execute(
+        "SELECT id, data FROM chunk ORDER BY size DESC"
+    ).fetchone() or (0, b"")
+    damaged = bytearray(data)
+    damaged[len(damaged) // 2] ^= 0x10
+    archive.sql.execute("UPDATE chunk SET data = ? WHERE id = ?", (bytes(damaged), number))
+    (trouble,) = verify(archive)
+    assert "damaged" in trouble.message and "backup" in trouble.hint and ".jsonl" in trouble.place
+
+
+def test_a_missing_chunk_is_found(archive: SqliteArchive, home: Path) -> None:
+    lay_out("claude-code-1.0.51", home)
+    import_history(archive, places=Places.at(home))
+    archive.sql.execute("DELETE FROM chunk WHERE id = 1")
+    (trouble,) = verify(archive)
+    assert "missing" in trouble.message
+
+
+def test_a_full_disk_is_said_and_what_was_stored_stays(home: Path, tmp_path: Path) -> None:
+    lay_out("claude-code-1.0.51", home)
+    lay_out("amazon-q-1.12", home)
+    target = tmp_path / "archive.sqlite3"
+    # No file may grow beyond 300 kB: what a full disk does to a growing archive.
+    script = (
+        "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000));"
+        "from rireki.faces.cli.main import main; main()"
+    )
+    command = [
+        sys.executable,
+        "-c",
+        script,
+        "import",
+        "--home",
+        str(home),
+        "--archive",
+        str(target),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert str(target) in done.stderr and "hint:" in done.stderr and "Traceback" not in done.stderr
+    archive = open_archive(target)
+    assert archive.check() == []
+    import_history(archive, places=Places.at(home))
+    assert verify(archive) == []
+    assert len(list(archive.conversations())) > 25
+
+
+def test_the_archive_is_where_it_was_told_to_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RIREKI_ARCHIVE", str(tmp_path / "env.sqlite3"))
+    assert archive_path() == tmp_path / "env.sqlite3"
+    assert archive_path(str(tmp_path / "given.db")) == tmp_path / "given.db"
+    assert archive_path(str(tmp_path)) == tmp_path / "archive.sqlite3"
+    assert archive_path(str(tmp_path / "folder")) == tmp_path / "folder" / "archive.sqlite3"
+    monkeypatch.delenv("RIREKI_ARCHIVE")
+    assert archive_path().name == "archive.sqlite3"

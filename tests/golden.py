@@ -1,0 +1,72 @@
+"""Golden files: what readers make of the fixtures, beside the fixtures.
+
+`python -m tests.golden` writes them anew; look at the difference before you keep it.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from rireki.model.conversation import Reading
+from rireki.model.message import Message
+from rireki.model.parts import Part, ToolCall, ToolResult
+from rireki.sources import registry
+from tests.support.memory import Memory
+
+FIXTURES = Path(__file__).parent / "fixtures"
+#: Homes with a golden file of their own, and the source to read there.
+HOMES = {
+    path: "claude-code" for path in sorted((FIXTURES / "claude-code").iterdir()) if path.is_dir()
+}
+
+
+def golden(home: Path, source: str) -> list[dict[str, Any]]:
+    """Every conversation of a home, with a line per message."""
+    memory = Memory(registry.reader(source))
+    memory.import_home(home)
+    readings = sorted(memory.readings().values(), key=lambda reading: reading.conversation.id)
+    return [_told(reading, str(home)) for reading in readings]
+
+
+def _told(reading: Reading, home: str) -> dict[str, Any]:
+    conversation = msgspec.to_builtins(reading.conversation)
+    for trouble in conversation["troubles"]:
+        trouble["place"] = trouble["place"].replace(home, "~")
+    return {"conversation": conversation, "messages": [_line(m) for m in reading.messages()]}
+
+
+def _line(message: Message) -> str:
+    rule = message.entry.rule if message.entry else ""
+    marks = [message.id, message.author, message.display, rule, f"turn {message.turn}"]
+    marks += ["abandoned"] if message.abandoned else []
+    marks += [message.upstream] if message.upstream != "present" else []
+    marks += [f"[{message.label}]"] if message.label else []
+    words = " | ".join(_words(part) for part in message.parts).replace("\n", " ")
+    return f"{' · '.join(marks)} · {words[:60]}"
+
+
+def _words(part: Part) -> str:
+    if isinstance(part, ToolCall):
+        return f"{part.name}({part.call_id})"
+    if isinstance(part, ToolResult):
+        return f"{part.status}: {part.output}"
+    return str(getattr(part, "text", None) or getattr(part, "digest", None) or type(part).__name__)
+
+
+def expected(home: Path) -> Path:
+    return home / "expected.json"
+
+
+def main() -> None:
+    for home, source in HOMES.items():
+        text = json.dumps(golden(home, source), ensure_ascii=False, indent=1)
+        expected(home).write_text(text + "\n", encoding="utf-8")
+        print(f"wrote {expected(home)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,252 @@
+"""The invented home: that its files are what the agents write, and that it shows what rireki is for."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rireki.archive.base import Filter
+from rireki.archive.sqlite.store import SqliteArchive
+from rireki.errors import RirekiError
+from rireki.intake.demo import change_demo_home, make_demo_home
+from rireki.intake.understand import read_conversation
+from rireki.intake.walk import Report
+from rireki.model.conversation import Conversation
+from rireki.model.message import Message
+from rireki.model.parts import Text
+
+TakeIn = Callable[[], Report]
+
+Q = Path(".local/share/amazon-q/data.sqlite3")
+KIRO = Path(".local/share/kiro-cli/data.sqlite3")
+JAPANESE = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
+
+
+@pytest.fixture
+def demo(home: Path) -> Path:
+    make_demo_home(home)
+    return home
+
+
+def contents(home: Path) -> dict[str, bytes]:
+    files = (path for path in home.rglob("*") if path.is_file())
+    return {str(path.relative_to(home)): path.read_bytes() for path in files}
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    data = path.read_bytes()
+    assert data.endswith(b"\n")
+    return [json.loads(line) for line in data[:-1].split(b"\n")]
+
+
+def transcripts(home: Path) -> list[Path]:
+    return sorted(home.glob(".claude/projects/*/*.jsonl"))
+
+
+def agents(home: Path) -> list[Path]:
+    return sorted(home.glob(".claude/projects/*/*/subagents/*.jsonl"))
+
+
+def blocks(path: Path, kind: str) -> list[dict[str, Any]]:
+    """The content blocks of a kind in a transcript."""
+    messages = (line["message"] for line in lines(path) if "message" in line)
+    spoken = (block for message in messages for block in message["content"])
+    return [block for block in spoken if isinstance(block, dict) and block["type"] == kind]
+
+
+def rows(path: Path, sql: str) -> list[Any]:
+    with closing(sqlite3.connect(path)) as database:
+        return database.execute(sql).fetchall()
+
+
+# ── the files ──
+
+
+def test_the_same_home_is_made_each_time(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        make_demo_home(tmp_path / name)
+    assert contents(tmp_path / "one") == contents(tmp_path / "two")
+    for name in ("one", "two"):
+        change_demo_home(tmp_path / name)
+    assert contents(tmp_path / "one") == contents(tmp_path / "two")
+
+
+def test_a_home_where_somebody_lives_is_left_alone(home: Path) -> None:
+    (home / "diary.txt").write_text("mine")
+    with pytest.raises(RirekiError, match="not empty"):
+        make_demo_home(home)
+    assert contents(home) == {"diary.txt": b"mine"}
+
+
+def test_every_line_of_a_transcript_hangs_on_an_earlier_one(demo: Path) -> None:
+    for path in transcripts(demo) + agents(demo):
+        seen: set[str] = set()
+        for line in lines(path):
+            if "uuid" in line:
+                above = line["parentUuid"] or line.get("logicalParentUuid")
+                assert above in seen or not seen
+                assert line["uuid"] not in seen
+                seen.add(line["uuid"])
+        assert seen
+
+
+def test_a_transcript_is_named_after_its_session_and_its_folder_after_the_project(
+    demo: Path,
+) -> None:
+    for path in transcripts(demo):
+        told = [line for line in lines(path) if "sessionId" in line]
+        assert {line["sessionId"] for line in told} == {path.stem}
+        (project,) = {line["cwd"] for line in told if "cwd" in line}
+        assert path.parent.name == re.sub(r"[^A-Za-z0-9]", "-", project)
+
+
+def test_every_call_has_its_one_result(demo: Path) -> None:
+    for path in transcripts(demo) + agents(demo):
+        asked = [block["id"] for block in blocks(path, "tool_use")]
+        assert sorted(asked) == sorted(b["tool_use_id"] for b in blocks(path, "tool_result"))
+
+
+def test_a_sub_agent_is_linked_to_the_call_that_started_it(demo: Path) -> None:
+    assert len(agents(demo)) == 2
+    for path in agents(demo):
+        meta = json.loads(path.with_suffix(".meta.json").read_bytes())
+        parent = path.parents[1].with_suffix(".jsonl")
+        assert meta["toolUseId"] in [block["id"] for block in blocks(parent, "tool_use")]
+        assert {line["agentId"] for line in lines(path)} == {path.stem.removeprefix("agent-")}
+        assert {line["sessionId"] for line in lines(path)} == {parent.stem}
+
+
+def test_an_edit_tells_what_it_changed(demo: Path) -> None:
+    edits = [
+        line["toolUseResult"]
+        for path in transcripts(demo)
+        for line in lines(path)
+        if isinstance(line.get("toolUseResult"), dict) and "oldString" in line["toolUseResult"]
+    ]
+    assert len(edits) == 3
+    for edit in edits:
+        for hunk in edit["structuredPatch"]:
+            signs = "".join(line[0] for line in hunk["lines"])
+            assert len(signs) - signs.count("+") == hunk["oldLines"]
+            assert len(signs) - signs.count("-") == hunk["newLines"]
+
+
+def test_the_typed_lines_stand_in_the_order_of_time(demo: Path) -> None:
+    typed = lines(demo / ".claude/history.jsonl")
+    times = [line["timestamp"] for line in typed]
+    assert times == sorted(times)
+    forgotten = {line["sessionId"] for line in typed} - {path.stem for path in transcripts(demo)}
+    assert len(forgotten) == 1
+
+
+def test_the_databases_hold_conversations_and_nothing_else(demo: Path) -> None:
+    for key, value in rows(demo / Q, "SELECT key, value FROM conversations"):
+        state = json.loads(value)
+        places = [entry["user"]["env_context"]["env_state"] for entry in state["history"]]
+        assert {place["current_working_directory"] for place in places} == {key}
+    for id, value in rows(demo / KIRO, "SELECT conversation_id, value FROM conversations_v2"):
+        assert json.loads(value)["conversation_id"] == id
+    for path in (demo / Q, demo / KIRO):
+        for table in ("auth_kv", "history", "state"):
+            assert rows(path, f"SELECT count(*) FROM {table}") == [(0,)]
+
+
+def test_a_kiro_session_has_a_log_and_a_head_of_the_same_id(demo: Path) -> None:
+    kinds: set[str] = set()
+    for path in demo.glob(".kiro/sessions/cli/*.jsonl"):
+        assert json.loads(path.with_suffix(".json").read_bytes())["session_id"] == path.stem
+        kinds.update(line["kind"] for line in lines(path))
+    assert kinds == {"Prompt", "AssistantMessage", "ToolResults", "Compaction", "Clear"}
+
+
+# ── what rireki makes of them ──
+
+
+def titled(archive: SqliteArchive, start: str) -> Conversation:
+    (found,) = [each for each in archive.conversations() if each.title.startswith(start)]
+    return found
+
+
+def story(archive: SqliteArchive, start: str) -> list[Message]:
+    name = titled(archive, start).id
+    return read_conversation(archive, archive.find(name)).messages()
+
+
+def text(messages: list[Message]) -> str:
+    parts = (part for message in messages for part in message.parts)
+    return "\n".join(part.text for part in parts if isinstance(part, Text))
+
+
+def troubles(report: Report) -> list[Any]:
+    return [trouble for source in report.sources for trouble in source.troubles]
+
+
+def test_it_is_taken_in_without_trouble(
+    archive: SqliteArchive, demo: Path, take_in: TakeIn
+) -> None:
+    report = take_in()
+    assert troubles(report) == []
+    assert all(each.troubles == [] for each in archive.conversations(Filter(subagents=True)))
+    sources = [each.source for each in archive.conversations()]
+    assert {name: sources.count(name) for name in sorted(set(sources))} == {
+        "amazon-q": 4,
+        "claude-code": 8,
+        "kiro": 4,
+    }
+    again = take_in()
+    assert [source.read for source in again.sources] == [0, 0, 0], "nothing changed meanwhile"
+
+
+def test_it_speaks_japanese_and_english(
+    archive: SqliteArchive, demo: Path, take_in: TakeIn
+) -> None:
+    take_in()
+    for source in ("amazon-q", "claude-code", "kiro"):
+        found = list(archive.conversations(Filter(source=source)))
+        japanese = [each for each in found if JAPANESE.search(each.title)]
+        assert 0 < len(japanese) < len(found)
+    assert titled(archive, "喫茶店").project == "/home/aiko/dev/喫茶店メニュー"
+
+
+def test_it_shows_what_can_happen_in_a_conversation(
+    archive: SqliteArchive, demo: Path, take_in: TakeIn
+) -> None:
+    take_in()
+    labels = {
+        message.label
+        for each in archive.conversations()
+        for message in read_conversation(archive, archive.find(each.id)).messages()
+    }
+    assert {"sent while working", "interrupted", "refused", "answered"} <= labels
+    assert "skill: release-notes" in labels
+    helpers = titled(archive, "Split timer.ts")
+    assert [link.kind for link in helpers.links] == ["subagent", "subagent"]
+    assert helpers.usage
+    assert not titled(archive, "抽出時間").finished
+    assert titled(archive, "マグカップ").nature == "prompts"
+    assert "1.9 GB" in text(story(archive, "Write me one line")), "the transcript remembers"
+
+
+def test_what_agents_do_to_history_costs_nothing(
+    archive: SqliteArchive, demo: Path, take_in: TakeIn
+) -> None:
+    take_in()
+    change_demo_home(demo)
+    assert troubles(take_in()) == []
+    assert titled(archive, "git の俳句").upstream == "gone"
+    assert "reflog にまだ 君がいる" in text(story(archive, "git の俳句"))
+    assert titled(archive, "夜間バッチ").upstream == "gone"
+    assert "CREATE INDEX CONCURRENTLY" in text(story(archive, "夜間バッチ"))
+    compacted = titled(archive, "The staging cluster")
+    assert compacted.upstream == "changed"
+    assert "Look at the lock first" in text(story(archive, "The staging cluster"))
+    newer = titled(archive, "Which of our night jobs")
+    assert newer.upstream == "present"
+    assert newer.project == titled(archive, "夜間バッチ").project

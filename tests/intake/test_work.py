@@ -1,0 +1,186 @@
+"""Work is counted: what is unchanged is not opened, what grew is read from where it grew."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rireki.archive.sqlite.store import SqliteArchive
+from rireki.intake.walk import import_history
+from rireki.sources.kit import jsonl
+from rireki.sources.kit.places import Places
+
+SESSION = "00000000-0000-4000-8000-{:012d}"
+_opened: list[str] | None = None
+
+
+def _hook(event: str, arguments: tuple[Any, ...]) -> None:
+    if _opened is not None and event == "open":
+        _opened.append(str(arguments[0]))
+
+
+sys.addaudithook(_hook)
+
+
+@contextmanager
+def counting_opens(below: Path) -> Iterator[list[str]]:
+    global _opened
+    _opened = found = []
+    yield found
+    _opened = None
+    found[:] = [path for path in found if path.startswith(str(below))]
+
+
+def line(number: int, session: str) -> str:
+    return (
+        json.dumps(
+            {
+                "type": "user",
+                "uuid": f"{number:08d}-0000-4000-8000-000000000000",
+                "parentUuid": None,
+                "sessionId": session,
+                "cwd": "/home/u/x",
+                "timestamp": "2026-01-01T00:00:00.000Z",
+                "message": {"role": "user", "content": f"prompt {number}"},
+            }
+        )
+        + "\n"
+    )
+
+
+@pytest.fixture
+def thousand(home: Path) -> Path:
+    folder = home / ".claude" / "projects" / "-home-u-x"
+    folder.mkdir(parents=True)
+    for number in range(1000):
+        session = SESSION.format(number)
+        (folder / f"{session}.jsonl").write_text(line(1, session) * 1 + line(2, session))
+    return folder
+
+
+def take_in(archive: SqliteArchive, home: Path) -> None:
+    import_history(archive, places=Places.at(home), sources=["claude-code"])
+
+
+def test_a_thousand_unchanged_files_are_not_opened_and_nothing_is_written(
+    archive: SqliteArchive, home: Path, thousand: Path
+) -> None:
+    take_in(archive, home)
+    assert len(list(archive.conversations())) == 1000
+    archive.settle()
+    before = [
+        (p.name, p.stat().st_size, p.stat().st_mtime_ns) for p in archive.path.parent.iterdir()
+    ]
+    with counting_opens(home) as opened:
+        take_in(archive, home)
+    assert [path for path in opened if Path(path).is_file()] == []
+    after = [
+        (p.name, p.stat().st_size, p.stat().st_mtime_ns) for p in archive.path.parent.iterdir()
+    ]
+    assert after == before
+
+
+def test_one_appended_line_reads_only_the_tail(
+    archive: SqliteArchive, home: Path, thousand: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = SESSION.format(7)
+    file = thousand / f"{session}.jsonl"
+    file.write_text("".join(line(number, session) for number in range(5000)))
+    take_in(archive, home)
+    with file.open("a") as more:
+        more.write(line(5000, session))
+    read: list[int] = []
+    original = jsonl._open
+
+    def counted(origin: Any) -> Any:
+        inner = original(origin)
+
+        class Counting:
+            def read(self, size: int) -> bytes:
+                data: bytes = inner.read(size)
+                read.append(len(data))
+                return data
+
+            def __getattr__(self, name: str) -> Any:
+                return getattr(inner, name)
+
+            def __enter__(self) -> Any:
+                return self
+
+            def __exit__(self, *_: object) -> None:
+                inner.close()
+
+        return Counting()
+
+    monkeypatch.setattr(jsonl, "_open", counted)
+    with counting_opens(home) as opened:
+        take_in(archive, home)
+    assert [Path(path).name for path in opened if Path(path).is_file()] == [file.name]
+    assert sum(read) < 3 * jsonl.PROBE, f"of {file.stat().st_size} bytes"
+    assert archive.find(session).conversation.turns == 5001
+
+
+def test_five_hundred_saves_of_a_growing_row_cost_about_five_hundred_entries(
+    archive: SqliteArchive, home: Path
+) -> None:
+    import sqlite3
+
+    folder = home / ".local" / "share" / "amazon-q"
+    folder.mkdir(parents=True)
+    database = sqlite3.connect(folder / "data.sqlite3", isolation_level=None)
+    database.execute("CREATE TABLE conversations (key TEXT PRIMARY KEY, value TEXT)")
+    tools = {
+        "native___": [
+            {"ToolSpecification": {"name": f"tool{n}", "description": "d" * 2000}}
+            for n in range(20)
+        ]
+    }
+    history: list[Any] = []
+    transcript: list[str] = []
+    for number in range(500):
+        history.append(_entry(number))
+        transcript += [f"> question {number}", f"answer {number}\n[Tool uses: none]"]
+        value = {
+            "conversation_id": "c-1",
+            "next_message": None,
+            "history": history,
+            "valid_history_range": [0, number],
+            "transcript": transcript,
+            "tools": tools,
+            "context_message_length": number,
+            "latest_summary": None,
+        }
+        database.execute(
+            "INSERT OR REPLACE INTO conversations VALUES ('/home/u/x', ?)", (json.dumps(value),)
+        )
+        import_history(archive, places=Places.at(home), sources=["amazon-q"])
+    (strand,) = archive.strands("amazon-q", "c-1")
+    assert json.loads(strand.document()) == value
+    kept = archive.sql.execute("SELECT sum(size) FROM chunk").get
+    states = archive.sql.execute("SELECT sum(length(runs)) FROM state").get
+    once = len(json.dumps(value))
+    assert kept < 1.5 * once, "records: each entry once, and a little head per save"
+    assert states < 500 * 400, "a state is a few ranges, however long the conversation"
+    assert archive.find("c-1").conversation.turns == 500
+
+
+def _entry(number: int) -> dict[str, Any]:
+    return {
+        "user": {
+            "additional_context": "",
+            "env_context": {"env_state": None},
+            "content": {"Prompt": {"prompt": f"question {number}"}},
+            "timestamp": None,
+            "images": None,
+        },
+        "assistant": {
+            "Response": {"message_id": f"m{number}", "content": f"answer {number} " + "y" * 500}
+        },
+        "request_metadata": None,
+    }

@@ -1,0 +1,221 @@
+"""How a conversation looks in a terminal."""
+
+from __future__ import annotations
+
+from rireki.model.conversation import Link, Trouble
+from rireki.model.parts import Attachment, Notice, Text, Thinking, ToolCall, ToolResult, Unknown
+from rireki.show.safe import safe
+from rireki.show.story import Story, choose
+from rireki.show.style import Style
+from rireki.show.text import View, tell_story
+from rireki.show.width import width
+from tests.show.made import call, conversation, message, result, told
+
+
+def has(lines: list[str], text: str) -> bool:
+    return any(text in line for line in lines)
+
+
+def test_a_turn_stands_on_a_rule_and_the_answer_below() -> None:
+    story = Story(
+        conversation(),
+        [message("1", "person", "読んで", turn=1), message("2", "agent", "はい", model="m-1")],
+    )
+    assert told(story)[-6:] == [
+        "",
+        "── 1 · you " + "─" * 69,
+        "  読んで",
+        "",
+        "agent · m-1",
+        "  はい",
+    ]
+
+
+def test_an_agent_that_goes_on_is_named_once() -> None:
+    lines = told(Story(conversation(), [message("1", text="a"), message("2", text="b")]))
+    assert lines[-3:] == ["agent", "  a", "  b"]
+
+
+def test_a_result_stands_under_its_call_and_not_where_it_came_in() -> None:
+    messages = [
+        call("1", "A", "ls"),
+        call("2", "B", "pwd"),
+        result("3", "B", "/w"),
+        result("4", "A", "x\ny"),
+        message("5", text="done"),
+    ]
+    lines = told(Story(conversation(), messages))
+    expected = ["agent", "  ▸ Bash ls", "    x", "    y", "  ▸ Bash pwd", "    /w", "  done"]
+    assert lines[-7:] == expected
+
+
+def test_long_results_are_shortened_unless_all_is_wanted() -> None:
+    output = "\n".join(f"line {number}" for number in range(30))
+    story = Story(conversation(), [call("1", "A", "seq"), result("2", "A", output)])
+    assert told(story)[-1] == "    … 26 more lines"
+    assert told(story, View(full=True))[-1] == "    line 29"
+
+
+def test_failed_cancelled_missing_and_orphaned_results_are_told() -> None:
+    messages = [
+        call("1", "A", "false"),
+        result("2", "A", "boom", "error"),
+        call("3", "B", "rm"),
+        result("4", "B", "", "cancelled"),
+        call("5", "C", "sleep"),
+        result("6", "D", "lost and found"),
+    ]
+    lines = told(Story(conversation(), messages))
+    assert has(lines, "error") and has(lines, "boom") and has(lines, "cancelled")
+    assert has(lines, "(no result)")
+    assert lines[-2:] == ["  + tool", "    lost and found"]
+
+
+def test_what_the_source_lost_is_marked() -> None:
+    messages = [message("1", "person", "old", upstream="gone"), message("2", "person", "new")]
+    story = Story(conversation(upstream="changed"), messages)
+    marked = [line for line in told(story) if "no longer in the source" in line]
+    assert len(marked) == 1 and "you" in marked[0]
+
+
+def test_a_conversation_lost_as_a_whole_says_so_once() -> None:
+    story = Story(conversation(upstream="gone"), [message("1", "person", "old", upstream="gone")])
+    lines = told(story)
+    assert has(lines, "toy no longer has this conversation.")
+    assert not has(lines, "no longer in the source")
+
+
+def test_a_result_that_only_we_still_have_is_marked_under_a_call_that_is_there() -> None:
+    messages = [call("1", "A", "ls"), result("2", "A", "x", upstream="gone")]
+    assert has(told(Story(conversation(), messages)), "    no longer in the source")
+
+
+def test_chips_take_one_line_and_dividers_a_rule() -> None:
+    messages = [
+        message(
+            "1", "harness", "a very long skill body\nwith lines", display="chip", label="skill: x"
+        ),
+        message("2", "person", "", display="chip", label="/compact now", turn=2),
+        message("3", "harness", "Summary\n" * 9, display="divider", label="context compacted"),
+    ]
+    lines = told(Story(conversation(), messages))
+    assert "  · skill: x" in lines and not has(lines, "skill body")
+    assert has(lines, "── 2 · you · /compact now ──")
+    assert has(lines, "┄ context compacted ┄")
+    assert lines[-1] == "  … 5 more lines"
+    assert has(told(Story(conversation(), messages), View(full=True)), "with lines")
+
+
+def test_hidden_messages_and_earlier_versions_come_only_when_asked_for() -> None:
+    messages = [
+        message("1", "harness", "reminder", display="hidden", label="system reminder"),
+        message("2", "agent", "first wording", replaced_by="3", upstream="gone"),
+        message("3", "agent", "second wording"),
+    ]
+    assert [m.id for m in choose(messages)] == ["3"]
+    assert [m.id for m in choose(messages, upstream=True)] == ["3"]
+    lines = told(Story(conversation(), choose(messages, everything=True)))
+    assert has(lines, "+ system reminder · hidden") and has(lines, "earlier version")
+
+
+def test_other_parts_are_told_too() -> None:
+    parts = [
+        Thinking("let me see"),
+        Attachment("image/png", "00", "a.png", 34000),
+        Notice("API error", "error"),
+        Unknown("mystery", {"k": 1}),
+    ]
+    lines = told(Story(conversation(), [message("1", parts=parts)]))
+    assert "  (thinking) let me see" in lines
+    assert "  [attachment: a.png, image/png, 34 KB]" in lines
+    assert "  ! API error" in lines
+    assert has(lines, "mystery") and has(lines, '"k": 1')
+
+
+def test_a_sub_agent_is_named_under_its_call_and_told_there_when_nested() -> None:
+    links = [Link("subagent", "toy/child", "child", "A"), Link("subagent", "toy/lost", "child")]
+    child = Story(
+        conversation(id="toy/child", title="look", messages=2, tool_calls=1),
+        [message("c", text="found it")],
+    )
+    lost = Story(conversation(id="toy/lost", title="other"), [])
+    messages = [call("1", "A", "x"), result("2", "A", "ok")]
+    story = Story(conversation(links=links), messages, [child, lost])
+    lines = told(story)
+    assert "    ↳ sub-agent toy/child · 2 messages · 1 tool call · look" in lines
+    assert not has(lines, "found it")
+    assert has(lines, "toy/lost")
+    assert "    ┊   found it" in told(story, View(nested=True))
+
+
+def test_the_heading_tells_ties_and_troubles() -> None:
+    about = conversation(
+        links=[Link("fork", "toy/0", "parent")],
+        troubles=[Trouble(f"line {number}", "broken") for number in range(5)],
+        calls_without_result=2,
+        tool_calls=3,
+        finished=False,
+    )
+    lines = told(Story(about, []))
+    assert "forked from toy/0" in lines
+    assert has(lines, "2 without result") and has(lines, "unfinished")
+    assert "! line 0: broken" in lines and has(lines, "2 more troubles")
+
+
+def test_every_line_fits_the_screen_in_japanese_too() -> None:
+    text = "日本語の長い文章がここにあります。" * 9 + "\n" + "word " * 60
+    messages = [
+        message("1", "person", text, turn=1, label="長いラベル" * 20),
+        message("2", parts=[Text(text), ToolCall("A", "Bash", {"command": "あ" * 200})]),
+        result("3", "A", "結果" * 500),
+        message("4", "harness", text, display="divider", label="区切り" * 40),
+        message("5", "harness", text, display="chip"),
+        message("6", "harness", text, display="fold", label="折" * 90),
+    ]
+    story = Story(conversation(title="題" * 100), messages)
+    for columns in (40, 80, 120):
+        assert all(width(line) <= columns for line in told(story, View(columns)))
+
+
+def test_a_hostile_transcript_reaches_no_terminal() -> None:
+    evil = "\x1b]0;pwned\x07\x1b[2J\u202e\x9b1mx"
+    parts = [
+        Text(evil),
+        Thinking(evil),
+        ToolCall("A", evil, {evil: evil}),
+        ToolResult("B", "ok", evil),
+        Attachment(evil, "", evil),
+        Notice(evil),
+        Unknown(evil, {evil: evil}),
+    ]
+    about = conversation(title=evil, project=evil, models=[evil], troubles=[Trouble(evil, evil)])
+    messages = [
+        message(str(number), author, parts=parts, display=display, label=label, model=evil)
+        for number, (author, display, label) in enumerate(
+            (author, display, label)
+            for author in ("person", "agent", "harness")
+            for display in ("bubble", "chip", "divider", "fold", "hidden")
+            for label in (evil, None)
+        )
+    ]
+    for full in (False, True):
+        text = "\n".join(told(Story(about, messages), View(80, full=full)))
+        assert not set("\x1b\x07\x9b\u202e") & set(text)
+
+
+def test_colours_change_no_word() -> None:
+    messages = [
+        message("1", "person", "読んで"),
+        call("2", "A", "ls"),
+        result("3", "A", "x", "error"),
+    ]
+    story = Story(conversation(upstream="changed"), messages)
+    coloured = "\n".join(told(story, View(style=Style(True))))
+    assert safe(coloured) == "\n".join(told(story))
+
+
+def test_each_message_has_its_block() -> None:
+    messages = [call("1", "A", "ls"), result("2", "A", "x")]
+    blocks = list(tell_story(Story(conversation(), messages), View()))
+    assert [block.message for block in blocks] == [None, "1", "2"]
+    assert blocks[2].lines == []

@@ -1,0 +1,82 @@
+"""Times as people say and read them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from datetime import datetime, timedelta, timezone
+
+import pytest
+
+from rireki.errors import RirekiError
+from rireki.show import times
+
+NOW = datetime(2026, 11, 15, 12, 0, tzinfo=timezone.utc)
+
+
+@pytest.fixture(autouse=True)
+def in_tokyo(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("3h", "2026-11-15T09:00:00.000Z"),
+        ("7d", "2026-11-08T12:00:00.000Z"),
+        ("2w", "2026-11-01T12:00:00.000Z"),
+        ("30m", "2026-11-15T11:30:00.000Z"),
+        ("2026-11-15", "2026-11-14T15:00:00.000Z"),
+        ("yesterday", "2026-11-13T15:00:00.000Z"),
+        ("2026-11-15T18:30", "2026-11-15T09:30:00.000Z"),
+        ("2026-11-15 18:30", "2026-11-15T09:30:00.000Z"),
+        ("2026-11-15T18:30:00Z", "2026-11-15T18:30:00.000Z"),
+        ("now", "2026-11-15T12:00:00.000Z"),
+    ],
+)
+def test_what_a_person_types(typed: str, meant: str) -> None:
+    assert times.when(typed, NOW) == meant
+
+
+def test_as_of_a_date_means_its_end() -> None:
+    assert times.when("2026-11-15", NOW, end_of_day=True) == "2026-11-15T14:59:59.999Z"
+
+
+@pytest.mark.parametrize("typed", ["", "soon", "7x", "2026-13-01", "999999w"])
+def test_what_nobody_can_read_is_said_so(typed: str) -> None:
+    with pytest.raises(RirekiError) as error:
+        times.when(typed, NOW)
+    assert "7d" in error.value.hint
+
+
+@pytest.mark.parametrize(
+    ("age", "said"),
+    [
+        (timedelta(seconds=5), "just now"),
+        (timedelta(minutes=5), "5 min ago"),
+        (timedelta(hours=3), "3 h ago"),
+        (timedelta(days=2), "2 d ago"),
+        (timedelta(days=20), "2026-10-26"),
+        (timedelta(days=-3), "2026-11-18"),
+    ],
+)
+def test_how_long_ago(age: timedelta, said: str) -> None:
+    assert times.ago((NOW - age).isoformat(), NOW) == said
+
+
+def test_no_time_is_a_dash() -> None:
+    assert times.ago(None, NOW) == "–"
+    assert times.moment(None) == "–"
+    assert times.clock(None) == ""
+
+
+def test_a_span_names_a_date_once() -> None:
+    first, same, later = "2026-11-15T09:00:00Z", "2026-11-15T09:30:00Z", "2026-11-16T09:00:00Z"
+    assert times.span(first, first) == "2026-11-15 18:00"
+    assert times.span(first, same) == "2026-11-15 18:00 – 18:30"
+    assert times.span(first, later) == "2026-11-15 18:00 – 2026-11-16 18:00"
+    assert times.span(None, later) == "2026-11-16 18:00"

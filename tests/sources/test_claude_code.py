@@ -1,0 +1,374 @@
+"""Stories the Claude Code reader must tell right: branches, forks, sub-agents, rewrites, tokens."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rireki.model.conversation import Reading, Tie
+from rireki.model.parts import Text, Thinking, ToolCall
+from rireki.sources.claude_code import READER
+from tests.sources.transcripts import (
+    FIXTURES,
+    SESSION,
+    Transcript,
+    fixture,
+    fixtures,
+    lay,
+    read,
+    row,
+    tell,
+    words,
+)
+from tests.support.memory import Memory
+
+
+def tokens(reading: Reading, role: str) -> set[str]:
+    return {tie.token for tie in reading.ties if tie.role == role}
+
+
+# --- one answer, many lines ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("version", "session"), [("1.0.51", "88a497f0"), ("2.1.197", "5471a680")])
+def test_an_answer_split_over_lines_is_one_message_and_its_results_follow(
+    version: str, session: str
+) -> None:
+    reading = fixture(version, session)
+    _, answer, *results, _ = [m for m in reading.messages() if m.display != "hidden"]
+    assert [type(part) for part in answer.parts] == [Thinking, Text, ToolCall, ToolCall, ToolCall]
+    assert [m.author for m in results] == ["tool"] * 3
+    calls = {part.call_id for part in answer.parts if isinstance(part, ToolCall)}
+    assert {m.parts[0].call_id for m in results} == calls  # type: ignore[union-attr]
+    assert reading.conversation.tool_calls == 3
+    assert reading.conversation.calls_without_result == 0
+
+
+def test_a_result_written_between_the_calls_comes_after_them(home: Path) -> None:
+    transcript = Transcript()
+    transcript.user("go")
+    transcript.call("a", id="msg")
+    transcript.result("a")
+    transcript.call("b", id="msg")
+    transcript.result("b")
+    messages = tell(home, transcript).messages()
+    assert [m.author for m in messages] == ["person", "agent", "tool", "tool"]
+    assert len(messages[1].parts) == 2
+
+
+def test_a_result_written_before_its_call_is_moved_behind_it(home: Path) -> None:
+    transcript = Transcript()
+    transcript.user("go")
+    transcript.result("a", "early")
+    transcript.call("a")
+    transcript.answer("done")
+    reading = tell(home, transcript)
+    assert [m.author for m in reading.messages()] == ["person", "agent", "tool", "agent"]
+    assert reading.conversation.results_without_call == 0
+
+
+def test_a_choice_written_before_its_question_is_still_the_persons(home: Path) -> None:
+    transcript = Transcript()
+    transcript.result("a", "Your questions have been answered")
+    transcript.call("a", "AskUserQuestion")
+    messages = tell(home, transcript).messages()
+    assert [m.entry.rule for m in messages if m.entry] == ["answer", "1", "1b"]
+
+
+def test_a_spilled_output_is_taken_from_its_file() -> None:
+    result = row(fixture("2.1.197", "317cdda1").messages(), "1")
+    assert words(result).endswith("19999\n20000\n")
+
+
+def test_a_spilled_output_whose_file_is_gone_keeps_its_beginning(home: Path) -> None:
+    transcript = Transcript()
+    transcript.call("a")
+    transcript.result("a", "<persisted-output>\nsaved to: /x/tool-results/b.txt\n\n1\n2")
+    result = tell(home, transcript).messages()[-1]
+    assert words(result).startswith("<persisted-output>")
+    assert result.parts[1].level == "warning"  # type: ignore[union-attr]
+
+
+# --- branches and compaction -----------------------------------------------------------------
+
+
+def test_a_rewind_leaves_a_branch_that_stays_in_the_story() -> None:
+    reading = fixture("2.1.197", "becdaf4e")
+    left = [words(m) for m in reading.messages() if m.abandoned and m.author == "person"]
+    assert left[0] == "SCENE:slow queue against"
+    assert left[-1] == "/rename Nice name"
+    after = next(m for m in reading.messages() if "branch after rewind" in words(m))
+    first = next(m for m in reading.messages() if "slow queue against" in words(m))
+    assert not after.abandoned
+    assert after.parent == first.parent
+
+
+def test_a_rewind_to_within_a_turn_leaves_what_was_sent_meanwhile() -> None:
+    messages = fixture("2.1.325", "0058d519").messages()
+    assert row(messages, "A1").abandoned
+    assert not next(m for m in messages if "after rewind" in words(m)).abandoned
+
+
+def test_whether_it_is_finished_is_decided_on_the_branch_that_is_live(home: Path) -> None:
+    transcript = Transcript()
+    start = transcript.user("start")
+    transcript.answer("yes")
+    fork = transcript.last
+    transcript.user("left behind")
+    transcript.answer("an answer")
+    transcript.user("live", parent=fork)
+    reading = tell(home, transcript)
+    assert start and not reading.conversation.finished
+    assert reading.conversation.turns == 3
+
+
+def test_compaction_does_not_cut_the_story() -> None:
+    messages = fixture("2.1.197", "ef9efb2c").messages()
+    divider = row(messages, "3")
+    assert divider.parent is not None
+    assert messages.index(divider) > 5
+    assert not any(m.abandoned for m in messages)
+
+
+def test_lines_that_a_second_compaction_repeats_are_told_once() -> None:
+    reading = fixture("2.1.197", "aa8dd1f6")
+    prompts = [words(m) for m in reading.messages() if m.entry and m.entry.rule == "20"]
+    assert prompts == [
+        f"SCENE:{what}"
+        for what in ("bash one", "plain two", "plain three", "bash four", "plain five")
+    ]
+    assert reading.conversation.upstream == "present"
+
+
+# --- forks -----------------------------------------------------------------------------------
+
+
+def test_an_old_resume_shares_answers_with_what_it_resumed() -> None:
+    old, new = fixture("1.0.51", "16224542"), fixture("1.0.51", "810fc42b")
+    assert "answer:msg_fake00000034" in tokens(old, "share") & tokens(new, "share")
+
+
+def test_a_forked_session_shares_its_first_lines() -> None:
+    old, new = fixture("2.1.197", "11111111"), fixture("2.1.197", "22222222")
+    shared = tokens(old, "share") & tokens(new, "share")
+    assert {token.partition(":")[0] for token in shared} == {"uuid", "answer"}
+
+
+@pytest.mark.parametrize(
+    ("version", "fork", "origin"),
+    [
+        ("2.1.197", "4ca55770", "becdaf4e-5d54-4031-a161-6c017325d5ec"),
+        ("2.1.325", "60bd9e9b", "11111111-1111-4111-8111-111111111111"),
+    ],
+)
+def test_a_branch_names_where_it_came_from(version: str, fork: str, origin: str) -> None:
+    assert f"session:{origin}" in tokens(fixture(version, fork), "want")
+
+
+def test_the_circle_in_a_branch_of_a_compacted_session_is_no_trap() -> None:
+    reading = fixture("2.1.197", "4ca55770")
+    assert reading.messages()[0].parent is None
+    assert reading.conversation.turns == 6
+
+
+def test_a_cleared_session_starts_anew_and_keeps_the_title() -> None:
+    reading = fixture("2.1.197", "b58e2bf6")
+    assert (reading.conversation.title, reading.conversation.turns) == ("my-branch", 2)
+
+
+def test_a_continued_session_offers_itself_to_its_successor(home: Path) -> None:
+    transcript = Transcript()
+    transcript.user("go")
+    transcript.meta("continued-in", continuedInSessionId="next")
+    assert Tie("continuation", "offer", "session:next") in tell(home, transcript).ties
+
+
+# --- sub-agents ------------------------------------------------------------------------------
+
+
+def test_an_inline_sub_agent_is_a_conversation_of_its_own() -> None:
+    found = fixtures("1.0.51")
+    parent = next(r for name, r in found.items() if name.startswith("4d2eee1d") and "/" not in name)
+    child = found[f"{parent.conversation.native_id}/sidechain-376865ea"]
+    assert child.conversation.nature == "subagent"
+    assert (parent.conversation.tool_calls, child.conversation.tool_calls) == (1, 1)
+    assert tokens(child, "want") == {"call:toolu_fake00000002"} <= tokens(parent, "offer")
+    assert len([m for m in parent.messages() if m.display != "hidden"]) == 4
+
+
+def test_a_flat_sub_agent_is_found_by_its_name() -> None:
+    child, parent = fixture("2.0.76", "agent-aaade07"), fixture("2.0.76", "eb51c70e")
+    assert "agent:aaade07" in tokens(child, "want") & tokens(parent, "offer")
+
+
+def test_nested_sub_agents_are_found_by_the_call_that_started_them() -> None:
+    root = fixture("2.1.197", "d23a3610")
+    outer, inner = (
+        fixture("2.1.197", "agent-accbf71339f686f7a"),
+        fixture("2.1.197", "agent-a5161a6471e98d909"),
+    )
+    assert tokens(outer, "want") <= tokens(root, "offer")
+    assert tokens(inner, "want") <= tokens(outer, "offer")
+    assert not tokens(inner, "want") & tokens(root, "offer")
+    assert (outer.conversation.title, inner.conversation.title) == ("Outer agent", "Inner agent")
+
+
+# --- facts -----------------------------------------------------------------------------------
+
+
+def test_the_project_is_the_first_directory_and_the_rest_is_a_trail() -> None:
+    conversation = fixture("2.1.325", "1bea272a").conversation
+    assert conversation.project == "/home/dev/proj/demo_app"
+    assert conversation.trail == ["/home/dev/proj/demo_app/.claude/worktrees/wt2"]
+
+
+def test_a_line_separator_inside_a_line_does_not_cut_it() -> None:
+    reading = fixture("2.1.197", "f3fffff1")
+    assert any("\u2028" in words(m) for m in reading.messages())
+    assert reading.conversation.troubles == []
+
+
+@pytest.mark.parametrize(
+    ("lines", "title"),
+    [
+        ([("ai-title", {"aiTitle": "AI"}), ("custom-title", {"customTitle": "Mine"})], "Mine"),
+        ([("last-prompt", {"lastPrompt": "second"}), ("ai-title", {"aiTitle": "AI"})], "AI"),
+        ([("last-prompt", {"lastPrompt": "second", "leafUuid": "x"})], "second"),
+        ([("last-prompt", {"lastPrompt": "from elsewhere", "leafUuid": "x"})], "first"),
+        ([("summary", {"summary": "foreign", "leafUuid": "not here"})], "first"),
+    ],
+)
+def test_titles_in_their_order(
+    home: Path, lines: list[tuple[str, dict[str, Any]]], title: str
+) -> None:
+    transcript = Transcript()
+    transcript.user("<command-name>/clear</command-name>")
+    transcript.user("first")
+    transcript.user("second")
+    for kind, fields in lines:
+        transcript.meta(kind, **fields)
+    assert tell(home, transcript).conversation.title == title
+
+
+def test_tokens_of_an_answer_count_once(home: Path) -> None:
+    transcript = Transcript()
+    transcript.answer("thinking aloud", id="m", output=1, stop_reason=None)
+    transcript.answer("the answer", id="m", output=50)
+    transcript.answer("No response requested.", model="<synthetic>", output=7)
+    reading = tell(home, transcript)
+    (answer,) = reading.answers
+    assert (answer.key, answer.usage.output_tokens, answer.usage.lower_bound) == ("m", 50, False)
+    assert reading.conversation.usage == answer.usage
+
+
+def test_start_values_and_aborted_answers_are_lower_bounds() -> None:
+    old = fixture("1.0.51", "810fc42b").answers
+    assert [a.usage.lower_bound for a in old] == [True, True, False]
+    aborted = [a for a in fixture("2.1.325", "0058d519").answers if a.usage.lower_bound]
+    assert [a.key for a in aborted] == ["msg_fake00000633"]
+
+
+@pytest.mark.parametrize(
+    ("version", "session", "finished"),
+    [
+        ("2.1.197", "5471a680", True),
+        ("2.1.197", "304dd7e8", False),
+        ("2.1.197", "ea7d55a5", False),
+        ("2.1.197", "becdaf4e", True),
+    ],
+)
+def test_finished_when_the_agent_spoke_last(version: str, session: str, finished: bool) -> None:
+    assert fixture(version, session).conversation.finished is finished
+
+
+def test_the_census_counts_flags_of_user_entries() -> None:
+    flags = fixture("2.1.197", "becdaf4e").conversation.flags
+    assert flags["isMeta"] == 6
+    assert (flags["isCompactSummary"], flags["isVisibleInTranscriptOnly"]) == (1, 1)
+    assert flags["origin:human"] == 13
+
+
+def test_every_count_agrees_with_the_messages() -> None:
+    for version in ("1.0.51", "2.0.76", "2.1.197", "2.1.325"):
+        for reading in fixtures(version).values():
+            messages = reading.messages()
+            shown = [m for m in messages if m.display != "hidden" and m.replaced_by is None]
+            assert reading.conversation.messages == len(shown)
+            assert len({m.id for m in messages}) == len(messages)
+
+
+def test_prompts_survive_a_transcript_that_is_gone(home: Path) -> None:
+    history = (FIXTURES / "2.1.197" / ".claude" / "history.jsonl").read_bytes()
+    (home / ".claude").mkdir()
+    (home / ".claude" / "history.jsonl").write_bytes(history)
+    reading = read(home)["becdaf4e-5d54-4031-a161-6c017325d5ec"]
+    assert reading.conversation.nature == "prompts"
+    assert reading.conversation.title == "SCENE:plain hello from the terminal"
+    (
+        notice,
+        first,
+        *_,
+    ) = reading.messages()
+    assert (notice.author, first.author) == ("harness", "person")
+    assert any("line B" in words(m) for m in reading.messages())
+
+
+# --- what happens to files -------------------------------------------------------------------
+
+
+def test_a_session_in_two_folders_is_one_conversation(home: Path) -> None:
+    transcript = Transcript()
+    transcript.user("before the move")
+    lay(home, transcript.bytes(), folder="-a")
+    transcript.answer("after the move")
+    lay(home, transcript.bytes(), folder="-b")
+    reading = read(home)[SESSION]
+    assert [words(m) for m in reading.messages()] == ["before the move", "after the move"]
+
+
+def test_a_rewritten_line_keeps_its_earlier_version(home: Path) -> None:
+    transcript = Transcript()
+    transcript.user("what I said", uuid="u1")
+    transcript.answer("fine", uuid="u2")
+    path = lay(home, transcript.bytes())
+    memory = Memory(READER)
+    memory.import_home(home)
+    path.write_bytes(transcript.bytes().replace(b"what I said", b"what I mean"))
+    memory.import_home(home)
+    (reading,) = memory.readings().values()
+    told = {m.id: (words(m), m.upstream, m.replaced_by) for m in reading.messages()}
+    assert told["u1~1"] == ("what I said", "gone", "u1")
+    assert told["u1"] == ("what I mean", "present", None)
+    assert told["u2"] == ("fine", "present", None)
+    assert (reading.conversation.upstream, reading.conversation.messages) == ("changed", 2)
+
+
+def test_a_truncated_file_loses_nothing(home: Path) -> None:
+    transcript = Transcript()
+    transcript.user("kept")
+    transcript.answer("cut off")
+    path = lay(home, transcript.bytes())
+    memory = Memory(READER)
+    memory.import_home(home)
+    path.write_bytes(transcript.lines[0])
+    memory.import_home(home)
+    (reading,) = memory.readings().values()
+    assert [(words(m), m.upstream) for m in reading.messages()] == [
+        ("kept", "present"),
+        ("cut off", "gone"),
+    ]
+
+
+def test_a_vanished_file_is_gone_but_readable(home: Path) -> None:
+    transcript = Transcript()
+    transcript.user("hello")
+    lay(home, transcript.bytes())
+    memory = Memory(READER)
+    memory.import_home(home)
+    for strand in memory.strands.values():
+        strand.vanished_at = memory.now
+    (reading,) = memory.readings().values()
+    assert reading.conversation.upstream == "gone"
+    assert [m.upstream for m in reading.messages()] == ["gone"]

@@ -1,0 +1,618 @@
+"""The Kiro reader: logs, the newer table, exports, the third engine, and one story from many stores."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+from rireki.model.conversation import Reading, Tie
+from rireki.model.message import Message, Usage
+from rireki.model.parts import Attachment, Text, Thinking, ToolCall, ToolResult, Unknown
+from rireki.sources.amazon_q import READER as AMAZON_Q
+from rireki.sources.kiro import READER
+from rireki.sources.kit.places import Places
+from tests.support.memory import Memory
+from tests.support.q_rows import Client, message_saying, said, talk, texts, words
+
+FIXTURES = Path(__file__).parents[1] / "fixtures" / "amazon-q"
+EXPECTED = json.loads((FIXTURES / "expected.json").read_text())
+LOGS = [one for one in EXPECTED if not one["table"]]
+
+
+@cache
+def fixture_archive() -> Memory:
+    memory = Memory(READER)
+    memory.import_home(FIXTURES / "kiro-2.2")
+    return memory
+
+
+def live(reading: Reading) -> set[int]:
+    """The log entries whose messages the agent still works with."""
+    return {
+        message.entry.position
+        for message in reading.messages()
+        if message.upstream == "present"
+        and message.entry is not None
+        and message.entry.role in ("user", "assistant")
+    }
+
+
+@pytest.mark.parametrize("expected", LOGS, ids=lambda one: str(one["note"]))
+def test_the_counts_are_those_checked_by_hand(expected: dict[str, Any]) -> None:
+    reading = fixture_archive().readings()[f"kiro/{expected['conversation_id']}"]
+    assert reading.conversation.entries == expected["log_entries"]
+    assert len(live(reading)) == expected["live_messages"]
+    assert len(reading.conversation.troubles) == expected["bad_lines"]
+    assert reading.conversation.project == expected["key"]
+    assert reading.conversation.title == expected["note"]
+
+
+class Sessions:
+    """A home with Kiro's second engine in it."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.folder = home / ".kiro" / "sessions" / "cli"
+        self.folder.mkdir(parents=True)
+        self.memory = Memory(READER)
+
+    def log(self, *entries: Any, name: str = "s1", tail: str = "") -> None:
+        lines = [one if isinstance(one, str) else json.dumps(one) for one in entries]
+        text = "".join(f"{line}\n" for line in lines) + tail
+        (self.folder / f"{name}.jsonl").write_text(text)
+
+    def session(self, name: str = "s1", **fields: Any) -> None:
+        (self.folder / f"{name}.json").write_text(json.dumps({"session_id": name, **fields}))
+
+    def look(self, name: str = "s1") -> Reading:
+        self.memory.import_home(self.home)
+        found = self.memory.readings().values()
+        return next(one for one in found if one.conversation.native_id == name)
+
+
+@pytest.fixture
+def kiro(tmp_path: Path) -> Sessions:
+    return Sessions(tmp_path)
+
+
+def entry(kind: str, data: Any = None) -> dict[str, Any]:
+    return {"version": "v1", "kind": kind, **({} if data is None else {"data": data})}
+
+
+def message(kind: str, name: str, *blocks: tuple[str, Any], **more: Any) -> dict[str, Any]:
+    content = [{"kind": what, "data": data} for what, data in blocks]
+    return entry(kind, {"message_id": name, "content": content, **more})
+
+
+def asked(name: str, text: str, **meta: Any) -> dict[str, Any]:
+    return message("Prompt", name, ("text", text), **({"meta": meta} if meta else {}))
+
+
+def answered(name: str, text: str) -> dict[str, Any]:
+    return message("AssistantMessage", name, ("text", text))
+
+
+TALK = [
+    asked("u1", "remember 41"),
+    answered("a1", "Remembered."),
+    asked("u2", "add one"),
+    answered("a2", "42."),
+]
+
+
+def upstream(reading: Reading) -> dict[str, str]:
+    return {text: message.upstream for message in reading.messages() for text in texts(message)}
+
+
+def test_clearing_keeps_what_was_said_and_marks_it(kiro: Sessions) -> None:
+    kiro.log(*TALK, entry("Clear"), asked("u3", "hello"), answered("a3", "Hi."))
+    reading = kiro.look()
+    assert upstream(reading) == {
+        "remember 41": "gone",
+        "Remembered.": "gone",
+        "add one": "gone",
+        "42.": "gone",
+        "hello": "present",
+        "Hi.": "present",
+    }
+    assert [m.label for m in reading.messages() if m.display == "divider"] == [
+        "conversation cleared"
+    ]
+    assert reading.conversation.upstream == "changed"
+    assert reading.conversation.turns == 3
+
+
+def test_going_back_replays_the_first_entries(kiro: Sessions) -> None:
+    kiro.log(
+        *TALK, entry("ResetTo", {"target_index": 2}), asked("u3", "add two"), answered("a3", "43.")
+    )
+    assert [text for text, state in upstream(kiro.look()).items() if state == "gone"] == [
+        "add one",
+        "42.",
+    ]
+
+
+def test_going_back_across_a_clear(kiro: Sessions) -> None:
+    kiro.log(*TALK, entry("Clear"), asked("u3", "hello"), entry("ResetTo", {"target_index": 4}))
+    assert [text for text, state in upstream(kiro.look()).items() if state == "gone"] == ["hello"]
+
+
+def test_a_cancelled_prompt_is_still_what_the_person_typed(kiro: Sessions) -> None:
+    kiro.log(*TALK, asked("u3", "never mind"), entry("CancelledPrompt"))
+    reading = kiro.look()
+    cancelled = message_saying(reading, "never mind")
+    assert (cancelled.upstream, cancelled.label) == ("gone", "cancelled before it was answered")
+    assert reading.conversation.finished
+    assert reading.conversation.entries == 6
+
+
+def test_cancelling_after_an_answer_takes_nothing_out(kiro: Sessions) -> None:
+    kiro.log(*TALK, entry("CancelledPrompt"))
+    assert set(upstream(kiro.look()).values()) == {"present"}
+
+
+def test_compaction_keeps_what_it_threw_out(kiro: Sessions) -> None:
+    kept = {"id": "a2", "role": "assistant", "content": [{"kind": "text", "data": "42."}]}
+    new = {"id": "x", "role": "user", "content": [{"kind": "text", "data": "(context)"}]}
+    kiro.log(*TALK, entry("Compaction", {"summary": "numbers", "messages_snapshot": [new, kept]}))
+    reading = kiro.look()
+    assert upstream(reading) == {
+        "remember 41": "gone",
+        "Remembered.": "gone",
+        "add one": "gone",
+        "42.": "present",
+        "numbers": "present",
+        "(context)": "present",
+    }
+    assert message_saying(reading, "numbers").display == "divider"
+    assert message_saying(reading, "(context)").label == "kept by compaction"
+    assert reading.conversation.turns == 2
+
+
+def test_an_unknown_kind_is_kept_folded_and_steers_nothing(kiro: Sessions) -> None:
+    kiro.log(*TALK, entry("FutureThing", {"x": 1}), entry("ResetTo", {"target_index": "?"}))
+    reading = kiro.look()
+    folded = [m for m in reading.messages() if m.display == "fold"]
+    assert [type(m.parts[0]) for m in folded] == [Unknown, Unknown]
+    assert reading.conversation.entries == 6
+    assert reading.conversation.finished
+
+
+def test_bad_lines_cost_a_trouble_each_and_not_their_neighbours(kiro: Sessions) -> None:
+    kiro.log(TALK[0], "{broken", TALK[1], "[1, 2]", "", tail='{"version":"v1","kind":"Pro')
+    reading = kiro.look()
+    path = kiro.folder / "s1.jsonl"
+    assert [trouble.place for trouble in reading.conversation.troubles] == [
+        f"{path}:2",
+        f"{path}:4",
+        f"{path}:6",
+    ]
+    assert words(reading) == ["remember 41", "Remembered."]
+
+
+def test_a_last_line_without_its_newline_is_read(kiro: Sessions) -> None:
+    kiro.log(*TALK[:3], tail=json.dumps(TALK[3]))
+    reading = kiro.look()
+    assert words(reading)[-1] == "42."
+    assert reading.conversation.troubles == []
+
+
+def test_calls_results_thinking_and_pictures(kiro: Sessions) -> None:
+    use = {"toolUseId": "t1", "name": "fs_read", "input": {"__tool_use_purpose": "see"}}
+    picture = {"format": "png", "source": {"kind": "bytes", "data": [137, 80]}}
+    result = {
+        "toolUseId": "t1",
+        "content": [
+            {"kind": "json", "data": {"stdout": "ok", "stderr": ""}},
+            {"kind": "image", "data": picture},
+        ],
+        "status": "success",
+    }
+    engine = {"t2": {"tool": None, "result": {"Success": {"items": [{"Text": "only here"}]}}}}
+    kiro.log(
+        asked("u1", "look", timestamp=1756862100, additionalContext="branch=main"),
+        message(
+            "AssistantMessage",
+            "a1",
+            ("thinking", {"text": "hm", "modelId": "opus"}),
+            ("toolUse", use),
+        ),
+        message("ToolResults", "u2", ("toolResult", result), ("dance", 1), results=engine),
+        answered("a2", "Seen."),
+    )
+    reading = kiro.look()
+    hook, prompt, call, results, _ = reading.messages()
+    assert (texts(hook), hook.label) == (["branch=main"], "hook context")
+    assert prompt.at == "2025-09-03T01:15:00.000Z"
+    assert call.parts == [Thinking("hm"), ToolCall("t1", "fs_read", {"__tool_use_purpose": "see"})]
+    assert call.model == "opus"
+    kinds = [type(part) for part in results.parts]
+    assert kinds == [ToolResult, Attachment, ToolResult, Unknown]
+    assert results.parts[0] == ToolResult("t1", "ok", "ok")
+    assert results.parts[2] == ToolResult("t2", "ok", "only here")
+    attachment = results.parts[1]
+    assert isinstance(attachment, Attachment)
+    assert reading.attachment(attachment.digest) == b"\x89P"
+
+
+def test_results_after_the_wrong_answer_are_matched_by_id(kiro: Sessions) -> None:
+    calls = [
+        message("AssistantMessage", f"a{n}", ("toolUse", {"toolUseId": f"t{n}", "name": "x"}))
+        for n in (1, 2)
+    ]
+    back = [
+        ("toolResult", {"toolUseId": f"t{n}", "content": [], "status": "success"}) for n in (1, 2)
+    ]
+    kiro.log(TALK[0], *calls, message("ToolResults", "u9", *back))
+    found = kiro.look().conversation
+    assert (found.calls_without_result, found.results_without_call, found.finished) == (0, 0, False)
+
+
+def test_text_typed_instead_of_allowing_a_call_is_a_turn(kiro: Sessions) -> None:
+    back = {"toolUseId": "t1", "content": [], "status": "error"}
+    kiro.log(
+        asked("u1", "clean"),
+        message("AssistantMessage", "a1", ("toolUse", {"toolUseId": "t1", "name": "x"})),
+        message(
+            "ToolResults",
+            "u2",
+            ("toolResult", back),
+            ("text", "use make"),
+            results={"t1": {"tool": None, "result": "Cancelled"}},
+        ),
+        answered("a2", "OK."),
+    )
+    reading = kiro.look()
+    assert reading.conversation.turns == 2
+    typed = message_saying(reading, "use make")
+    assert (typed.author, typed.id) == ("person", "u2")
+    (result,) = [p for m in reading.messages() for p in m.parts if isinstance(p, ToolResult)]
+    assert result.status == "cancelled"
+
+
+def test_a_message_that_came_again_with_other_content_has_two_versions(kiro: Sessions) -> None:
+    kiro.log(*TALK, answered("a2", "forty-two"))
+    reading = kiro.look()
+    old, new = [m for m in reading.messages() if m.id.startswith("a2")]
+    assert (old.id, old.upstream, old.replaced_by) == ("a2~1", "gone", "a2")
+    assert (texts(new), new.upstream) == (["forty-two"], "present")
+
+
+def test_the_session_file_gives_title_directory_times_and_tokens(kiro: Sessions) -> None:
+    kiro.log(*TALK)
+    turn = {
+        "result": {"Ok": {"id": "a2"}},
+        "end_timestamp": "2025-09-03T01:15:05Z",
+        "input_token_count": 10,
+        "output_token_count": 3,
+    }
+    idle = {**turn, "input_token_count": 0, "output_token_count": 0}
+    kiro.session(
+        cwd="/w",
+        title="numbers",
+        created_at="2025-09-03T01:15:00Z",
+        updated_at="2025-09-03T01:15:09Z",
+        session_state={
+            "version": "v1",
+            "conversation_metadata": {"user_turn_metadatas": [turn, idle]},
+            "rts_model_state": {"model_info": {"model_id": "auto"}},
+        },
+    )
+    reading = kiro.look()
+    found = reading.conversation
+    assert (found.title, found.project, found.models) == ("numbers", "/w", ["auto"])
+    assert (found.started_at, found.updated_at) == (
+        "2025-09-03T01:15:00.000Z",
+        "2025-09-03T01:15:09.000Z",
+    )
+    assert found.usage == Usage(10, 3)
+    assert [(one.key, one.model) for one in reading.answers] == [("a2", "auto")]
+    assert message_saying(reading, "42.").at == "2025-09-03T01:15:05.000Z"
+
+
+def test_a_session_state_of_an_unknown_version_stays_closed(kiro: Sessions) -> None:
+    kiro.log(*TALK)
+    kiro.session(title=None, session_state={"version": "v9", "rts_model_state": {"model_info": 3}})
+    found = kiro.look().conversation
+    assert (found.title, found.models) == ("remember 41", [])
+
+
+def test_a_subagent_looks_for_the_session_that_started_it(kiro: Sessions) -> None:
+    kiro.log(*TALK)
+    kiro.session(parent_session_id="s0", session_created_reason="subagent")
+    reading = kiro.look()
+    assert reading.conversation.nature == "subagent"
+    assert Tie("subagent", "want", "session:s0") in reading.ties
+    assert Tie("subagent", "offer", "session:s1") in reading.ties
+
+
+def test_typed_lines_that_no_message_shows_are_there_too(kiro: Sessions) -> None:
+    kiro.log(*TALK)
+    (kiro.folder / "s1.history").write_text(
+        "remember 41\n/model opus\nadd one\nline one\\nline two\n"
+    )
+    reading = kiro.look()
+    assert words(reading) == [
+        "remember 41",
+        "Remembered.",
+        "/model opus",
+        "add one",
+        "42.",
+        "line one\nline two",
+    ]
+    assert reading.conversation.turns == 2
+
+
+def test_only_typed_lines_left(kiro: Sessions) -> None:
+    (kiro.folder / "s1.history").write_text("hello\n")
+    reading = kiro.look()
+    assert reading.conversation.nature == "prompts"
+    assert words(reading) == ["hello"]
+
+
+def test_a_deleted_log_is_gone_and_readable(kiro: Sessions) -> None:
+    kiro.log(*TALK)
+    kiro.look()
+    for strand in kiro.memory.strands.values():
+        strand.vanished_at = "2026-01-01T00:00:00.000Z"
+    reading = next(iter(kiro.memory.readings().values()))
+    assert reading.conversation.upstream == "gone"
+    assert set(upstream(reading).values()) == {"gone"}
+
+
+def test_a_rewritten_log_keeps_the_lines_it_lost(kiro: Sessions) -> None:
+    kiro.log(*TALK)
+    kiro.look()
+    kiro.log(*TALK[:2], asked("u3", "hello"))
+    reading = kiro.look()
+    assert upstream(reading) == {
+        "remember 41": "present",
+        "Remembered.": "present",
+        "add one": "gone",
+        "42.": "gone",
+        "hello": "present",
+    }
+    assert not reading.conversation.finished
+
+
+def test_an_export_file_and_a_zip_are_read(tmp_path: Path) -> None:
+    path = FIXTURES / "exports" / "kiro-session-export-v1.json"
+    value = json.loads(path.read_text())
+    packed = tmp_path / "export.zip"
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("session_metadata.json", json.dumps(value["metadata"]))
+        lines = [json.dumps(one) for one in value["log_entries"]]
+        archive.writestr("conversation_log.jsonl", "\n".join(lines))
+    for place in (path, packed):
+        assert AMAZON_Q.recognise(place) == []
+        memory = Memory(READER)
+        (origin,) = READER.recognise(place)
+        memory.take(origin)
+        (reading,) = memory.readings().values()
+        found = reading.conversation
+        assert (found.native_id, found.entries, found.turns) == (
+            value["metadata"]["session_id"],
+            6,
+            2,
+        )
+        assert found.upstream == "present"
+        assert next(iter(memory.strands.values())).document() == place.read_bytes()
+
+
+def test_an_export_beside_its_log_appears_once(kiro: Sessions) -> None:
+    kiro.log(*TALK, entry("Clear"))
+    export = kiro.home / "export.json"
+    metadata = {"session_id": "s1", "cwd": "/w"}
+    export.write_text(
+        json.dumps({"format": "kiro-session-export-v1", "metadata": metadata, "log_entries": TALK})
+    )
+    kiro.look()
+    for origin in READER.recognise(export):
+        kiro.memory.take(origin)
+    reading = kiro.look()
+    assert words(reading) == ["remember 41", "Remembered.", "add one", "42."]
+    assert set(upstream(reading).values()) == {"gone"}
+    assert reading.conversation.entries == 5
+
+
+def test_the_third_engine_leniently(tmp_path: Path) -> None:
+    folder = tmp_path / ".kiro" / "sessions" / "abc" / "sess_s3"
+    (folder / "snapshots").mkdir(parents=True)
+    (folder / "snapshots" / "one.bin").write_bytes(b"\x00")
+    session = {"id": "sess_s3", "title": "third", "workspacePaths": ["/w"], "modelId": "opus"}
+    (folder / "session.json").write_text(json.dumps(session))
+    payloads: list[dict[str, Any]] = [
+        {"type": "session_start"},
+        {"type": "user", "content": "list files", "images": [], "documents": []},
+        {"type": "assistant", "operationType": "Reasoning", "content": "hm"},
+        {"type": "tool_call", "toolName": "ls", "toolCallId": "t", "args": {}},
+        {"type": "tool_result", "toolCallId": "t", "content": "a b", "success": True},
+        {"type": "assistant", "operationType": "Say", "content": "Two."},
+        {"type": "future", "x": 1},
+        {"type": "turn_end", "stopReason": "end"},
+    ]
+    lines = [
+        {"id": f"i{n}", "timestamp": f"2026-06-01T00:00:0{n}Z", "payload": payload}
+        for n, payload in enumerate(payloads)
+    ]
+    (folder / "messages.jsonl").write_text("".join(json.dumps(one) + "\n" for one in lines) + "{\n")
+    memory = Memory(READER)
+    memory.import_home(tmp_path)
+    reading = memory.readings()["kiro/s3"]
+    found = reading.conversation
+    assert (found.title, found.project, found.models) == ("third", "/w", ["opus"])
+    assert (found.turns, found.tool_calls, found.tool_results, found.finished) == (1, 1, 1, True)
+    assert found.started_at == "2026-06-01T00:00:00.000Z"
+    assert len(found.troubles) == 1
+    assert [m.display for m in reading.messages()].count("hidden") == 2
+    assert {strand.role for strand in memory.strands.values()} == {"v3-log", "v3-session", "side"}
+
+
+class Stores(Client):
+    """A machine with Amazon Q's database, Kiro's database and Kiro's session files."""
+
+    def __init__(self, home: Path) -> None:
+        super().__init__(home)
+        self.kiro_database = home / ".local/share/kiro-cli/data.sqlite3"
+        self.kiro_database.parent.mkdir(parents=True)
+        self.sessions = Sessions(home)
+        self.run_kiro(
+            "CREATE TABLE conversations_v2 (key TEXT, conversation_id TEXT, value TEXT,"
+            " created_at INTEGER, updated_at INTEGER, PRIMARY KEY (key, conversation_id))"
+        )
+
+    def run_kiro(self, statement: str, *values: object) -> None:
+        connection = apsw.Connection(str(self.kiro_database))
+        connection.execute(statement, values)
+        connection.close()
+
+    def save_in_kiro(
+        self, value: dict[str, Any], directory: str = "/work/app", at: int = 1
+    ) -> None:
+        self.run_kiro(
+            "INSERT INTO conversations_v2 VALUES (?, ?, ?, ?, ?) ON CONFLICT (key, conversation_id)"
+            " DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at",
+            directory,
+            value["conversation_id"],
+            json.dumps(value),
+            at,
+            at,
+        )
+
+    def look(self) -> dict[str, Reading]:
+        for reader in (AMAZON_Q, READER):
+            for origin in reader.discover(Places.at(self.home)).origins:
+                self.memory.take(origin)
+        return {one.conversation.native_id: one for one in self.memory.readings().values()}
+
+
+@pytest.fixture
+def stores(tmp_path: Path) -> Stores:
+    return Stores(tmp_path)
+
+
+ONE = said("m1", "how do I undo?", "git reset")
+TWO = said("m2", "and push?", "git push")
+
+
+def test_the_same_conversation_in_both_databases_appears_once(stores: Stores) -> None:
+    stores.save(talk("one", ONE))
+    stores.save_in_kiro(talk("one", ONE, TWO), "/work/elsewhere")
+    reading = stores.look()["one"]
+    assert reading.conversation.id == "amazon-q/one"
+    assert (reading.conversation.entries, reading.conversation.turns) == (2, 2)
+    assert (reading.conversation.project, reading.conversation.trail) == (
+        "/work/elsewhere",
+        ["/work/app"],
+    )
+    stores.run("DELETE FROM conversations")
+    assert stores.look()["one"].conversation.upstream == "present"
+
+
+def test_a_row_updated_in_place_is_noticed(stores: Stores) -> None:
+    stores.save_in_kiro(talk("one", said("m1", "aaaa", "b")), at=1)
+    stores.look()
+    stores.save_in_kiro(talk("one", said("m1", "cccc", "b")), at=2)
+    reading = stores.look()["one"]
+    assert words(reading) == ["aaaa", "cccc", "b"]
+    assert reading.messages()[0].replaced_by == "m1-u"
+
+
+def test_the_row_tells_the_common_part_and_the_log_what_follows(stores: Stores) -> None:
+    stores.save_in_kiro(talk("one", ONE, TWO))
+    stores.sessions.log(
+        asked("x1", "how do I undo?"),
+        answered("m1", "git reset"),
+        asked("x2", "and push?"),
+        answered("m2", "git push"),
+        asked("x3", "thanks"),
+        answered("m3", "Welcome."),
+        name="one",
+    )
+    stores.sessions.session("one", exported_from_v1=True, cwd="/work/app", title="undo")
+    reading = stores.look()["one"]
+    assert words(reading) == [
+        "how do I undo?",
+        "git reset",
+        "and push?",
+        "git push",
+        "thanks",
+        "Welcome.",
+    ]
+    assert (reading.conversation.turns, reading.conversation.entries) == (3, 4)
+    assert reading.conversation.finished
+
+    stores.run_kiro("DELETE FROM conversations_v2")
+    assert stores.look()["one"].conversation.upstream == "present"
+
+
+def test_a_conversation_born_of_a_compaction_continues_the_one_before(stores: Stores) -> None:
+    stores.save_in_kiro(talk("old", ONE, TWO))
+    stores.save_in_kiro(talk("new", TWO, latest_summary=["summary", None]))
+    found = stores.look()
+    assert Tie("continuation", "share", "answer:m2") in found["new"].ties
+    assert Tie("fork", "share", "answer:m2") in found["old"].ties
+
+
+def test_stale_rows_of_the_old_table_are_still_read(stores: Stores) -> None:
+    stores.run_kiro("CREATE TABLE conversations (key TEXT PRIMARY KEY, value TEXT)")
+    stores.run_kiro("INSERT INTO conversations VALUES ('/w', ?)", json.dumps(talk("stale", ONE)))
+    stores.run_kiro("INSERT INTO conversations VALUES ('/v', ?)", json.dumps(talk("both", ONE)))
+    stores.save_in_kiro(talk("both", ONE, TWO), "/v")
+    found = stores.look()
+    assert found["stale"].conversation.id == "kiro/stale"
+    assert found["both"].conversation.entries == 2
+
+
+@pytest.mark.parametrize("where", ["", ".kiro", ".kiro/sessions", ".kiro/sessions/cli"])
+def test_a_folder_is_recognised(kiro: Sessions, where: str) -> None:
+    kiro.log(*TALK)
+    kiro.session()
+    (kiro.folder / "s1.lock").write_text("{}")
+    found = READER.recognise(kiro.home / where)
+    assert sorted(Path(origin.place).suffix for origin in found) == [".json", ".jsonl"]
+    assert {origin.root for origin in found} == {str(kiro.home / ".kiro")}
+
+
+def test_one_session_file_brings_its_siblings(kiro: Sessions) -> None:
+    kiro.log(*TALK)
+    kiro.session()
+    assert len(READER.recognise(kiro.folder / "s1.jsonl")) == 2
+
+
+def test_the_home_can_be_elsewhere(kiro: Sessions, tmp_path: Path) -> None:
+    kiro.log(*TALK)
+    places = Places(tmp_path / "nobody", {"KIRO_HOME": str(kiro.home / ".kiro")})
+    assert len(READER.discover(places).origins) == 1
+
+
+def test_a_kiro_database_is_not_amazon_qs() -> None:
+    path = FIXTURES / "kiro-1.23" / "kiro-cli" / "data.sqlite3"
+    assert AMAZON_Q.recognise(path) == []
+    assert [origin.source for origin in READER.recognise(path)] == ["kiro"]
+    assert READER.recognise(FIXTURES / "q-1.19" / "data.sqlite3") == []
+
+
+def test_a_save_file_with_kiros_fields_is_kiros(tmp_path: Path) -> None:
+    path = tmp_path / "saved.json"
+    path.write_text(json.dumps(talk("one", ONE, user_turn_metadata={})))
+    assert AMAZON_Q.recognise(path) == []
+    assert [origin.source for origin in READER.recognise(path)] == ["kiro"]
+
+
+def test_every_message_has_an_id_of_its_own() -> None:
+    for reading in fixture_archive().readings().values():
+        ids = [one.id for one in reading.messages()]
+        assert len(set(ids)) == len(ids)
+        assert all(isinstance(one, Message) for one in reading.messages())
+
+
+def test_text_of_an_answer_stays_in_its_blocks(kiro: Sessions) -> None:
+    kiro.log(TALK[0], message("AssistantMessage", "a", ("text", "one"), ("text", "two")))
+    assert kiro.look().messages()[-1].parts == [Text("one"), Text("two")]

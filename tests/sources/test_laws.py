@@ -1,0 +1,182 @@
+"""The laws every reader keeps, on every fixture, through the real archive."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from rireki.archive.base import Filter
+from rireki.archive.sqlite.store import SqliteArchive
+from rireki.intake.rebuild import rebuild
+from rireki.intake.restore import restore
+from rireki.intake.understand import read_conversation
+from rireki.intake.verify import verify
+from rireki.intake.walk import import_history
+from rireki.sources.kit.places import Places
+from tests.conftest import Clock
+from tests.support.dump import dump
+from tests.support.homes import NAMES, files, lay_out
+
+every_home = pytest.mark.parametrize("name", NAMES)
+
+
+def take_in(archive: SqliteArchive, home: Path) -> None:
+    import_history(archive, places=Places.at(home))
+
+
+def words(archive: SqliteArchive) -> dict[str, set[str]]:
+    """For every conversation, whatever stands in its messages."""
+    found: dict[str, set[str]] = {}
+    for conversation in archive.conversations(Filter(subagents=True)):
+        reading = read_conversation(archive, archive.find(conversation.id))
+        found[conversation.id] = {str(part) for m in reading.messages() for part in m.parts}
+    return found
+
+
+@every_home
+def test_any_cut_of_the_input_gives_the_same_archive(
+    name: str, archive: SqliteArchive, home: Path, tmp_path: Path
+) -> None:
+    whole = lay_out(name, tmp_path / "whole")
+    chance = random.Random(name)
+    lines = {path: path.read_bytes() for path in files(whole) if path.suffix == ".jsonl"}
+    pieces = {
+        path: sorted(chance.choices(range(len(data) + 1), k=3)) for path, data in lines.items()
+    }
+    shutil.copytree(whole, home, dirs_exist_ok=True)
+    for step in range(4):
+        for path, data in lines.items():
+            end = pieces[path][step] if step < 3 else len(data)
+            target = home / path.relative_to(whole)
+            with target.open("r+b") as file:
+                if step == 0:
+                    file.truncate(end)
+                else:
+                    file.seek(0, 2)
+                    file.write(data[file.tell() : end])
+        take_in(archive, home)
+    calm = SqliteArchive(tmp_path / "calm.sqlite3", create=True, clock=Clock())
+    take_in(calm, home)
+    assert dump(archive) == dump(calm)
+    assert verify(archive) == []
+
+
+@every_home
+def test_what_was_taken_in_comes_back(
+    name: str, archive: SqliteArchive, home: Path, tmp_path: Path
+) -> None:
+    lay_out(name, home)
+    take_in(archive, home)
+    originals = {path.read_bytes() for path in files(home)}
+    rows = _rows(home)
+    kept = archive.groups()
+    named = {c.native_id for c in archive.conversations(Filter(subagents=True))}
+    assert named
+    for number, group in enumerate(kept):
+        for strand in archive.strands(group.family, group.conversation):
+            if strand.key:
+                table, key, native_id = json.loads(strand.key)
+                assert json.loads(strand.document()) == rows[table, key, native_id]
+            else:
+                assert strand.document() == Path(strand.place).read_bytes()
+        if group.conversation.startswith("@") or group.conversation not in named:
+            continue
+        for path in restore(archive, archive.find(group.conversation), tmp_path / str(number)):
+            data = path.read_bytes()
+            assert data in originals or json.loads(data) in rows.values()
+
+
+def _rows(home: Path) -> dict[tuple[str, str, str], object]:
+    rows = {}
+    for database in home.rglob("data.sqlite3"):
+        connection = sqlite3.connect(database)
+        for table in ("conversations", "conversations_v2"):
+            try:
+                found = connection.execute(f"SELECT key, value FROM {table}").fetchall()
+            except sqlite3.OperationalError:
+                continue
+            for key, value in found:
+                try:
+                    document = json.loads(value)
+                    rows[table, key, document["conversation_id"]] = document
+                except (TypeError, ValueError):
+                    continue
+        connection.close()
+    return rows
+
+
+@every_home
+def test_reading_twice_adds_nothing_and_rebuilding_changes_nothing(
+    name: str, archive: SqliteArchive, home: Path
+) -> None:
+    lay_out(name, home)
+    take_in(archive, home)
+    first = dump(archive)
+    number = archive.sql.execute("SELECT value FROM meta WHERE key = 'number'").get
+    take_in(archive, home)
+    assert archive.sql.execute("SELECT value FROM meta WHERE key = 'number'").get == number
+    assert dump(archive) == first
+    rebuild(archive)
+    assert dump(archive) == first
+    assert verify(archive) == []
+
+
+@every_home
+def test_a_garbage_line_costs_one_trouble_and_not_its_neighbours(
+    name: str, archive: SqliteArchive, home: Path
+) -> None:
+    lay_out(name, home)
+    take_in(archive, home)
+    before = words(archive)
+    troubled = sum(len(c.troubles) for c in archive.conversations(Filter(subagents=True)))
+    damaged = 0
+    for path in files(home):
+        if path.suffix == ".jsonl" and path.name != "history.jsonl":
+            with path.open("ab") as file:
+                file.write(b"" if path.read_bytes().endswith(b"\n") else b"\n")
+                file.write(b'{"type": "user", \xfe\xff garbage\n')
+            damaged += 1
+    take_in(archive, home)
+    after = words(archive)
+    for conversation, said in before.items():
+        assert said <= after[conversation]
+    troubles = sum(len(c.troubles) for c in archive.conversations(Filter(subagents=True)))
+    assert troubles - troubled == damaged
+
+
+@every_home
+@pytest.mark.parametrize("fate", ["rewritten", "truncated", "moved", "deleted"])
+def test_whatever_happens_to_the_source_nothing_is_lost(
+    name: str, fate: str, archive: SqliteArchive, home: Path
+) -> None:
+    lay_out(name, home)
+    take_in(archive, home)
+    before = words(archive)
+    for path in files(home):
+        _meet(fate, path)
+    take_in(archive, home)
+    after = words(archive)
+    for conversation, said in before.items():
+        assert said <= after[conversation], conversation
+    assert verify(archive) == []
+
+
+def _meet(fate: str, path: Path) -> None:
+    if fate == "deleted":
+        path.unlink()
+    elif path.suffix != ".jsonl":
+        return
+    elif fate == "rewritten":
+        lines = path.read_bytes().splitlines(keepends=True)
+        path.write_bytes(b"".join(lines[1::2]))
+    elif fate == "truncated":
+        path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    elif fate == "moved" and path.parent.parent.name == "projects":
+        target = path.parent.with_name(path.parent.name + "-moved") / path.name
+        target.parent.mkdir(exist_ok=True)
+        path.rename(target)

@@ -1,0 +1,65 @@
+"""A writer that saves as Amazon Q does never fails because we are reading."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from rireki.archive.sqlite.store import SqliteArchive
+from rireki.intake.walk import import_history
+from rireki.sources.kit.places import Places
+
+#: Saves 20 times a second with a rollback journal and hardly any patience; prints its failures.
+WRITER = """
+import json, sqlite3, sys, time
+path, seconds = sys.argv[1], float(sys.argv[2])
+db = sqlite3.connect(path, timeout=0.05, isolation_level=None)
+db.execute("CREATE TABLE IF NOT EXISTS conversations (key TEXT PRIMARY KEY, value TEXT)")
+history, saved, failed = [], 0, 0
+end = time.monotonic() + seconds
+while time.monotonic() < end:
+    n = len(history)
+    history.append({
+        "user": {"additional_context": "", "env_context": {"env_state": None},
+                 "content": {"Prompt": {"prompt": f"question {n} " + "x" * 2000}},
+                 "timestamp": None, "images": None},
+        "assistant": {"Response": {"message_id": f"m{n}", "content": f"answer {n} " + "y" * 2000}},
+        "request_metadata": None})
+    value = json.dumps({"conversation_id": "c-1", "history": history, "transcript": [], "tools": {}})
+    try:
+        db.execute("INSERT OR REPLACE INTO conversations VALUES ('/home/u/x', ?)", (value,))
+        saved += 1
+    except sqlite3.OperationalError:
+        failed += 1
+    time.sleep(0.05)
+print(saved, failed)
+"""
+
+
+def test_no_save_fails_while_import_runs_in_a_loop(
+    archive: SqliteArchive, home: Path, pytestconfig: pytest.Config
+) -> None:
+    seconds = 60 if pytestconfig.getoption("campaign") else 4
+    folder = home / ".local" / "share" / "amazon-q"
+    folder.mkdir(parents=True)
+    database = folder / "data.sqlite3"
+    writer = subprocess.Popen(
+        [sys.executable, "-c", WRITER, str(database), str(seconds)],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    imports = 0
+    deadline = time.monotonic() + seconds + 30
+    while writer.poll() is None and time.monotonic() < deadline:
+        import_history(archive, places=Places.at(home), sources=["amazon-q"])
+        imports += 1
+    output, _ = writer.communicate(timeout=30)
+    saved, failed = map(int, output.split())
+    assert failed == 0
+    assert saved > seconds * 10 and imports > 10
+    import_history(archive, places=Places.at(home), sources=["amazon-q"])
+    assert archive.find("c-1").conversation.turns == saved

@@ -1,0 +1,41 @@
+"""Everything an archive holds that must not depend on when and how often it was imported."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+
+from rireki.archive.base import Filter
+from rireki.archive.sqlite.store import SqliteArchive
+
+
+def dump(archive: SqliteArchive) -> dict[str, Any]:
+    """Comparable with `==`: strands with their content and story, conversations with their links."""
+    return {
+        "strands": sorted(_strands(archive)),
+        "conversations": {
+            conversation.id: msgspec.to_builtins(conversation)
+            for conversation in archive.conversations(Filter(subagents=True))
+        },
+        "answers": dict(archive.answers()),
+        "troubles": archive.troubles(),
+        "waiting": archive.dirty(),
+    }
+
+
+def _strands(archive: SqliteArchive) -> list[tuple[Any, ...]]:
+    found = []
+    for group in archive.groups():
+        for strand in archive.strands(group.family, group.conversation):
+            lanes = sorted({run.lane for state in strand.states for run in state.runs})
+            story = [
+                [(sha256(o.data).hexdigest(), o.present) for o in strand.story(lane)]
+                for lane in lanes
+            ]
+            content = sha256(strand.document()).hexdigest()
+            found.append(
+                (strand.source, strand.place, strand.key, strand.role, content, str(story))
+            )
+    return found

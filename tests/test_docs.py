@@ -1,0 +1,51 @@
+"""What the documents say is true: their examples run, what they name exists."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from rireki.archive.sqlite.store import SqliteArchive
+from rireki.intake.walk import import_history
+from rireki.sources import registry
+from rireki.sources.kit.places import Places
+from tests.support.homes import lay_out
+
+ROOT = Path(__file__).parents[1]
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+
+
+def test_a_stranger_can_read_the_archive_with_the_documented_lines(
+    archive: SqliteArchive, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lay_out("claude-code-1.0.51", home)
+    import_history(archive, places=Places.at(home))
+    text = (ROOT / "docs" / "archive-format.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
+    (name,) = re.findall(r'"%/(.*?\.jsonl)"', code)
+    monkeypatch.chdir(archive.path.parent)
+    names: dict[str, object] = {}
+    exec(code, names)
+    (original,) = home.rglob(name)
+    assert names["document"] == original.read_bytes()
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_links_between_documents_lead_somewhere(document: Path) -> None:
+    for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", document.read_text(encoding="utf-8")):
+        assert (document.parent / target).exists(), f"{document.name} links to {target}"
+
+
+@pytest.mark.parametrize("source", registry.names())
+def test_every_source_has_a_page_with_its_evidence(source: str) -> None:
+    assert (ROOT / "docs" / "sources" / f"{source}.md").is_file()
+
+
+def test_the_tree_in_the_architecture_is_the_tree_on_disk() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    tree = re.findall(r"```text\n(src/rireki/\n.*?)```", text, flags=re.DOTALL)[0]
+    told = set(re.findall(r"^[├└]── (\w+)/ ", tree, flags=re.MULTILINE))
+    packages = {p.parent.name for p in (ROOT / "src" / "rireki").glob("*/__init__.py")}
+    assert told == packages
