@@ -10,7 +10,7 @@ from tests.faces.conftest import OTHER, TALK, Rireki, said, write
 def test_an_import_ends_with_what_was_new(rireki: Rireki, home: Path) -> None:
     ran = rireki("import", "--home", str(home))
     assert ran.code == 0
-    assert ran.lines[0].startswith("toy  3 new conversations, ")
+    assert ran.lines[0].startswith("toy  2 new conversations, 1 sub-agent, ")
     assert "added" in ran.lines[0]
 
 
@@ -20,7 +20,8 @@ def test_a_second_import_has_nothing_to_tell(imported: Rireki, home: Path) -> No
 
 def test_programs_read_the_same(rireki: Rireki, home: Path) -> None:
     (report,) = rireki("import", "--home", str(home), "--json").json
-    assert report["sources"][0]["new_conversations"] == 3
+    assert report["sources"][0]["new_conversations"] == 2
+    assert report["sources"][0]["new_subagents"] == 1
     assert report["looked"][0]["found"] is True
 
 

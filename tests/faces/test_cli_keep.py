@@ -20,19 +20,22 @@ def test_resume_offers_to_restore_what_the_source_lost(imported: Rireki, home: P
     assert "no longer has" in ran.err and f"rireki restore toy/{TALK} --to DIR" in ran.err
 
 
-def test_restore_gives_the_file_back(imported: Rireki, home: Path, tmp_path: Path) -> None:
+def test_restore_gives_the_files_back_those_of_sub_agents_too(
+    imported: Rireki, home: Path, tmp_path: Path
+) -> None:
     file = home / ".toy" / f"{TALK}.jsonl"
     written = file.read_bytes()
     file.unlink()
-    (restored,) = imported("restore", "aaaa", "--to", str(tmp_path / "back")).lines
+    restored, agent = imported("restore", "aaaa", "--to", str(tmp_path / "back")).lines
     assert Path(restored).read_bytes() == written
+    assert Path(agent).read_bytes() == (home / ".toy" / Path(agent).name).read_bytes()
     assert imported("restore", "aaaa", "--to", str(tmp_path / "back"), "--json").json == [
-        {"id": f"toy/{TALK}", "files": [restored]}
+        {"id": f"toy/{TALK}", "files": [restored, agent]}
     ]
 
 
 def test_restore_overwrites_nothing(imported: Rireki, tmp_path: Path) -> None:
-    (restored,) = imported("restore", "aaaa", "--to", str(tmp_path / "back")).lines
+    restored, _ = imported("restore", "aaaa", "--to", str(tmp_path / "back")).lines
     Path(restored).write_text("mine")
     assert imported("restore", "aaaa", "--to", str(tmp_path / "back")).code == 1
     assert Path(restored).read_text() == "mine"

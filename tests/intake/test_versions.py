@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from rireki.archive.sqlite.store import SqliteArchive
+from rireki.intake.forget import forget
 from rireki.intake.restore import restore
 from rireki.intake.understand import read_conversation
 from rireki.intake.verify import verify
@@ -226,7 +227,7 @@ def test_what_is_forgotten_is_gone_for_good_and_stays_away(
     (notes / "talk.jsonl").write_text(note(1, secret))
     (notes / "other.jsonl").write_text(note(1, "harmless"))
     take_in()
-    archive.forget(archive.find("talk"))
+    forget(archive, archive.find("talk"))
     assert [c.native_id for c in archive.conversations()] == ["other"]
     with (notes / "talk.jsonl").open("a") as more:
         more.write(note(2, "more"))

@@ -219,3 +219,32 @@ def test_each_message_has_its_block() -> None:
     blocks = list(tell_story(Story(conversation(), messages), View()))
     assert [block.message for block in blocks] == [None, "1", "2"]
     assert blocks[2].lines == []
+
+
+def test_values_nested_too_deeply_are_not_shown_but_do_no_harm() -> None:
+    deep: list[object] = []
+    for _ in range(100_000):
+        deep = [deep]
+    parts = [Unknown("deep", deep), ToolCall("A", "Odd", {"x": deep})]
+    lines = told(Story(conversation(), [message("1", parts=parts)]), View(full=True))
+    assert has(lines, "nested too deeply") and has(lines, "▸ Odd x=…")
+
+
+def test_a_picture_that_came_with_a_result_stands_under_its_call() -> None:
+    parts = [ToolResult("A", "ok", "see picture"), Attachment("image/png", "00", "", 70)]
+    messages = [
+        call("1", "A", "shot"),
+        message("2", "tool", display="fold", parts=parts),
+        message("3", text="a pixel"),
+    ]
+    assert told(Story(conversation(), messages))[-4:] == [
+        "  ▸ Bash shot",
+        "    see picture",
+        "    [attachment: image/png, 70 B]",
+        "  a pixel",
+    ]
+
+
+def test_an_empty_prompt_is_a_turn_all_the_same() -> None:
+    story = Story(conversation(), [message("1", "person", parts=[Text("")], turn=1)])
+    assert told(story)[-1] == "  (empty)"

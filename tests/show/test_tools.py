@@ -33,6 +33,11 @@ from rireki.show.tools import preview, tell
         ("jira___get", {"id": "X-1", "deep": True}, "jira: get id=X-1 deep=true"),
         ("execute_bash", {"command": "ls", "__tool_use_purpose": "look"}, "execute_bash ls"),
         ("shell", {"command": ["git", "status"]}, "shell git status"),
+        (
+            "fs_read",
+            {"operations": [{"mode": "Image", "image_paths": ["a.png"]}]},
+            "fs_read Image a.png",
+        ),
         ("odd", "just text", "odd just text"),
         ("odd", None, "odd"),
         ("odd", [1, 2], "odd [1,2]"),

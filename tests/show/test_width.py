@@ -75,3 +75,9 @@ def test_continuations_keep_the_indentation() -> None:
 
 def test_a_word_longer_than_the_line_is_cut() -> None:
     assert wrap("https://example.com/x", 8) == ["https://", "example.", "com/x"]
+
+
+def test_a_line_of_megabytes_takes_no_minutes() -> None:
+    assert len(wrap("x" * 1_000_000, 80)) == 12_500
+    assert len(wrap("あ" * 200_000, 80)) == 5_000
+    assert truncate("あ" * 10_000_000, 10) == "ああああ…"

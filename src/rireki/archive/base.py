@@ -10,14 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import msgspec
 
-from rireki.archive.pack import Chunk
 from rireki.model.conversation import Answer, Conversation, Reading, Trouble
 from rireki.model.record import Origin, Update
 from rireki.model.strand import Strand
+
+if TYPE_CHECKING:
+    from rireki.archive.pack import Chunk
 
 __all__ = [
     "Archive",
@@ -124,16 +126,16 @@ class Batch(Protocol):
         """The origin as a whole could not be read, or can again."""
         ...
 
-    def project(self, dirty: Dirty, readings: Sequence[Reading]) -> list[str]:
+    def project(self, dirty: Dirty, readings: Sequence[Reading]) -> list[Conversation]:
         """Store what the records of a conversation mean, unless they changed meanwhile.
 
-        Returns the ids of the conversations that were stored.
+        Returns the conversations that were stored.
         """
         ...
 
     def project_fresh(
         self, family: str, conversation: str, strands: int, readings: Sequence[Reading]
-    ) -> list[str]:
+    ) -> list[Conversation]:
         """Store what a new conversation means, if it consists of just the strands that were read."""
         ...
 
@@ -183,8 +185,8 @@ class Archive(Protocol):
         """(source, trouble) of whatever could not be read and belongs to no conversation."""
         ...
 
-    def forget(self, found: Found) -> int:
-        """Remove a conversation for good; returns how many bytes of records went."""
+    def forget(self, found: Sequence[Found]) -> int:
+        """Remove a conversation, and those that go with it, for good; returns the bytes that went."""
         ...
 
     def remember(self, native_id: str) -> bool:

@@ -11,7 +11,7 @@ from rireki.archive.base import Archive, Batch, Stale
 from rireki.intake.crew import Crew, Failed
 from rireki.intake.understand import as_readings
 from rireki.intake.worker import FreshGroup, Packed, PackedGroup, PackedOrigin, PackTask
-from rireki.model.conversation import Trouble
+from rireki.model.conversation import Conversation, Trouble
 from rireki.model.record import Origin
 
 __all__ = ["BULK", "Bulk"]
@@ -34,7 +34,7 @@ class Bulk(msgspec.Struct):
     #: Files that have to be taken in one by one after all.
     left: dict[str, Origin] = msgspec.field(default_factory=dict)
     #: Conversations that were stored.
-    stored: list[str] = msgspec.field(default_factory=list)
+    stored: list[Conversation] = msgspec.field(default_factory=list)
     cursors: dict[str, Any] = msgspec.field(default_factory=dict)
     sizes: dict[str, int] = msgspec.field(default_factory=dict)
 
@@ -43,7 +43,7 @@ class Bulk(msgspec.Struct):
             kept = [item for item in group if not self._is_left(item)]
             try:
                 with self.archive.writing() as batch:
-                    stored = [id for item in kept for id in self._write(batch, item)]
+                    stored = [one for item in kept for one in self._write(batch, item)]
                     batch.tie()
             except Stale:
                 # Another process imports the same files at the same time: take them singly.
@@ -103,7 +103,7 @@ class Bulk(msgspec.Struct):
     def _is_left(self, item: Any) -> bool:
         return any(origin.place in self.left for origin in _origins(item))
 
-    def _write(self, batch: Batch, item: Any) -> list[str]:
+    def _write(self, batch: Batch, item: Any) -> list[Conversation]:
         if isinstance(item, PackedGroup):
             group = item.group
             assert group.conversation is not None

@@ -4,20 +4,9 @@ from __future__ import annotations
 
 from rireki.archive.base import Archive, Found
 from rireki.errors import RirekiError
+from rireki.intake.understand import with_subagents
 
-__all__ = ["forget", "with_subagents"]
-
-
-def with_subagents(archive: Archive, found: Found) -> list[Found]:
-    """A conversation and the sub-agents that worked for it, and theirs."""
-    everything = {found.conversation.id: found}
-    waiting = [found]
-    while waiting:
-        for link in waiting.pop().conversation.links:
-            if link.kind == "subagent" and link.side == "child" and link.id not in everything:
-                everything[link.id] = archive.find(link.id)
-                waiting.append(everything[link.id])
-    return list(everything.values())
+__all__ = ["forget"]
 
 
 def forget(archive: Archive, found: Found) -> int:
@@ -28,4 +17,4 @@ def forget(archive: Archive, found: Found) -> int:
             f"{conversation.id} is part of the file of {conversation.source}/{found.grouping}",
             f"Forget the whole: rireki forget {conversation.source}/{found.grouping}",
         )
-    return sum(archive.forget(each) for each in with_subagents(archive, found))
+    return archive.forget(with_subagents(archive, found))

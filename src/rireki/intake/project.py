@@ -9,7 +9,7 @@ from rireki.intake.crew import Crew, Failed
 from rireki.intake.progress import Progress
 from rireki.intake.understand import as_readings, interpret
 from rireki.intake.worker import Projected, ProjectTask
-from rireki.model.conversation import Reading
+from rireki.model.conversation import Conversation, Reading
 
 __all__ = ["project_dirty"]
 
@@ -20,11 +20,11 @@ TASK = 12
 BATCH = 200
 
 
-def project_dirty(archive: Archive, progress: Progress, crew: Crew | None) -> list[str]:
-    """Bring the projection up to date with the records; returns the ids that were stored."""
+def project_dirty(archive: Archive, progress: Progress, crew: Crew | None) -> list[Conversation]:
+    """Bring the projection up to date with the records; returns what was stored."""
     groups = archive.dirty()
     progress.start("understanding", len(groups))
-    stored: list[str] = []
+    stored: list[Conversation] = []
     batch: list[tuple[Dirty, list[Reading]]] = []
     for group, readings in _interpreted(archive, groups, crew):
         batch.append((group, readings))
@@ -37,13 +37,13 @@ def project_dirty(archive: Archive, progress: Progress, crew: Crew | None) -> li
 
 def _store(
     archive: Archive, batch: list[tuple[Dirty, list[Reading]]], progress: Progress
-) -> list[str]:
+) -> list[Conversation]:
     if not batch:
         return []
     # Groups that many conversations share come last: a transcript outranks them.
     batch.sort(key=lambda item: item[0].conversation.startswith("@"))
     with archive.writing() as writing:
-        stored = [id for group, readings in batch for id in writing.project(group, readings)]
+        stored = [one for group, readings in batch for one in writing.project(group, readings)]
         writing.tie()
     progress.advance(len(batch))
     batch.clear()

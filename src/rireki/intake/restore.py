@@ -7,14 +7,16 @@ from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
 
 from rireki.archive.base import Archive, Found, KnownOrigin
 from rireki.errors import NotFound, RirekiError
+from rireki.intake.understand import with_subagents
 from rireki.model.strand import Strand
 
 __all__ = ["restore"]
 
 
 def restore(archive: Archive, found: Found, to: Path, as_of: str | None = None) -> list[Path]:
-    """Write the files of a conversation below `to`; returns where they are."""
-    strands = archive.strands(found.family, found.grouping, as_of)
+    """Write the files of a conversation and its sub-agents below `to`; returns where they are."""
+    groups = {each[1:]: None for each in with_subagents(archive, found)}
+    strands = [strand for group in groups for strand in archive.strands(*group, as_of)]
     if not strands:
         raise NotFound(
             f"{found.conversation.id} was not in the archive at {as_of}",
@@ -48,12 +50,8 @@ def _name(strand: Strand, origin: KnownOrigin) -> Path:
 
 
 def _safe(part: str) -> str:
-    """A name that stays inside the folder it is written to, on every platform."""
-    return (
-        re.sub(r'[\\/:*?"<>|\x00-\x1f]', "_", part).lstrip(".")
-        if part in ("..", ".")
-        else re.sub(r"[\\/\x00]", "_", part)
-    )
+    """A name that stays inside the folder it is written to."""
+    return re.sub(r"[\\/\x00]", "_", part) if part not in (".", "..") else "_"
 
 
 def _free(path: Path, taken: dict[Path, bytes]) -> Path:

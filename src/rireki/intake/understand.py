@@ -10,7 +10,7 @@ from rireki.model.conversation import Answer, Conversation, Reading, Tie, Troubl
 from rireki.model.strand import Strand
 from rireki.sources import registry
 
-__all__ = ["as_readings", "interpret", "read_conversation"]
+__all__ = ["as_readings", "interpret", "read_conversation", "with_subagents"]
 
 
 def interpret(conversation: str, strands: list[Strand]) -> list[Reading]:
@@ -45,6 +45,18 @@ def read_conversation(archive: Archive, found: Found, as_of: str | None = None) 
         f"{found.conversation.id} was not in the archive at {as_of}",
         f"'rireki path' tells since when it was seen; 'rireki show {found.conversation.id}' shows all.",
     )
+
+
+def with_subagents(archive: Archive, found: Found) -> list[Found]:
+    """A conversation and the sub-agents that worked for it, and theirs."""
+    everything = {found.conversation.id: found}
+    waiting = [found]
+    while waiting:
+        for link in waiting.pop().conversation.links:
+            if link.kind == "subagent" and link.side == "child" and link.id not in everything:
+                everything[link.id] = archive.find(link.id)
+                waiting.append(everything[link.id])
+    return list(everything.values())
 
 
 def _unreadable(conversation: str, strand: Strand, error: Exception) -> Reading:

@@ -20,7 +20,7 @@ from rireki.intake.crew import Crew, processors
 from rireki.intake.progress import Progress, Silent
 from rireki.intake.project import MANY, project_dirty
 from rireki.intake.take import take_origin
-from rireki.model.conversation import Trouble
+from rireki.model.conversation import Conversation, Trouble
 from rireki.model.record import Origin
 from rireki.sources import registry
 from rireki.sources.kit.places import Places
@@ -37,6 +37,7 @@ class SourceReport(msgspec.Struct):
     read: int = 0
     unchanged: int = 0
     new_conversations: int = 0
+    new_subagents: int = 0
     changed_conversations: int = 0
     vanished: int = 0
     moved: int = 0
@@ -233,13 +234,15 @@ class _Walk:
         self._count_conversations(project_dirty(self.archive, self.progress, crew))
         self._collect_troubles()
 
-    def _count_conversations(self, stored: Sequence[str]) -> None:
+    def _count_conversations(self, stored: Sequence[Conversation]) -> None:
         for conversation in stored:
-            report = self.reports.get(conversation.partition("/")[0])
+            report = self.reports.get(conversation.source)
             if report is None:
                 continue
-            if conversation in self.conversations:
+            if conversation.id in self.conversations:
                 report.changed_conversations += 1
+            elif conversation.nature == "subagent":
+                report.new_subagents += 1
             else:
                 report.new_conversations += 1
 

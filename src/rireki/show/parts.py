@@ -44,7 +44,10 @@ def pretty(value: Any) -> str:
     """A raw value for reading: text as it is, everything else as indented JSON."""
     if isinstance(value, str):
         return value
-    return json.dumps(value, ensure_ascii=False, indent=2, default=str)
+    try:
+        return json.dumps(value, ensure_ascii=False, indent=2, default=str)
+    except RecursionError:
+        return "(nested too deeply to be shown; --raw has it)"
 
 
 def gist(message: Message) -> str:

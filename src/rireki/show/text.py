@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
 from rireki.model.message import Message
-from rireki.model.parts import Notice, Part, Text, Thinking, ToolCall, ToolResult
+from rireki.model.parts import Attachment, Notice, Part, Text, Thinking, ToolCall, ToolResult
 from rireki.show import times
 from rireki.show.heading import heading
 from rireki.show.parts import gist, part_text, pretty
@@ -74,10 +74,7 @@ class _Teller:
 
     def blocks(self) -> Iterator[Block]:
         for message in self.story.messages:
-            lines = list(self._message(message))
-            if lines and message.display != "bubble":
-                self.speaker = ()
-            yield Block(message.id, lines)
+            yield Block(message.id, list(self._message(message)))
         orphans = [child for children in self.children.values() for child in children]
         if orphans:
             lines = [line for child in orphans for line in self._child(child, "  ")]
@@ -96,7 +93,9 @@ class _Teller:
 
     def _bubble(self, message: Message) -> Iterator[str]:
         body = [line for part in message.parts for line in self._part(part, message)]
-        if body or not message.parts:
+        if not body and message.author == "person" and not _only_results(message):
+            body = [self.style.dim("  (empty)")]
+        if body:
             yield from self._header(message)
             yield from body
 
@@ -124,6 +123,7 @@ class _Teller:
         return self.style.person(text + "─" * rest)
 
     def _chip(self, message: Message) -> Iterator[str]:
+        self.speaker = ()
         said = message.label or gist(message)
         if message.author == "person":
             yield ""
@@ -133,6 +133,7 @@ class _Teller:
         yield from self._body_of_short(message)
 
     def _divider(self, message: Message) -> Iterator[str]:
+        self.speaker = ()
         label = _dotted([message.label or gist(message), *self._marks(message)])
         yield ""
         yield self.style.yellow(_ruled(label, min(self.view.columns, _RULE)))
@@ -146,10 +147,13 @@ class _Teller:
         told = [part for part in message.parts if not self._stands_elsewhere(part, message)]
         if message.parts and not told:
             return
-        hidden = "hidden" if message.display == "hidden" else None
-        label = message.label or _NAMES[message.author]
-        words = [f"  + {one_line(label)}", hidden, *self._marks(message)]
-        yield self._joined(words, self.style.dim)
+        # A picture that came with a result needs no line to announce it.
+        if message.label or not all(isinstance(part, Attachment) for part in told):
+            self.speaker = ()
+            hidden = "hidden" if message.display == "hidden" else None
+            label = message.label or _NAMES[message.author]
+            words = [f"  + {one_line(label)}", hidden, *self._marks(message)]
+            yield self._joined(words, self.style.dim)
         for part in told:
             if isinstance(part, ToolCall):
                 yield from self._call(part, message)
@@ -269,6 +273,10 @@ class _Teller:
 def _dotted(words: Iterable[str | None]) -> str:
     """Facts in a row; the indentation of the first stays."""
     return " · ".join(safe(word).replace("\n", " ") for word in words if word)
+
+
+def _only_results(message: Message) -> bool:
+    return bool(message.parts) and all(isinstance(part, ToolResult) for part in message.parts)
 
 
 def _ruled(label: str, columns: int) -> str:

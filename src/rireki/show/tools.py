@@ -18,7 +18,7 @@ __all__ = ["Preview", "preview", "tell", "tool_name"]
 # The argument that says what a call is about; the first one that is there.
 _SUBJECTS = (
     ("command", "cmd", "script"),
-    ("file_path", "path", "notebook_path", "filename", "file", "directory"),
+    ("file_path", "path", "notebook_path", "filename", "file", "directory", "image_paths"),
     ("pattern", "query", "regex", "search", "q"),
     ("url", "uri"),
     ("skill", "description", "task", "title", "name", "subject"),
@@ -91,7 +91,10 @@ def _pairs(arguments: dict[str, Any]) -> str:
 
 
 def _compact(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+    try:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+    except RecursionError:
+        return "…"
 
 
 class Preview(NamedTuple):

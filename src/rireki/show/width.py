@@ -6,6 +6,7 @@ character is never cut apart. Knows no colours: measure first, paint afterwards.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from unicodedata import category, east_asian_width
 
@@ -18,6 +19,7 @@ _CLOSING = frozenset(
     "、。，．・：；！？」』）］｝〉》】〕〟’”ー～…‥っゃゅょァィゥェォッャュョ々,.!?)]}%"
 )
 _OPENING = frozenset("「『（［｛〈《【〔〝‘“([{")
+_WORDS = re.compile(" +|[^ ]+")
 
 
 def _columns(character: str) -> int:
@@ -57,7 +59,14 @@ def width(text: str) -> int:
 
 
 def _fits(text: str, columns: int) -> bool:
-    return len(text) * 2 <= columns or width(text) <= columns
+    """Looks no further than it must: a line may be megabytes long."""
+    if text.isascii() or len(text) * 2 <= columns:
+        return len(text) <= columns
+    for _, taken in clusters(text):
+        columns -= taken
+        if columns < 0:
+            return False
+    return True
 
 
 def truncate(text: str, columns: int) -> str:
@@ -103,10 +112,9 @@ def _fill(text: str, columns: int) -> Iterator[str]:
         if taken + size > columns and not piece.isspace():
             if line:
                 yield line.rstrip()
-            while size > columns:
-                head = _head(piece, columns) or piece[0]
-                yield head
-                piece = piece[len(head) :]
+            if size > columns:
+                *whole, piece = _cut(piece, columns)
+                yield from whole
                 size = width(piece)
             line, taken = "", 0
         line, taken = line + piece, taken + size
@@ -114,8 +122,24 @@ def _fill(text: str, columns: int) -> Iterator[str]:
         yield line.rstrip()
 
 
+def _cut(word: str, columns: int) -> Iterator[str]:
+    """A word that is longer than a line, in lines."""
+    line: list[str] = []
+    taken = 0
+    for cluster, size in clusters(word):
+        if line and taken + size > columns:
+            yield "".join(line)
+            line, taken = [], 0
+        line.append(cluster)
+        taken += size
+    yield "".join(line)
+
+
 def _pieces(text: str) -> Iterator[str]:
     """What may stand on a line of its own: words, spaces, wide characters with their punctuation."""
+    if text.isascii():
+        yield from _WORDS.findall(text)
+        return
     piece, kind = "", ""
     for cluster, columns in clusters(text):
         new = "space" if cluster == " " else "wide" if columns == 2 else "narrow"

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from rireki.model.conversation import Reading, Trouble
+from rireki.model.conversation import Conversation, Reading, Trouble
 from rireki.model.record import Content, Form, Origin, Piece, Roll, Update
 from rireki.model.strand import Strand
 from rireki.sources.kit.places import Places
@@ -74,4 +74,8 @@ class Reader(Protocol):
 
     def interpret(self, conversation: str, strands: Sequence[Strand]) -> list[Reading]:
         """What the records mean. Pure: no disk, no clock; the same strands give the same readings."""
+        ...
+
+    def resume(self, conversation: Conversation) -> str | None:
+        """The shell command that continues a conversation its source still has; None if there is none."""
         ...

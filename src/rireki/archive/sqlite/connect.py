@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -122,6 +121,5 @@ def _migrate(connection: apsw.Connection, steps: list[str]) -> None:
 
 
 def _steps() -> list[str]:
-    folder = resources.files("rireki.archive.sqlite") / "schema"
-    files = sorted((file for file in folder.iterdir() if file.name.endswith(".sql")), key=str)
+    files = sorted((Path(__file__).parent / "schema").glob("*.sql"))
     return [file.read_text(encoding="utf-8") for file in files]

@@ -10,7 +10,6 @@ from typing import Any
 
 import apsw
 import msgspec
-import zstandard
 
 from rireki.archive.base import Dirty, Filter, Found, Sighting
 from rireki.archive.sqlite.connect import select
@@ -72,15 +71,17 @@ class Projection:
 
     # ── storing readings ──
 
-    def store(self, dirty: Dirty, readings: Sequence[Reading], number: int) -> dict[str, int]:
-        """Replace what a group was read as; returns its conversations' ids and rows."""
-        rows: dict[str, int] = {}
+    def store(
+        self, dirty: Dirty, readings: Sequence[Reading], number: int
+    ) -> dict[int, Conversation]:
+        """Replace what a group was read as; returns its conversations by row."""
+        stored: dict[int, Conversation] = {}
         for reading in readings:
             row = self._store_one(dirty, reading, number)
             if row is not None:
-                rows[reading.conversation.id] = row
-        self._drop_others(dirty, set(rows.values()))
-        return rows
+                stored[row] = reading.conversation
+        self._drop_others(dirty, set(stored))
+        return stored
 
     def _store_one(self, dirty: Dirty, reading: Reading, number: int) -> int | None:
         conversation = reading.conversation
@@ -176,6 +177,7 @@ class Projection:
 
     def _links(self, only: int | None = None) -> dict[int, list[Link]]:
         """The links of every conversation (or of one), from both of their ends."""
+        # CROSS JOIN: few links, many conversations; SQLite must not begin with the latter.
         where = "WHERE ? IN (l.child, l.parent)" if only is not None else ""
         rows = select(
             self.sql,
@@ -183,10 +185,10 @@ class Projection:
                   (SELECT child, parent, kind, call_id FROM link
                     UNION ALL
                    SELECT c.number, p.number, 'supersedes', NULL FROM succession s
-                     JOIN conversation c ON c.family = s.family AND c.native_id = s.child
-                     JOIN conversation p ON p.family = s.family AND p.native_id = s.parent) l
-                  JOIN conversation c ON c.number = l.child
-                  JOIN conversation p ON p.number = l.parent
+                     CROSS JOIN conversation c ON c.family = s.family AND c.native_id = s.child
+                     CROSS JOIN conversation p ON p.family = s.family AND p.native_id = s.parent) l
+                  CROSS JOIN conversation c ON c.number = l.child
+                  CROSS JOIN conversation p ON p.number = l.parent
                   {where} ORDER BY l.kind, c.id, p.id""",
             (only,) if only is not None else (),
         )
@@ -273,6 +275,8 @@ class Projection:
         return found
 
     def answers(self, source: str | None) -> Iterator[tuple[str, list[Answer]]]:
+        from zstandard import decompress
+
         rows = select(
             self.sql,
             """SELECT c.id, a.data FROM answers a JOIN conversation c ON c.number = a.conversation
@@ -280,10 +284,12 @@ class Projection:
             (source,),
         )
         for conversation, data in rows:
-            yield conversation, _ANSWERS.decode(zstandard.decompress(data))
+            yield conversation, _ANSWERS.decode(decompress(data))
 
 
 def _squeeze(answers: Sequence[Answer]) -> bytes:
+    import zstandard
+
     return zstandard.compress(msgspec.json.encode(answers), 1)
 
 

@@ -91,18 +91,26 @@ class SqliteArchive:
         )
         return [(name, Trouble(place, message, hint)) for name, place, message, hint in rows]
 
-    def forget(self, found: Found) -> int:
+    def forget(self, found: Sequence[Found]) -> int:
         self.sql.execute("PRAGMA secure_delete = ON")
         with self.writing() as batch:
-            size = batch.forget(found)
+            size = sum(batch.forget(each, found[0].conversation.native_id) for each in found)
         # Until the log is folded in and emptied, it still holds the old pages.
         self.sql.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         return size
 
     def remember(self, native_id: str) -> bool:
         with self.writing():
-            self.sql.execute("DELETE FROM forgotten WHERE conversation = ?", (native_id,))
-            return self.sql.changes() > 0
+            self.sql.execute(
+                "DELETE FROM forgotten WHERE ? IN (conversation, together)", (native_id,)
+            )
+            known = self.sql.changes() > 0
+            # Its files were passed over since: they have to be opened again.
+            self.sql.execute(
+                """UPDATE origin SET stamp = ''
+                    WHERE form = 'database' OR id NOT IN (SELECT origin FROM strand)"""
+            )
+            return known
 
     def groups(self) -> list[Dirty]:
         rows = select(
@@ -220,28 +228,29 @@ class SqliteBatch:
 
     def project_fresh(
         self, family: str, conversation: str, strands: int, readings: Sequence[Reading]
-    ) -> list[str]:
+    ) -> list[Conversation]:
         number = self.projection.waiting(family, conversation)
         if number is None or self.records.count(family, conversation) != strands:
             return []
         return self.project(Dirty(family, conversation, number), readings)
 
-    def project(self, dirty: Dirty, readings: Sequence[Reading]) -> list[str]:
+    def project(self, dirty: Dirty, readings: Sequence[Reading]) -> list[Conversation]:
         if not self.projection.clean(dirty):
             return []
-        rows = self.projection.store(dirty, readings, self.number)
-        self.projected += rows.values()
-        return list(rows)
+        stored = self.projection.store(dirty, readings, self.number)
+        self.projected += stored
+        return list(stored.values())
 
     def tie(self) -> None:
         tie_together(self.sql, self.projected)
 
-    def forget(self, found: Found) -> int:
+    def forget(self, found: Found, together: str) -> int:
+        """Remove what belongs to one conversation; `together` names what it was forgotten with."""
         family, grouping = found.family, found.grouping
         native_id = found.conversation.native_id
         self.sql.execute(
-            "INSERT OR REPLACE INTO forgotten (family, conversation, at) VALUES (?, ?, ?)",
-            (family, native_id, self.now),
+            "INSERT OR REPLACE INTO forgotten (family, conversation, together, at) VALUES (?, ?, ?, ?)",
+            (family, native_id, together, self.now),
         )
         size = self.records.redact(family, native_id)
         if grouping != native_id:

@@ -60,16 +60,11 @@ def command(name: str, yes: bool, undo: bool, as_json: bool) -> None:
 
 
 def _remember(archive: Archive, name: str) -> None:
-    """With the sub-agents that went with it: their ids begin with its own."""
-    native = name.partition("/")[2] or name
-    forgotten = {conversation for _, conversation in archive.forgotten()}
-    meant = [c for c in forgotten if c in (native, name) or c.startswith(f"{native}/")]
-    if not meant:
+    """Sub-agents were forgotten together with it, and come back with it."""
+    if not (archive.remember(name.partition("/")[2] or name) or archive.remember(name)):
         raise NotFound(
             f"nothing of the id {name!r} was forgotten", "Give the whole id, as it was then."
         )
-    for conversation in meant:
-        archive.remember(conversation)
 
 
 def _ask(conversation: Conversation, as_json: bool) -> None:

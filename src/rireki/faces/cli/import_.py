@@ -89,7 +89,8 @@ def _told(source: SourceReport) -> str:
 
     words = [
         (source.new_conversations, count(source.new_conversations, "new conversation")),
-        (source.changed_conversations, f"{source.changed_conversations:,} went on"),
+        (source.new_subagents, count(source.new_subagents, "sub-agent")),
+        (source.changed_conversations, f"{source.changed_conversations:,} changed"),
         (source.moved, count(source.moved, "file moved", "files moved")),
         (source.vanished, f"{source.vanished:,} gone from the source, kept here"),
         (source.forgotten, f"{source.forgotten:,} left out, as you said to forget them"),

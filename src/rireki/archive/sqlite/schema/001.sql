@@ -73,10 +73,12 @@ CREATE TABLE succession (
     PRIMARY KEY (family, child, parent)
 ) STRICT, WITHOUT ROWID;
 
--- What the user said to forget: its bytes are gone, and it is not taken in again.
+-- What the user said to forget: its bytes are gone, and it is not taken in again. Sub-agents are
+-- forgotten together with the conversation they worked for.
 CREATE TABLE forgotten (
     family       TEXT NOT NULL,
     conversation TEXT NOT NULL,
+    together     TEXT NOT NULL,
     at           TEXT NOT NULL,
     PRIMARY KEY (family, conversation)
 ) STRICT, WITHOUT ROWID;
