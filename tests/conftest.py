@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,8 @@ class Clock:
 
     def __call__(self) -> str:
         self.seconds += 1
-        return f"2026-01-01T{self.seconds // 3600:02d}:{self.seconds // 60 % 60:02d}:{self.seconds % 60:02d}.000Z"
+        moment = datetime(2026, 1, 1) + timedelta(seconds=self.seconds)
+        return f"{moment.isoformat()}.000Z"
 
 
 @pytest.fixture

@@ -31,7 +31,8 @@ sys.addaudithook(_hook)
 @contextmanager
 def counting_opens(below: Path) -> Iterator[list[str]]:
     global _opened
-    _opened = found = []
+    found: list[str] = []
+    _opened = found
     yield found
     _opened = None
     found[:] = [path for path in found if path.startswith(str(below))]

@@ -7,7 +7,9 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -121,7 +123,8 @@ db = sqlite3.connect(sys.argv[1], timeout=0.05, isolation_level=None)
 failed = 0
 for number in range(60):
     try:
-        db.execute("INSERT OR REPLACE INTO conversations VALUES ('/w', ?)", ('{"conversation_id":"w","history":[%s]}' % ",".join(["1"] * number),))
+        value = '{"conversation_id":"w","history":[%s]}' % ",".join(["1"] * number)
+        db.execute("INSERT OR REPLACE INTO conversations VALUES ('/w', ?)", (value,))
     except sqlite3.OperationalError:
         failed += 1
     time.sleep(0.05)
@@ -172,24 +175,24 @@ def test_only_the_conversation_tables_are_read(q: Client, monkeypatch: pytest.Mo
     q.save(talk("one", said("m1", "a", "b")))
     asked: list[str] = []
     rows = sqlite.Database.rows
-    monkeypatch.setattr(
-        sqlite.Database,
-        "rows",
-        lambda self, sql, values=(): asked.append(sql) or rows(self, sql, values),
-    )
+
+    def listen(self: sqlite.Database, statement: str, values: Sequence[Any] = ()) -> Any:
+        asked.append(statement)
+        return rows(self, statement, values)
+
+    monkeypatch.setattr(sqlite.Database, "rows", listen)
     q.look()
     assert asked and not any(
         "auth_kv" in statement or "sqlite_" in statement for statement in asked
     )
-    assert b"secret" not in b"".join(sum(q.memory.lanes.values(), []))
+    assert b"secret" not in b"".join(piece for lane in q.memory.lanes.values() for piece in lane)
 
 
 def test_reading_leaves_no_files_behind(q: Client) -> None:
     q.save(talk("one", said("m1", "a", "b")))
     q.run("PRAGMA journal_mode = WAL")
-    before = sorted(os.listdir(q.database.parent))
     assert len(read(q)) == 1
-    assert sorted(os.listdir(q.database.parent)) == before == ["data.sqlite3"]
+    assert list(q.database.parent.iterdir()) == [q.database]
 
 
 def test_rows_that_are_only_in_the_write_ahead_log_are_seen(q: Client) -> None:

@@ -11,6 +11,7 @@ import pytest
 from rireki.sources.reader import Known, Update
 from tests.support.q_rows import (
     Client,
+    Value,
     called,
     message_saying,
     returned,
@@ -110,7 +111,7 @@ def test_trimming_drops_the_head_and_rewrites_the_first_entry(q: Client) -> None
     rewritten = said("m5", "src tests", "Two folders.")
     reading = q.save_and_look(talk("one", rewritten, SECOND, THIRD))
     original, made = (
-        [m for m in reading.messages() if m.entry and text in texts(m)][0]
+        next(m for m in reading.messages() if m.entry and text in texts(m))
         for text in ("src\ntests", "src tests")
     )
     assert (original.upstream, original.replaced_by) == ("gone", made.id)
@@ -125,8 +126,8 @@ def test_clearing_loses_nothing(q: Client) -> None:
     q.save_and_look(talk("one", FIRST, SECOND))
     cleared = talk("one", THIRD, transcript=[*shown(FIRST, SECOND), "> /clear", *shown(THIRD)])
     reading = q.save_and_look(cleared)
-    assert words(reading) == [*sum(map(_text, (FIRST, SECOND)), []), "/clear", *_text(THIRD)]
-    assert words(reading, "gone") == sum(map(_text, (FIRST, SECOND)), [])
+    assert words(reading) == [*_text(FIRST, SECOND), "/clear", *_text(THIRD)]
+    assert words(reading, "gone") == _text(FIRST, SECOND)
 
 
 def test_a_tangent_is_there_while_it_runs_and_after_it_was_left(q: Client) -> None:
@@ -206,7 +207,7 @@ def test_a_newer_client_writes_old_pairs_as_objects_and_nothing_doubles(q: Clien
     ]
     q.save_and_look(talk("one", *entries, history=pairs))
     reading = q.save_and_look(talk("one", *entries))
-    assert words(reading) == sum(map(_text, entries), [])
+    assert words(reading) == _text(*entries)
     assert reading.conversation.upstream == "present"
     assert reading.conversation.entries == 3
 
@@ -255,5 +256,12 @@ def test_ids_stay_the_same_however_often_it_is_saved(q: Client) -> None:
     assert len(set(after)) == len(after)
 
 
-def _text(entry: dict[str, dict[str, dict[str, dict[str, str]]]]) -> list[str]:
-    return [entry["user"]["content"]["Prompt"]["prompt"], entry["assistant"]["Response"]["content"]]
+def _text(*entries: Value) -> list[str]:
+    return [
+        text
+        for entry in entries
+        for text in (
+            entry["user"]["content"]["Prompt"]["prompt"],
+            entry["assistant"]["Response"]["content"],
+        )
+    ]

@@ -194,13 +194,15 @@ def test_an_inline_sub_agent_is_a_conversation_of_its_own() -> None:
     child = found[f"{parent.conversation.native_id}/sidechain-376865ea"]
     assert child.conversation.nature == "subagent"
     assert (parent.conversation.tool_calls, child.conversation.tool_calls) == (1, 1)
-    assert tokens(child, "want") == {"call:toolu_fake00000002"} <= tokens(parent, "offer")
+    call = f"call:{parent.conversation.native_id}/toolu_fake00000002"
+    assert tokens(child, "want") == {call} <= tokens(parent, "offer")
     assert len([m for m in parent.messages() if m.display != "hidden"]) == 4
 
 
 def test_a_flat_sub_agent_is_found_by_its_name() -> None:
     child, parent = fixture("2.0.76", "agent-aaade07"), fixture("2.0.76", "eb51c70e")
-    assert "agent:aaade07" in tokens(child, "want") & tokens(parent, "offer")
+    name = f"agent:{parent.conversation.native_id}/aaade07"
+    assert name in tokens(child, "want") & tokens(parent, "offer")
 
 
 def test_nested_sub_agents_are_found_by_the_call_that_started_them() -> None:
@@ -297,6 +299,13 @@ def test_every_count_agrees_with_the_messages() -> None:
             shown = [m for m in messages if m.display != "hidden" and m.replaced_by is None]
             assert reading.conversation.messages == len(shown)
             assert len({m.id for m in messages}) == len(messages)
+
+
+def test_a_session_is_resumed_where_it_was_started() -> None:
+    session = fixture("2.1.197", "f3fffff1").conversation
+    command = f"claude --resume {session.native_id}"
+    assert READER.resume(session) == f"cd '/home/dev/proj/日本語 プロジェクト' && {command}"
+    assert READER.resume(fixture("2.0.76", "agent-aaade07").conversation) is None
 
 
 def test_prompts_survive_a_transcript_that_is_gone(home: Path) -> None:

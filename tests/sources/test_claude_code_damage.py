@@ -120,6 +120,22 @@ def test_a_field_of_another_type_costs_only_itself(home: Path) -> None:
     assert words(reading.messages()[1]) == "still here"
 
 
+def test_a_user_entry_without_a_message_is_kept_and_nobodys(home: Path) -> None:
+    reading = between(home, b'{"type":"user","uuid":"odd","message":"bare words"}\n')
+    strange = reading.messages()[1]
+    assert (strange.author, strange.display) == ("harness", "fold")
+    assert strange.parts[0].raw["message"] == "bare words"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("count", ["-5", "9" * 40])
+def test_impossible_counts_are_not_counted(home: Path, count: str) -> None:
+    usage = f'"usage":{{"output_tokens":{count}}}'
+    message = f'"message":{{"id":"m","content":"x",{usage}}}'
+    line = f'{{"type":"assistant","uuid":"n",{message}}}\n'
+    reading = between(home, line.encode())
+    assert reading.answers[0].usage.output_tokens == 0
+
+
 def test_a_type_from_the_future_is_kept_and_folded(home: Path) -> None:
     reading = between(home, b'{"type":"telepathy","sessionId":"x","thought":"hm"}\n')
     strange = reading.messages()[1]

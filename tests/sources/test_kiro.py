@@ -10,6 +10,8 @@ from typing import Any
 
 import apsw
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from rireki.model.conversation import Reading, Tie
 from rireki.model.message import Message, Usage
@@ -17,6 +19,8 @@ from rireki.model.parts import Attachment, Text, Thinking, ToolCall, ToolResult,
 from rireki.sources.amazon_q import READER as AMAZON_Q
 from rireki.sources.kiro import READER
 from rireki.sources.kit.places import Places
+from rireki.sources.kit.q.draft import Pictures
+from rireki.sources.kit.q.log import Replay
 from tests.support.memory import Memory
 from tests.support.q_rows import Client, message_saying, said, talk, texts, words
 
@@ -606,6 +610,38 @@ def test_a_save_file_with_kiros_fields_is_kiros(tmp_path: Path) -> None:
     assert [origin.source for origin in READER.recognise(path)] == ["kiro"]
 
 
+kinds = st.sampled_from(
+    [
+        "Prompt",
+        "AssistantMessage",
+        "ToolResults",
+        "Compaction",
+        "ResetTo",
+        "Clear",
+        "CancelledPrompt",
+    ]
+)
+fields = st.sampled_from(
+    ["message_id", "content", "kind", "data", "results", "messages_snapshot", "target_index"]
+)
+values = st.recursive(
+    st.none() | st.integers(-2, 9) | st.text(max_size=3) | st.sampled_from(["text", "toolUse"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(fields, inner, max_size=4),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.lists(st.tuples(kinds, values) | values, max_size=8))
+def test_no_log_makes_the_interpreter_fail(entries: list[Any]) -> None:
+    replay = Replay("p", Pictures())
+    for position, one in enumerate(entries, 1):
+        replay.feed(entry(*one) if isinstance(one, tuple) else one, position)
+    drafts = replay.finish(present=True)
+    assert replay.entries + len(replay.troubles) == len(entries)
+    assert all(draft.message.parts is not None for draft in drafts)
+
+
 def test_every_message_has_an_id_of_its_own() -> None:
     for reading in fixture_archive().readings().values():
         ids = [one.id for one in reading.messages()]
@@ -616,3 +652,14 @@ def test_every_message_has_an_id_of_its_own() -> None:
 def test_text_of_an_answer_stays_in_its_blocks(kiro: Sessions) -> None:
     kiro.log(TALK[0], message("AssistantMessage", "a", ("text", "one"), ("text", "two")))
     assert kiro.look().messages()[-1].parts == [Text("one"), Text("two")]
+
+
+def test_going_on_with_a_conversation(kiro: Sessions, tmp_path: Path) -> None:
+    kiro.log(*TALK)
+    kiro.session(cwd="/work/my app")
+    found = kiro.look().conversation
+    assert READER.resume(found) == "cd '/work/my app' && kiro-cli chat --resume-id s1"
+    kiro.session(parent_session_id="s0", session_created_reason="subagent")
+    assert READER.resume(kiro.look().conversation) is None
+    row = Client(tmp_path / "q").save_and_look(talk("one", ONE)).conversation
+    assert AMAZON_Q.resume(row) == "cd /work/app && q chat --resume"

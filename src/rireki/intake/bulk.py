@@ -14,10 +14,8 @@ from rireki.intake.worker import FreshGroup, Packed, PackedGroup, PackedOrigin, 
 from rireki.model.conversation import Conversation, Trouble
 from rireki.model.record import Origin
 
-__all__ = ["BULK", "Bulk"]
+__all__ = ["Bulk"]
 
-#: From this many bytes on, other processors are worth their start.
-BULK = 8 << 20
 TASK = 3 << 20
 #: Compressed bytes per transaction.
 BATCH = 4 << 20

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from rireki.archive.base import Archive, Dirty
-from rireki.intake.crew import Crew, Failed
 from rireki.intake.progress import Progress
 from rireki.intake.understand import as_readings, interpret
-from rireki.intake.worker import Projected, ProjectTask
 from rireki.model.conversation import Conversation, Reading
+
+if TYPE_CHECKING:
+    from rireki.intake.crew import Crew
 
 __all__ = ["project_dirty"]
 
@@ -57,6 +59,10 @@ def _interpreted(
         for group in groups:
             yield group, interpret(group.conversation, archive.strands(*group[:2]))
         return
+    # Imported late: a run with little to do needs no crew.
+    from rireki.intake.crew import Failed
+    from rireki.intake.worker import Projected, ProjectTask
+
     tasks = [
         ProjectTask(str(archive.path), list(groups[i : i + TASK]))
         for i in range(0, len(groups), TASK)

@@ -10,13 +10,12 @@ import time
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from rireki.archive.base import Archive, KnownOrigin
 from rireki.errors import NotFound
-from rireki.intake.bulk import BULK, Bulk
-from rireki.intake.crew import Crew, processors
 from rireki.intake.progress import Progress, Silent
 from rireki.intake.project import MANY, project_dirty
 from rireki.intake.take import take_origin
@@ -26,7 +25,14 @@ from rireki.sources import registry
 from rireki.sources.kit.places import Places
 from rireki.sources.reader import Discovery, Looked, Reader
 
+if TYPE_CHECKING:
+    from rireki.intake.crew import Crew
+
 __all__ = ["Report", "SourceReport", "discover", "import_history"]
+
+
+#: From this many bytes of fresh files on, other processors are worth their start.
+BULK = 8 << 20
 
 
 class SourceReport(msgspec.Struct):
@@ -110,6 +116,8 @@ class _Walk:
         self.discovery = discovery
         self.progress = progress
         self.reports = {name: SourceReport(name) for name in self.readers}
+        self.looked = {origin.root for origin in discovery.origins}
+        self.looked |= {look.place for look in discovery.looked}
         #: The conversations that were there before.
         self.conversations: set[str] = set()
         self.known = {(o.source, o.place): o for o in archive.origins()}
@@ -124,6 +132,8 @@ class _Walk:
             crew = None
             self.conversations = self.archive.ids() if todo or self.archive.dirty() else set()
             if sum(o.size for o in fresh) >= BULK or len(self.archive.dirty()) >= MANY:
+                from rireki.intake.crew import Crew, processors
+
                 crew = stack.enter_context(Crew(processors()))
             self._take(todo, fresh, crew)
             self._project(crew)
@@ -170,9 +180,7 @@ class _Walk:
 
     def _was_looked_at(self, known: KnownOrigin) -> bool:
         """Whether this walk could have found it: another home's origins are none of its business."""
-        looked = {o.root for o in self.discovery.origins}
-        looked.update(look.place for look in self.discovery.looked)
-        return known.root in looked or known.place in looked
+        return known.root in self.looked or known.place in self.looked
 
     def _unknown_origins(self) -> Iterable[Origin]:
         return (
@@ -214,6 +222,8 @@ class _Walk:
         """Let the crew take the fresh files; returns what is left to be taken singly."""
         families = {name: reader.family for name, reader in self.readers.items()}
         wanted = [o for o in fresh if (families[o.source], o.conversation) not in forgotten]
+        from rireki.intake.bulk import Bulk
+
         bulk = Bulk(self.archive, families, self._count)
         bulk.take(crew, wanted)
         self._count_conversations(bulk.stored)

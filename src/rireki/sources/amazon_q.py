@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from shlex import quote
 
-from rireki.model.conversation import Reading
+from rireki.model.conversation import Conversation, Reading
 from rireki.model.strand import Strand
 from rireki.sources.kit.document import read_document
 from rireki.sources.kit.jsonl import read_lines
@@ -59,6 +60,12 @@ class AmazonQ:
 
     def interpret(self, conversation: str, strands: Sequence[Strand]) -> list[Reading]:
         return fold.interpret(conversation, strands)
+
+    def resume(self, conversation: Conversation) -> str | None:
+        """The client goes on with whatever its directory holds: it takes no id."""
+        if conversation.project is None or conversation.nature != "conversation":
+            return None
+        return f"cd {quote(conversation.project)} && q chat --resume"
 
 
 def _look_for_typed_lines(found: Discovery, places: Places) -> None:

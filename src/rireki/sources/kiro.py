@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from shlex import quote
 
-from rireki.model.conversation import Reading
+from rireki.model.conversation import Conversation, Reading
 from rireki.model.strand import Strand
 from rireki.sources.kit.document import read_document
 from rireki.sources.kit.jsonl import read_lines
@@ -66,6 +67,13 @@ class Kiro:
 
     def interpret(self, conversation: str, strands: Sequence[Strand]) -> list[Reading]:
         return fold.interpret(conversation, strands)
+
+    def resume(self, conversation: Conversation) -> str | None:
+        """By id, in its directory, because Kiro lists sessions per directory."""
+        if conversation.nature != "conversation":
+            return None
+        command = f"kiro-cli chat --resume-id {quote(conversation.native_id)}"
+        return f"cd {quote(conversation.project)} && {command}" if conversation.project else command
 
 
 def _look_for_sessions(found: Discovery, home: Path) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
+from pathlib import Path
 
 from rireki.errors import NotFound
 from rireki.sources.reader import Reader
@@ -17,8 +18,24 @@ GROUP = "rireki.readers"
 
 @cache
 def _addresses() -> dict[str, str]:
-    """Reader names and where they live, in a stable order."""
-    return {point.name: point.value for point in sorted(entry_points(group=GROUP))}
+    """Reader names and where they live, by name.
+
+    importlib.metadata would tell the same, but importing it costs 30 ms, a fifth
+    of what an import with nothing new may take.
+    """
+    found: dict[str, str] = {}
+    for folder in dict.fromkeys(sys.path):
+        for file in sorted(Path(folder or ".").glob("*-info/entry_points.txt")):
+            found = {**_parse(file.read_text(encoding="utf-8")), **found}
+    return dict(sorted(found.items()))
+
+
+def _parse(text: str) -> dict[str, str]:
+    """The entries of our group in an entry_points.txt."""
+    _, found, rest = text.partition(f"[{GROUP}]")
+    lines = rest.partition("\n[")[0].splitlines() if found else []
+    pairs = (line.partition("=") for line in lines if "=" in line)
+    return {name.strip(): address.strip() for name, _, address in pairs}
 
 
 def names() -> list[str]:

@@ -7,7 +7,7 @@ what a record means.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import apsw
 import msgspec
@@ -27,6 +27,10 @@ _STRAND = """
            o.source, o.place
       FROM strand s JOIN origin o ON o.id = s.origin
 """
+
+
+#: Ordinals by digest.
+_Digests: TypeAlias = dict[bytes, list[int]]
 
 
 class _Last(NamedTuple):
@@ -239,7 +243,7 @@ class Records:
             return self._keep_growth(strand, update, packed, last)
         size = 0
         runs = []
-        known: dict[str, dict[bytes, int]] = {}
+        known: dict[str, _Digests] = {}
         for content in update.contents:
             lane = content.lane
             if lane not in known:
@@ -274,18 +278,23 @@ class Records:
         return count
 
     def _keep_content(
-        self, strand: int, content: Content, known: dict[bytes, int]
+        self, strand: int, content: Content, known: _Digests
     ) -> tuple[list[int], int]:
         ordinals: list[int] = []
         records: list[bytes] = []
         digests: list[bytes] = []
         following = self._count(strand, content.lane)
+        ordinal = -1
         for piece in content.pieces:
-            ordinal = known.get(piece.digest)
-            if ordinal is None:
-                ordinal = known[piece.digest] = following + len(records)
+            same = known.get(piece.digest)
+            if same is None:
+                ordinal = following + len(records)
+                known[piece.digest] = [ordinal]
                 records.append(piece.data)
                 digests.append(piece.digest)
+            else:
+                # Of equal records, the one that follows its neighbour keeps the story in order.
+                ordinal = next((each for each in same if each > ordinal), same[-1])
             ordinals.append(ordinal)
         if records:
             self._append(strand, content.lane, records, digests)
@@ -319,9 +328,9 @@ class Records:
             ],
         )
 
-    def _digests(self, strand: int, lane: str) -> dict[bytes, int]:
-        """The records of a lane by digest; the first of equal ones counts."""
-        known: dict[bytes, int] = {}
+    def _digests(self, strand: int, lane: str) -> _Digests:
+        """The records of a lane by digest; equal ones in order."""
+        known: _Digests = {}
         rows = select(
             self.sql,
             """SELECT id, first, size, lengths, digests, data FROM chunk
@@ -335,7 +344,7 @@ class Records:
                 records = unpack(data, size, lengths, f"chunk {number}")
                 found = [digest_of_bytes(record) for record in records]
             for ordinal, digest in enumerate(found, first):
-                known.setdefault(digest, ordinal)
+                known.setdefault(digest, []).append(ordinal)
         return known
 
     def fetch(self, strand: int, lane: str, ordinals: Sequence[int]) -> list[bytes]:

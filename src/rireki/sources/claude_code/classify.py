@@ -136,15 +136,25 @@ TYPED = (
 )
 ALL = MARKED + TAGGED + TYPED
 HUMAN = MARKED + TYPED
+#: All that can hit a text without marks: most entries, so the others are not asked.
+PLAIN = tuple(rule for rule in ALL if rule.row in ("10", "19", "20"))
+#: What the texts begin with that any other rule asks for.
+_OPENINGS = ("<", "[", SKILL_BODY, *CAVEATS)
 
 
 def judge(case: Case) -> Rule:
-    origin = case.look.origin
-    rules = HUMAN if origin is not None and origin.kind == "human" else ALL
-    for rule in rules:
+    for rule in rules_for(case):
         if rule.hits(case):
             return rule
-    return rules[-1]
+    return TYPED[-1]
+
+
+def rules_for(case: Case) -> tuple[Rule, ...]:
+    look = case.look
+    marked = case.agent or look.isMeta or look.isCompactSummary or look.isVisibleInTranscriptOnly
+    if not marked and not case.text.startswith(_OPENINGS):
+        return PLAIN
+    return HUMAN if look.origin is not None and look.origin.kind == "human" else ALL
 
 
 RESULT = Rule("1", bool, "tool", "fold")

@@ -78,7 +78,11 @@ def has_pictures(content: str | list[Block] | None) -> bool:
 
 
 def holds_result(content: str | list[Block] | None) -> bool:
-    return isinstance(content, list) and any(block.type == "tool_result" for block in content)
+    if isinstance(content, list):
+        for block in content:
+            if block.type == "tool_result":
+                return True
+    return False
 
 
 def is_marked(look: Look) -> bool:

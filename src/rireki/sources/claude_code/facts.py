@@ -39,8 +39,8 @@ class Facts:
                 self.sessions.setdefault(session)
 
     def count_flags(self, look: Look) -> None:
-        flags = flags_of(look)
         if look.userType:
-            flags.append(f"userType:{look.userType}")
-        for flag in flags:
+            flag = f"userType:{look.userType}"
+            self.flags[flag] = self.flags.get(flag, 0) + 1
+        for flag in flags_of(look):
             self.flags[flag] = self.flags.get(flag, 0) + 1

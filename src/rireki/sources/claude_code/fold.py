@@ -39,6 +39,8 @@ from rireki.sources.claude_code.usage import SYNTHETIC, Meter
 
 __all__ = ["Fold"]
 
+#: Lines of people, agents and tools: where the last of them stands, the person is.
+_SPOKEN = frozenset(("prompt", "answer", "result"))
 #: Tools whose outcome is a person's choice.
 _CHOICES = frozenset(("AskUserQuestion", "ExitPlanMode"))
 #: What the program lets the agent say when nobody wants an answer.
@@ -59,6 +61,8 @@ class Fold:
         self.tree = Tree()
         self.queue = Queue()
         self.first_prompt = ""
+        #: Uuids of the lines on branches that were left.
+        self.left: set[str] = set()
         #: The tool behind each call.
         self.tools: dict[str, str] = {}
         self._answers: dict[str, Draft] = {}
@@ -116,14 +120,15 @@ class Fold:
     def _user(self, line: Line, look: Look) -> None:
         self.tally.entries += 1
         self.facts.count_flags(look)
-        content = look.message.content if look.message is not None else None
-        if look.uuid is not None:
-            self.tree.spoken.add(look.uuid)
-            if len(self.ties.first_users) < 2:
-                self.ties.first_users.append(look.uuid)
+        if look.message is None:
+            self._draft(line, "strange", classify.STRANGE)
+            return
+        content = look.message.content
+        if len(self.ties.first_users) < 2 and look.uuid is not None:
+            self.ties.first_users.append(look.uuid)
         if look.permissionMode is not None:
             self._asks = look.permissionMode != "bypassPermissions"
-        if isinstance(content, list) and holds_result(content):
+        if type(content) is list and holds_result(content):
             self._result(line, look, content)
             return
         text = text_of(content)
@@ -195,8 +200,6 @@ class Fold:
     def _assistant(self, line: Line, look: Look) -> None:
         self.tally.entries += 1
         spoken = look.message
-        if look.uuid is not None:
-            self.tree.spoken.add(look.uuid)
         if spoken is None:
             self._draft(line, "strange", classify.STRANGE)
             return
@@ -254,8 +257,7 @@ class Fold:
         attached = look.attachment or Attached()
         prompt = flat(attached.prompt)
         rule = classify.judge_attachment(attached, prompt, self.agent, is_silent(attached))
-        if rule.author == "person" and look.uuid is not None:
-            self.tree.spoken.add(look.uuid)
+        if rule.author == "person":
             self._prompt(look, rule, prompt)
         else:
             self._skip(look)
@@ -302,10 +304,7 @@ class Fold:
     def _close(self) -> None:
         waiting = {id(line) for line in self.queue.never_sent()}
         self.drafts = [d for d in self.drafts if d.what != "queued" or id(d.line) in waiting]
-        #: Uuids of the lines on branches that were left.
-        self.left = self.tree.abandoned()
-        for draft in self.drafts if self.left else ():
-            draft.abandoned = draft.uuid in self.left
+        self._mark_branches()
         if self.agent and self.first_prompt.strip() == "Warmup":
             for draft in self.drafts:
                 draft.rule = draft.rule._replace(display="hidden")
@@ -315,9 +314,17 @@ class Fold:
             self._judge_late(drafts)
         self.drafts = results_after_calls(self.drafts, early)
         self.tally.finished = self._finished()
-        self.tally.messages = sum(
-            1 for d in self.drafts if d.rule.display != "hidden" and d.replaced_by is None
-        )
+        shown = [d for d in self.drafts if d.rule.display != "hidden" and d.replaced_by is None]
+        self.tally.messages = len(shown)
+
+    def _mark_branches(self) -> None:
+        if not self.tree.forks():
+            return
+        words = [d for d in self.drafts if d.what in _SPOKEN or d.rule.row == "A1"]
+        spoken = {line_id(line) for draft in words for line in draft.lines}
+        self.left = self.tree.abandoned(spoken)
+        for draft in self.drafts:
+            draft.abandoned = draft.uuid in self.left
 
     def _judge_late(self, drafts: list[Draft]) -> None:
         """A result that came before its call: now the tool is known."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from shlex import quote
 
-from rireki.model.conversation import Reading
+from rireki.model.conversation import Conversation, Reading
 from rireki.model.strand import Strand
 from rireki.sources.claude_code.recognise import recognise
 from rireki.sources.claude_code.walk import HISTORY, NAME, Walk
@@ -48,6 +49,13 @@ class ClaudeCode:
         if conversation == HISTORY:
             return read_history(ordered)
         return read_session(conversation, ordered)
+
+    def resume(self, conversation: Conversation) -> str | None:
+        """Sessions are resumed in their project's directory; sub-agents and bare prompts are not."""
+        if conversation.nature != "conversation":
+            return None
+        command = f"claude --resume {quote(conversation.native_id)}"
+        return f"cd {quote(conversation.project)} && {command}" if conversation.project else command
 
 
 def _roots(places: Places) -> list[Path]:

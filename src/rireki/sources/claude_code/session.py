@@ -22,7 +22,7 @@ from rireki.sources.claude_code.lines import Line, read_strand
 from rireki.sources.claude_code.render import find_attachment, render
 from rireki.sources.claude_code.repair import clean, loads
 from rireki.sources.claude_code.tags import one_line
-from rireki.sources.claude_code.ties import prompt_token
+from rireki.sources.claude_code.ties import agent_token, call_token, prompt_token
 from rireki.sources.claude_code.usage import total
 from rireki.sources.claude_code.walk import NAME
 from rireki.sources.kit.document import LANE as WHOLE
@@ -62,7 +62,7 @@ def _tell(conversation: str, strands: Sequence[Strand]) -> list[Told]:
     found = [told] if fold.drafts or troubles else []
     calls = {call: token for call, token in fold.ties.calls.items() if token}
     for root, lines in gathered.sidechains.items():
-        found.append(_sidechain(f"{conversation}/sidechain-{root[:8]}", lines, calls))
+        found.append(_sidechain(conversation, root, lines, calls))
     return found
 
 
@@ -71,11 +71,16 @@ def _tie_agent(told: Told, strands: Sequence[Strand]) -> None:
     fold = told.fold
     meta = _meta(strands)
     call, description = meta.get("toolUseId"), meta.get("description")
+    session = next(iter(fold.facts.sessions), "")
     if isinstance(call, str) and call:
-        wants = [f"call:{call}"]
+        wants = [call_token(session, call)]
     else:
-        wants = [f"agent:{told.native_id.removeprefix('agent-')}", prompt_token(fold.first_prompt)]
-    told.ties = [Tie("subagent", "want", token) for token in wants] + fold.ties.children()
+        wants = [
+            agent_token(session, told.native_id.removeprefix("agent-")),
+            f"{session}/{prompt_token(fold.first_prompt)}",
+        ]
+    told.ties = [Tie("subagent", "want", token) for token in wants]
+    told.ties += fold.ties.children(session)
     told.title = one_line(description if isinstance(description, str) else "")
 
 
@@ -87,15 +92,16 @@ def _meta(strands: Sequence[Strand]) -> dict[str, Any]:
     return {}
 
 
-def _sidechain(native_id: str, lines: list[Line], calls: dict[str, str]) -> Told:
+def _sidechain(session: str, root: str, lines: list[Line], calls: dict[str, str]) -> Told:
     """A sub-agent inside the session's own file; its prompt tells which call started it."""
     fold = Fold(lines, agent=True)
     token = prompt_token(fold.first_prompt)
     call = next((call for call, prompt in calls.items() if prompt == token), None)
     if call is not None:
         del calls[call]
-    want = Tie("subagent", "want", f"call:{call}" if call else token)
-    return Told(native_id, fold, lines, True, [want, *fold.ties.children()])
+    want = call_token(session, call) if call else f"{session}/{token}"
+    ties = [Tie("subagent", "want", want), *fold.ties.children(session)]
+    return Told(f"{session}/sidechain-{root[:8]}", fold, lines, True, ties)
 
 
 def _reading(told: Told, group: str, strands: Sequence[Strand]) -> Reading:
@@ -111,7 +117,7 @@ def _reading(told: Told, group: str, strands: Sequence[Strand]) -> Reading:
         title=told.title or _title(fold),
         started_at=from_iso(facts.started),
         updated_at=from_iso(facts.updated),
-        upstream=_upstream(fold, strands),
+        upstream=_upstream(told, strands),
         troubles=told.troubles,
         usage=total(answers),
         models=fold.meter.models(),
@@ -134,10 +140,12 @@ def _title(fold: Fold) -> str:
     return fold.titles.title(fold.tree.parents, fold.left)
 
 
-def _upstream(fold: Fold, strands: Sequence[Strand]) -> ConversationUpstream:
+def _upstream(told: Told, strands: Sequence[Strand]) -> ConversationUpstream:
+    if all(line.present for line in told.lines):
+        return "present"
     if not any(strand.present for strand in strands if strand.role in _TRANSCRIPTS):
         return "gone"
-    return "present" if all(draft.present for draft in fold.drafts) else "changed"
+    return "present" if all(draft.present for draft in told.fold.drafts) else "changed"
 
 
 def _again(native_id: str, group: str, strands: Sequence[Strand]) -> Told | None:

@@ -13,7 +13,7 @@ from rireki.model.conversation import Tie
 from rireki.sources.claude_code.repair import loads
 from rireki.sources.claude_code.shapes import Block
 
-__all__ = ["SPAWNERS", "Ties", "prompt_token"]
+__all__ = ["SPAWNERS", "Ties", "agent_token", "call_token", "prompt_token"]
 
 #: Tools that start a sub-agent.
 SPAWNERS = frozenset(("Task", "Agent"))
@@ -29,6 +29,15 @@ _started = msgspec.json.Decoder(_Started).decode
 
 def prompt_token(prompt: str) -> str:
     return f"prompt:{sha256(prompt.strip().encode('utf-8', 'replace')).hexdigest()[:32]}"
+
+
+def call_token(session: str, call: str) -> str:
+    """A fork holds the same calls as its original: the session tells whose sub-agent it was."""
+    return f"call:{session}/{call}"
+
+
+def agent_token(session: str, agent: str) -> str:
+    return f"agent:{session}/{agent}"
 
 
 class Ties:
@@ -67,11 +76,11 @@ class Ties:
         ]
         ties.append(Tie("continuation", "want", f"session:{native_id}"))
         ties += [Tie("continuation", "offer", f"session:{child}") for child in self.successors]
-        return ties + self.children()
+        return ties + self.children(native_id)
 
-    def children(self) -> list[Tie]:
+    def children(self, session: str) -> list[Tie]:
         """What sub-agents look for in the conversation that started them."""
-        tokens = [f"call:{call}" for call in self.calls if call]
-        tokens += [token for token in self.calls.values() if token]
-        tokens += [f"agent:{agent}" for agent in self.agents]
+        tokens = [call_token(session, call) for call in self.calls if call]
+        tokens += [f"{session}/{token}" for token in self.calls.values() if token]
+        tokens += [agent_token(session, agent) for agent in self.agents]
         return [Tie("subagent", "offer", token) for token in dict.fromkeys(tokens)]

@@ -18,8 +18,6 @@ class Tree(Struct):
     skipped: dict[str, str | None] = field(default_factory=dict)
     #: Prompts by the step they follow.
     prompts: dict[str, list[str]] = field(default_factory=dict)
-    #: Lines that say something (user, assistant): the last of them is where the person is now.
-    spoken: set[str] = field(default_factory=set)
 
     def add(self, uuid: str, parent: str | None, logical: str | None) -> None:
         """A line below `parent`, or, across a compaction, below its logical parent.
@@ -45,12 +43,17 @@ class Tree(Struct):
         if above is not None:
             self.prompts.setdefault(above, []).append(uuid)
 
-    def abandoned(self) -> set[str]:
-        """Every line on a branch that was left: all but the one that was spoken on last."""
-        forks = [uuids for uuids in self.prompts.values() if len(uuids) > 1]
-        if not forks:
-            return set()
-        last = self._last_words()
+    def forks(self) -> list[list[str]]:
+        """Prompts that a person chose between."""
+        return [uuids for uuids in self.prompts.values() if len(uuids) > 1]
+
+    def abandoned(self, spoken: set[str]) -> set[str]:
+        """Every line on a branch that was left: all but the one that was spoken on last.
+
+        `spoken` are the lines that say something: the last of them is where the person is now.
+        """
+        forks = self.forks()
+        last = self._last_words(spoken)
         losers = {
             uuid
             for uuids in forks
@@ -63,12 +66,12 @@ class Tree(Struct):
                 left.add(uuid)
         return left
 
-    def _last_words(self) -> dict[str, int]:
+    def _last_words(self, spoken: set[str]) -> dict[str, int]:
         """For every line, the place of the last thing said below it."""
         last: dict[str, int] = {}
         places = {uuid: place for place, uuid in enumerate(self.parents)}
         for uuid, parent in reversed(list(self.parents.items())):
-            own = places[uuid] if uuid in self.spoken else -1
+            own = places[uuid] if uuid in spoken else -1
             last[uuid] = max(last.get(uuid, -1), own)
             if parent is not None:
                 last[parent] = max(last.get(parent, -1), last[uuid])

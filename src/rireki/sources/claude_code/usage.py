@@ -42,7 +42,7 @@ class Meter:
         if key is None or tokens is None or spoken.model == SYNTHETIC:
             return
         look = line.look
-        output = tokens.output_tokens or 0
+        output = _count(tokens.output_tokens)
         reading = self._readings.get(key)
         if reading is None:
             at = look.timestamp if look is not None else None
@@ -89,15 +89,20 @@ def total(answers: Sequence[Answer]) -> Usage | None:
 
 
 def _usage(reading: _Reading) -> Usage:
-    tokens = reading.tokens
-    started = reading.output <= 1 or reading.size > BYTES_PER_TOKEN * reading.output
+    tokens, output = reading.tokens, reading.output
+    started = output <= 1 or reading.size > BYTES_PER_TOKEN * output
     return Usage(
-        input_tokens=tokens.input_tokens or 0,
-        output_tokens=reading.output,
-        cache_read_tokens=tokens.cache_read_input_tokens or 0,
-        cache_write_tokens=tokens.cache_creation_input_tokens or 0,
-        lower_bound=reading.aborted or (not reading.stopped and started),
+        _count(tokens.input_tokens),
+        output,
+        _count(tokens.cache_read_input_tokens),
+        _count(tokens.cache_creation_input_tokens),
+        reading.aborted or (not reading.stopped and started),
     )
+
+
+def _count(number: int | None) -> int:
+    """A count that a count can be; anything else is damage."""
+    return number if number is not None and 0 <= number < 1 << 53 else 0
 
 
 def _size(spoken: Spoken) -> int:

@@ -19,7 +19,7 @@ def database_stamp(path: Path) -> str:
     stamps = []
     for suffix in ("", "-wal", "-journal"):
         try:
-            stamps.append(file_stamp(os.stat(f"{path}{suffix}")))
+            stamps.append(file_stamp(path.with_name(path.name + suffix).stat()))
         except FileNotFoundError:
             stamps.append("-")
     return " ".join(stamps)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
-from rireki.model.conversation import Answer, Conversation, Reading, Tie, Trouble
+from rireki.model.conversation import Answer, Conversation, Tie, Trouble
 from rireki.model.message import Message, Usage
 from rireki.model.parts import Text, ToolCall, ToolResult
 from rireki.model.strand import Strand
@@ -15,7 +15,7 @@ from rireki.model.times import from_iso
 from rireki.sources.kit.q.draft import Draft, Pictures
 from rireki.sources.kit.q.session import Session
 
-__all__ = ["Facts", "conclude"]
+__all__ = ["Facts", "Told", "conclude"]
 
 _TITLE = 150
 #: How many answers, from each end, are compared with other conversations.
@@ -55,7 +55,17 @@ class Facts:
             self.times.append(known)
 
 
-def conclude(facts: Facts, flow: list[Draft], live: Sequence[Strand]) -> Reading:
+class Told(NamedTuple):
+    """A conversation, completely understood."""
+
+    conversation: Conversation
+    messages: list[Message]
+    answers: list[Answer]
+    ties: list[Tie]
+    pictures: dict[str, bytes]
+
+
+def conclude(facts: Facts, flow: list[Draft], live: Sequence[Strand]) -> Told:
     _make_unique(flow)
     tally = _count(flow, facts.entries)
     conversation = _conversation(facts, flow)
@@ -68,13 +78,7 @@ def conclude(facts: Facts, flow: list[Draft], live: Sequence[Strand]) -> Reading
     answers = [answer for one in facts.sessions for answer in one.answers(facts.conversation)]
     conversation.usage = _total(answers)
     messages = [draft.message for draft in flow]
-    return Reading(
-        conversation=conversation,
-        messages=lambda: messages,
-        answers=answers,
-        ties=_ties(facts, flow),
-        attachment=facts.pictures.found.get,
-    )
+    return Told(conversation, messages, answers, _ties(facts, flow), facts.pictures.found)
 
 
 def _make_unique(flow: Sequence[Draft]) -> None:

@@ -8,6 +8,7 @@ nothing here raises for what a source wrote.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import Any
 
 from rireki.model.conversation import Reading, Trouble
@@ -16,7 +17,7 @@ from rireki.model.times import from_iso
 from rireki.sources.kit.jsonl import LANE
 from rireki.sources.kit.q.decode import NotReadable, load
 from rireki.sources.kit.q.draft import Draft
-from rireki.sources.kit.q.facts import Facts, conclude
+from rireki.sources.kit.q.facts import Facts, Told, conclude
 from rireki.sources.kit.q.files import EXPORT, SAVE, open_export
 from rireki.sources.kit.q.log import Replay
 from rireki.sources.kit.q.rows import ROW, directory_of
@@ -39,6 +40,21 @@ def interpret(conversation: str, strands: Sequence[Strand]) -> list[Reading]:
     strands = [one for one in strands if one.states and one.role in _TELLING]
     if not strands:
         return []
+    told = _tell(conversation, strands)
+    # Import keeps many readings at once and wants no messages: those are told again when asked for.
+    again = cache(lambda: _tell(conversation, strands))
+    return [
+        Reading(
+            conversation=told.conversation,
+            messages=lambda: again().messages,
+            answers=told.answers,
+            ties=told.ties,
+            attachment=lambda digest: again().pictures.get(digest),
+        )
+    ]
+
+
+def _tell(conversation: str, strands: Sequence[Strand]) -> Told:
     live = [one for one in strands if one.role in _LIVE] or strands
     facts = Facts(conversation, strands)
     flow = _saved(facts, live)
@@ -53,7 +69,7 @@ def interpret(conversation: str, strands: Sequence[Strand]) -> list[Reading]:
     for one in _of(strands, TYPED):
         add_typed(flow, _typed(one))
     facts.prompts_only = all(one.role == TYPED for one in strands)
-    return [conclude(facts, flow, live)]
+    return conclude(facts, flow, live)
 
 
 def _of(strands: Sequence[Strand], *roles: str) -> list[Strand]:

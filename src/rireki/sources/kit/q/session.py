@@ -45,8 +45,12 @@ class TurnMetadata(msgspec.Struct, frozen=True):
 
     @property
     def usage(self) -> Usage | None:
-        tokens = (self.input_token_count or 0, self.output_token_count or 0)
+        tokens = (_plausible(self.input_token_count), _plausible(self.output_token_count))
         return Usage(*tokens) if any(tokens) else None
+
+
+def _plausible(count: int | None) -> int:
+    return count if count is not None and 0 <= count < 1 << 53 else 0
 
 
 class ConversationMetadata(msgspec.Struct, frozen=True):

@@ -42,6 +42,8 @@ class SavedStory:
             for digest, data in one.entries.items():
                 if digest not in self.said:
                     self.said[digest] = open_entry(data, digest)
+        #: How many history entries there ever were; a rewritten one counts once.
+        self.entries = 0
         self._versions = [version for one in chronicles for version in one.versions]
 
     def tell(self, pictures: Pictures) -> list[Draft]:
@@ -50,18 +52,13 @@ class SavedStory:
         dividers = self._dividers()
         for digest, drafts in self._blocks(pictures):
             flow += [mark for anchor, mark in dividers if anchor == digest]
+            dividers = [waiting for waiting in dividers if waiting[0] != digest]
             flow += drafts
-        placed = {id(draft) for draft in flow}
-        flow += [mark for _, mark in dividers if id(mark) not in placed]
+        flow += [mark for _, mark in dividers]
         flow += self._pending(flow, pictures)
         for one in self.chronicles:
             add_witnessed(flow, one.transcript)
         return flow
-
-    @property
-    def entries(self) -> int:
-        """How many history entries there ever were; a rewritten one counts once."""
-        return len({said.identity for said in self.said.values()})
 
     @property
     def born_compacted(self) -> bool:
@@ -87,6 +84,7 @@ class SavedStory:
 
         lists = [ones for version in self._versions for ones in version.lists]
         rewrites = Rewrites(self.said, order, lists, present, build)
+        self.entries = sum(not rewrites.is_old(digest) for digest in order)
         for digest, name in _named(order, self.said, rewrites):
             yield digest, rewrites.drafts(digest, name)
 

@@ -138,7 +138,7 @@ def _draft(line: _Line, name: str, label: str) -> Draft:
         message.parts = [Text(line.text)]
     elif line.speaker == "agent":
         message.author = "agent"
-        message.display = "bubble" if line.text.strip() else "chip"
+        message.display = "bubble"
         message.parts = _said(line)
     else:
         message.parts = [Notice(line.text, "error")]
