@@ -19,7 +19,7 @@ from rireki.model.strand import Run, State, Strand, shorten
 from rireki.sources.amazon_q import READER
 from rireki.sources.kiro import READER as KIRO
 from rireki.sources.kit.places import Places
-from rireki.sources.kit.q.rows import BROKEN
+from rireki.sources.kit.q.roles import BROKEN
 from rireki.sources.kit.q.split import split
 from rireki.sources.reader import Content, Known, Roll, Update
 from tests.support.memory import Memory

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import msgspec
 
 from rireki.model.conversation import Answer, Conversation, Reading, Trouble
-from rireki.model.record import Origin, Update
-from rireki.model.strand import Strand
 
 if TYPE_CHECKING:
     from rireki.archive.pack import Chunk
+    from rireki.model.record import Origin, Update
+    from rireki.model.strand import Strand
 
 __all__ = [
     "Archive",

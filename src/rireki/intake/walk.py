@@ -116,6 +116,7 @@ class _Walk:
         self.discovery = discovery
         self.progress = progress
         self.reports = {name: SourceReport(name) for name in self.readers}
+        self.found = {(origin.source, origin.place) for origin in discovery.origins}
         self.looked = {origin.root for origin in discovery.origins}
         self.looked |= {look.place for look in discovery.looked}
         #: The conversations that were there before.
@@ -159,7 +160,8 @@ class _Walk:
 
     def _note_absent(self) -> None:
         """Known origins that are not there any more: moved, or vanished."""
-        absent = [known for known in self.known.values() if self._is_absent(known)]
+        missing = self.known.keys() - self.found
+        absent = [self.known[name] for name in missing if self._is_absent(self.known[name])]
         if not absent:
             return
         homeless = {(o.source, o.role, Path(o.place).name): o for o in self._unknown_origins()}

@@ -10,7 +10,6 @@ we know what is gone. Nothing here knows about files or databases.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from difflib import SequenceMatcher
 from typing import NamedTuple
 
 import msgspec
@@ -115,6 +114,9 @@ def _merge(story: list[_Place], records: Sequence[int], state: int, last: bool) 
         place.present = place.present or last
     if common == len(known):
         return merged + [_Place(ordinal, state) for ordinal in records[common:]]
+    # Imported late: most strands only ever grow, and a short command must stay short.
+    from difflib import SequenceMatcher
+
     matcher = SequenceMatcher(None, known[common:], list(records[common:]), autojunk=False)
     for kind, a1, a2, b1, b2 in matcher.get_opcodes():
         kept = story[common + a1 : common + a2]

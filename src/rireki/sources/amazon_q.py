@@ -15,7 +15,7 @@ from rireki.model.strand import Strand
 from rireki.sources.kit.document import read_document
 from rireki.sources.kit.jsonl import read_lines
 from rireki.sources.kit.places import Places
-from rireki.sources.kit.q import fold, look
+from rireki.sources.kit.q import look, roles
 from rireki.sources.kit.q.rows import read_database
 from rireki.sources.reader import Discovery, Known, Looked, Origin, Roll, Update
 
@@ -59,6 +59,9 @@ class AmazonQ:
         return read_lines(origin, known) if origin.form == "lines" else read_document(origin)
 
     def interpret(self, conversation: str, strands: Sequence[Strand]) -> list[Reading]:
+        # Imported late: discovering and reading need none of it.
+        from rireki.sources.kit.q import fold
+
         return fold.interpret(conversation, strands)
 
     def resume(self, conversation: Conversation) -> str | None:
@@ -72,7 +75,7 @@ def _look_for_typed_lines(found: Discovery, places: Places) -> None:
     """The prompt's own history: of no one conversation, so it is kept and not told."""
     root = places.home / ".aws" / "amazonq"
     path = root / ".cli_bash_history"
-    origin = look.file_origin(NAME, path, root, "lines", fold.TYPED, None)
+    origin = look.file_origin(NAME, path, root, "lines", roles.TYPED, None)
     found.origins += filter(None, [origin])
     note = "typed lines, kept as a file" if origin else look.QUIET
     found.looked.append(Looked(NAME, str(path), origin is not None, note))

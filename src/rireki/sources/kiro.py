@@ -16,7 +16,7 @@ from rireki.model.strand import Strand
 from rireki.sources.kit.document import read_document
 from rireki.sources.kit.jsonl import read_lines
 from rireki.sources.kit.places import Places
-from rireki.sources.kit.q import fold, look
+from rireki.sources.kit.q import look, roles
 from rireki.sources.kit.q.rows import read_database
 from rireki.sources.reader import Discovery, Form, Known, Looked, Origin, Roll, Update
 
@@ -25,13 +25,13 @@ __all__ = ["READER"]
 NAME = "kiro"
 #: Files of the second engine by their ending; `.lock` only says that the session is open.
 _KINDS: dict[str, tuple[Form, str]] = {
-    ".jsonl": ("lines", fold.LOG),
-    ".json": ("document", fold.SESSION),
-    ".history": ("lines", fold.TYPED),
+    ".jsonl": ("lines", roles.LOG),
+    ".json": ("document", roles.SESSION),
+    ".history": ("lines", roles.TYPED),
 }
 _THIRD: dict[str, tuple[Form, str]] = {
-    "messages.jsonl": ("lines", fold.V3_LOG),
-    "session.json": ("document", fold.V3_SESSION),
+    "messages.jsonl": ("lines", roles.V3_LOG),
+    "session.json": ("document", roles.V3_SESSION),
 }
 _PREFIX = "sess_"
 
@@ -66,6 +66,9 @@ class Kiro:
         return read_lines(origin, known) if origin.form == "lines" else read_document(origin)
 
     def interpret(self, conversation: str, strands: Sequence[Strand]) -> list[Reading]:
+        # Imported late: discovering and reading need none of it.
+        from rireki.sources.kit.q import fold
+
         return fold.interpret(conversation, strands)
 
     def resume(self, conversation: Conversation) -> str | None:
@@ -110,7 +113,7 @@ def _third_engine(folder: Path, home: Path) -> list[Origin]:
         for name in sorted(names):
             path = Path(parent, name)
             kind = _THIRD.get(name) if path.parent == folder else None
-            form, role = kind or ("document", fold.SIDE)
+            form, role = kind or ("document", roles.SIDE)
             origin = look.file_origin(NAME, path, home, form, role, conversation)
             found += filter(None, [origin])
     return found

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import apsw
 
 from rireki.archive.base import Dirty, Filter, Found, KnownOrigin, Sighting
-from rireki.archive.pack import Chunk
 from rireki.archive.sqlite.connect import connect, explain, select
 from rireki.archive.sqlite.projection import Projection
-from rireki.archive.sqlite.records import Records
-from rireki.archive.sqlite.ties import tie_together
 from rireki.model.conversation import Answer, Conversation, Reading, Trouble
-from rireki.model.record import Origin, Update
-from rireki.model.strand import Strand
+
+if TYPE_CHECKING:
+    from rireki.archive.pack import Chunk
+    from rireki.archive.sqlite.records import Records
+    from rireki.model.record import Origin, Update
+    from rireki.model.strand import Strand
 
 __all__ = ["SqliteArchive"]
 
@@ -29,8 +31,14 @@ class SqliteArchive:
         self.path = path
         self.clock = clock
         self.sql = connect(path, create=create, read_only=read_only)
-        self.records = Records(self.sql)
         self.projection = Projection(self.sql)
+
+    @cached_property
+    def records(self) -> Records:
+        # Imported late: a list of conversations needs no records, nor what unpacks them.
+        from rireki.archive.sqlite.records import Records
+
+        return Records(self.sql)
 
     @contextmanager
     def writing(self) -> Iterator[SqliteBatch]:
@@ -242,6 +250,8 @@ class SqliteBatch:
         return list(stored.values())
 
     def tie(self) -> None:
+        from rireki.archive.sqlite.ties import tie_together
+
         tie_together(self.sql, self.projected)
 
     def forget(self, found: Found, together: str) -> int:

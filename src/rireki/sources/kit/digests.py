@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import msgspec
 
 from rireki.model.record import DIGEST_SIZE, digest_of_bytes
@@ -16,6 +14,8 @@ def digest_of_json(data: bytes) -> bytes:
     try:
         canonical = msgspec.json.encode(msgspec.json.decode(data), order="sorted")
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        import json
+
         try:
             canonical = json.dumps(json.loads(data), sort_keys=True).encode()
         except (ValueError, RecursionError):

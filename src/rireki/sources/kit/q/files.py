@@ -7,19 +7,15 @@ not known here.
 
 from __future__ import annotations
 
-import io
-import zipfile
-import zlib
 from typing import Any, NamedTuple
 
 import msgspec
 
 from rireki.sources.kit.q.decode import NotReadable, load
+from rireki.sources.kit.q.roles import EXPORT, SAVE
 
-__all__ = ["EXPORT", "SAVE", "Saved", "open_export", "recognise_saved"]
+__all__ = ["Saved", "open_export", "recognise_saved"]
 
-SAVE = "save"
-EXPORT = "export"
 ZIP = b"PK\x03\x04"
 _FORMAT = "kiro-session-export-v1"
 _METADATA, _LOG = "session_metadata.json", "conversation_log.jsonl"
@@ -75,6 +71,11 @@ def _recognise_export(data: bytes) -> Saved | None:
 
 
 def _open_zip(data: bytes) -> Export:
+    # Imported late: hardly anyone has one, and every import would pay for it.
+    import io
+    import zipfile
+    import zlib
+
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             return Export(load(archive.read(_METADATA)), archive.read(_LOG).split(b"\n"))

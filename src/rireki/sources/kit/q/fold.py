@@ -18,19 +18,26 @@ from rireki.sources.kit.jsonl import LANE
 from rireki.sources.kit.q.decode import NotReadable, load
 from rireki.sources.kit.q.draft import Draft
 from rireki.sources.kit.q.facts import Facts, Told, conclude
-from rireki.sources.kit.q.files import EXPORT, SAVE, open_export
+from rireki.sources.kit.q.files import open_export
 from rireki.sources.kit.q.log import Replay
-from rireki.sources.kit.q.rows import ROW, directory_of
+from rireki.sources.kit.q.roles import (
+    EXPORT,
+    LOG,
+    ROW,
+    SAVE,
+    SESSION,
+    TYPED,
+    V3_LOG,
+    V3_SESSION,
+)
+from rireki.sources.kit.q.rows import directory_of
 from rireki.sources.kit.q.session import Session, open_session
 from rireki.sources.kit.q.story import SavedStory
 from rireki.sources.kit.q.transcript import add_typed
 from rireki.sources.kit.q.v3 import Telling, open_v3_session
 from rireki.sources.kit.q.versions import Chronicle, chronicle
 
-__all__ = ["LOG", "SESSION", "SIDE", "TYPED", "V3_LOG", "V3_SESSION", "interpret"]
-
-LOG, SESSION, TYPED = "log", "session", "typed"
-V3_LOG, V3_SESSION, SIDE = "v3-log", "v3-session", "side"
+__all__ = ["interpret"]
 #: What the agent itself works with; a file that a person saved is only a copy.
 _LIVE = (ROW, LOG, V3_LOG)
 _TELLING = (*_LIVE, SAVE, EXPORT, SESSION, V3_SESSION, TYPED)

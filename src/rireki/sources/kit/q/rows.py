@@ -16,13 +16,12 @@ import msgspec
 
 from rireki.model.conversation import Trouble
 from rireki.sources.kit.q.decode import NotReadable, load
+from rireki.sources.kit.q.roles import BROKEN, ROW
 from rireki.sources.kit.q.split import split, whole
 from rireki.sources.kit.sqlite import Database, open_database
 from rireki.sources.reader import Known, Origin, Roll, Update
 
 __all__ = [
-    "BROKEN",
-    "ROW",
     "conversation_of",
     "directory_of",
     "has_new_table",
@@ -30,8 +29,6 @@ __all__ = [
     "read_database",
 ]
 
-ROW = "row"
-BROKEN = "broken"
 OLD, NEW = "conversations", "conversations_v2"
 _COLUMNS = {OLD: {"key", "value"}, NEW: {"key", "conversation_id", "value"}}
 _BATCH = 200

@@ -1,0 +1,25 @@
+"""What a file or row is to its conversation: the words Amazon Q's and Kiro's strands go by."""
+
+from __future__ import annotations
+
+__all__ = [
+    "BROKEN",
+    "EXPORT",
+    "LOG",
+    "ROW",
+    "SAVE",
+    "SESSION",
+    "SIDE",
+    "TYPED",
+    "V3_LOG",
+    "V3_SESSION",
+]
+
+#: A row of a database, and one that could not be understood.
+ROW, BROKEN = "row", "broken"
+#: Files people wrote with `/save` and `/chat save`.
+SAVE, EXPORT = "save", "export"
+#: Kiro's second engine: the log, what is noted beside it, and the lines that were typed.
+LOG, SESSION, TYPED = "log", "session", "typed"
+#: Kiro's third engine, and whatever else lies in its folders.
+V3_LOG, V3_SESSION, SIDE = "v3-log", "v3-session", "side"
