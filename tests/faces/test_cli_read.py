@@ -134,7 +134,7 @@ def test_what_the_source_rewrote_is_still_told(imported: Rireki, home: Path) -> 
 
 def test_as_of_a_time_before_it_was_known(imported: Rireki) -> None:
     ran = imported("show", "aaaa", "--as-of", "2020-01-01")
-    assert ran.code == 1 and "was not in the archive" in ran.err
+    assert ran.code == 1 and "had not begun" in ran.err
     assert imported("show", "aaaa", "--as-of", "now").code == 0
 
 

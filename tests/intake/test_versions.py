@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from rireki.archive.sqlite.store import SqliteArchive
+from rireki.errors import NotFound
 from rireki.intake.forget import forget
 from rireki.intake.restore import restore
 from rireki.intake.understand import read_conversation
@@ -23,8 +24,8 @@ pytestmark = pytest.mark.usefixtures("plain_source")
 TakeIn = Callable[[], Report]
 
 
-def note(number: int, text: str, who: str = "me") -> str:
-    return json.dumps({"id": f"m{number}", "who": who, "text": text}) + "\n"
+def note(number: int, text: str, who: str = "me", **more: str) -> str:
+    return json.dumps({"id": f"m{number}", "who": who, "text": text, **more}) + "\n"
 
 
 @pytest.fixture
@@ -144,7 +145,9 @@ def test_a_deleted_file_is_a_fact_with_a_time(
     assert told(story(archive)) == [("do not lose me", "gone")]
     (restored,) = restore(archive, archive.find("talk"), tmp_path / "to")
     assert restored.read_bytes() == content
+    number = archive.sql.execute("SELECT value FROM meta").get
     assert report(take_in()) == (0, 0, 0, 0), "it is noted once"
+    assert archive.sql.execute("SELECT value FROM meta").get == number, "and not written again"
     file.write_bytes(content)
     take_in()
     assert told(story(archive)) == [("do not lose me", "present")]
@@ -204,6 +207,17 @@ def test_as_of_a_time_only_what_was_there_then(
     take_in()
     assert told(story(archive, as_of=then)) == [("one", "present"), ("two", "present")]
     assert ("two", "gone") in told(story(archive))
+
+
+def test_as_of_a_time_before_the_first_import_the_messages_own_times_count(
+    archive: SqliteArchive, notes: Path, take_in: TakeIn
+) -> None:
+    early, late = "2025-05-01T00:00:00.000Z", "2025-06-01T00:00:00.000Z"
+    (notes / "talk.jsonl").write_text(note(1, "in May", at=early) + note(2, "in June", at=late))
+    take_in()
+    assert told(story(archive, as_of="2025-05-15T00:00:00.000Z")) == [("in May", "present")]
+    with pytest.raises(NotFound, match="had not begun"):
+        story(archive, as_of="2025-01-01T00:00:00.000Z")
 
 
 def test_a_rewrite_that_keeps_size_and_time_is_noticed(

@@ -1,4 +1,4 @@
-"""A source made up for tests: `notes/<id>.jsonl`, one `{"id", "who", "text"}` per line.
+"""A source made up for tests: `notes/<id>.jsonl`, one `{"id", "who", "text", "at"?}` per line.
 
 It is the smallest complete reader, and what CONTRIBUTING.md shows to people who write one.
 """
@@ -89,6 +89,7 @@ def _message(line: dict[str, str], present: bool) -> Message:
         id=line["id"],
         author="person" if line["who"] == "me" else "agent",
         display="bubble",
+        at=line.get("at"),
         upstream="present" if present else "gone",
         parts=[Text(line["text"])],
     )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
+
 from rireki.archive.base import Archive, Found
 from rireki.errors import NotFound
 from rireki.model.conversation import Answer, Conversation, Reading, Tie, Trouble
@@ -35,16 +37,38 @@ def as_readings(
 
 
 def read_conversation(archive: Archive, found: Found, as_of: str | None = None) -> Reading:
-    """One conversation with its messages, as it is or as it was at a time."""
+    """One conversation with its messages, as it is or as it was at a time.
+
+    What was not yet archived then is told by the messages' own times.
+    """
     strands = archive.strands(found.family, found.grouping, as_of)
+    if as_of is not None and not strands:
+        first = min(s.first_seen for s in archive.strands(found.family, found.grouping))
+        return _until(_pick(archive.strands(found.family, found.grouping, first), found), as_of)
+    return _pick(strands, found)
+
+
+def _pick(strands: list[Strand], found: Found) -> Reading:
     for reading in interpret(found.grouping, strands):
         if reading.conversation.native_id == found.conversation.native_id:
             reading.conversation.links = found.conversation.links
             return reading
     raise NotFound(
-        f"{found.conversation.id} was not in the archive at {as_of}",
-        f"'rireki path' tells since when it was seen; 'rireki show {found.conversation.id}' shows all.",
+        f"{found.conversation.id} cannot be read from its records",
+        "Run 'rireki verify' to check the archive.",
     )
+
+
+def _until(reading: Reading, as_of: str) -> Reading:
+    """Only what was said by then."""
+    messages = [m for m in reading.messages() if m.at is not None and m.at <= as_of]
+    if not messages:
+        conversation = reading.conversation
+        raise NotFound(
+            f"{conversation.id} had not begun at {as_of}",
+            f"Its first message is of {conversation.started_at or 'an unknown time'}.",
+        )
+    return msgspec.structs.replace(reading, messages=lambda: messages)
 
 
 def with_subagents(archive: Archive, found: Found) -> list[Found]:

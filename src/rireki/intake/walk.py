@@ -160,18 +160,19 @@ class _Walk:
 
     def _note_absent(self) -> None:
         """Known origins that are not there any more: moved, or vanished."""
-        missing = self.known.keys() - self.found
-        absent = [self.known[name] for name in missing if self._is_absent(self.known[name])]
-        if not absent:
+        missing = [self.known[name] for name in self.known.keys() - self.found]
+        absent = [known for known in missing if self._is_absent(known)]
+        homeless = {_name(o, o.conversation): o for o in self._unknown_origins()} if absent else {}
+        moved = [(known, homeless.pop(_name(known, known.conversation), None)) for known in absent]
+        news = [(known, place) for known, place in moved if place or known.vanished_at is None]
+        if not news:
             return
-        homeless = {(o.source, o.role, Path(o.place).name): o for o in self._unknown_origins()}
         with self.archive.writing() as batch:
-            for known in absent:
-                place = homeless.pop((known.source, known.role, Path(known.place).name), None)
+            for known, place in news:
                 if place is not None:
                     batch.move(known, place)
                     self._remember_move(known, place)
-                elif known.vanished_at is None:
+                else:
                     batch.vanish(known)
                     self.reports[known.source].vanished += 1
 
@@ -263,6 +264,11 @@ class _Walk:
             report = self.reports.get(source)
             if report is not None and trouble not in report.troubles:
                 report.troubles.append(trouble)
+
+
+def _name(origin: Origin | KnownOrigin, conversation: str | None) -> tuple[str | None, ...]:
+    """What stays the same when a file moves to another folder."""
+    return origin.source, origin.role, conversation, Path(origin.place).name
 
 
 def _exists(place: str) -> bool:

@@ -122,7 +122,7 @@ class _Reading:
             if link.kind != "subagent" or link.side != "child" or link.id in self.seen:
                 continue
             child = self.archive.find(link.id)
-            if not self.archive.strands(child.family, child.grouping, self.as_of):
+            if self.as_of and (child.conversation.started_at or "") > self.as_of:
                 continue
             yield self.story(child) if self.nested else Story(child.conversation, [])
 
