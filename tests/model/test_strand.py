@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rireki.model.strand import expand, shorten, weave
+from rireki.model.strand import Run, State, Strand, expand, shorten, weave
 
 ordinals = st.lists(st.integers(0, 9), max_size=12)
 
@@ -76,3 +76,31 @@ def test_several_lists_of_one_version_are_all_present() -> None:
 
 def test_each_place_knows_the_version_that_brought_it() -> None:
     assert [state for _, _, state in weave([[[0]], [[0, 1]], [[2]]])] == [0, 1, 2]
+
+
+@given(st.lists(st.integers(0, 12), max_size=5), st.lists(ordinals, max_size=3))
+def test_a_strand_that_only_grew_is_woven_the_short_way_to_the_same_story(
+    growth: list[int], rewrites: list[list[int]]
+) -> None:
+    versions = [list(range(count)) for count in sorted(growth)] + rewrites
+    states = [
+        State(number, "", (Run("lines", shorten(version)),))
+        for number, version in enumerate(versions)
+    ]
+    strand = Strand(
+        id=1,
+        source="x",
+        role="main",
+        place="x",
+        states=states,
+        fetch=lambda lane, numbers: [b"%d" % n for n in numbers],
+    )
+    story = [(o.ordinal, o.present, o.state) for o in strand.story("lines")]
+    assert story == weave([[version] for version in versions])
+
+
+def test_a_head_cut_off_a_hundred_times_costs_little() -> None:
+    versions = [list(range(cut, 3000 + cut)) for cut in range(100)]
+    story = weave([[version] for version in versions])
+    assert [ordinal for ordinal, _, _ in story] == list(range(3099))
+    assert sum(present for _, present, _ in story) == 3000

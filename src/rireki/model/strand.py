@@ -9,6 +9,7 @@ we know what is gone. Nothing here knows about files or databases.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -86,18 +87,19 @@ class _Place:
         self.present = True
 
 
-def weave(states: Sequence[Sequence[Sequence[int]]]) -> list[tuple[int, bool, int]]:
+def weave(
+    states: Sequence[Sequence[Sequence[int]]], grown: Sequence[int] = ()
+) -> list[tuple[int, bool, int]]:
     """Merge successive versions of a list into one story: (ordinal, present, first state) per place.
 
     Each state is the record lists held at that moment. What a version no longer
     holds stays where it stood; what it adds comes where it stands. Present is
-    what the last state holds in any of its lists.
+    what the last state holds in any of its lists. `grown` stands for earlier
+    states that held the records from 0 on, each as many as it says.
     """
-    if len(states) == 1 and len(states[0]) == 1:
-        return [(ordinal, True, 0) for ordinal in states[0][0]]
-    story: list[_Place] = []
-    for number, lists in enumerate(states):
-        last = number == len(states) - 1
+    story = [_Place(n, bisect_right(grown, n)) for n in range(grown[-1] if grown else 0)]
+    for number, lists in enumerate(states, len(grown)):
+        last = number == len(grown) + len(states) - 1
         if last:
             for place in story:
                 place.present = False
@@ -114,11 +116,7 @@ def _merge(story: list[_Place], records: Sequence[int], state: int, last: bool) 
         place.present = place.present or last
     if common == len(known):
         return merged + [_Place(ordinal, state) for ordinal in records[common:]]
-    # Imported late: most strands only ever grow, and a short command must stay short.
-    from difflib import SequenceMatcher
-
-    matcher = SequenceMatcher(None, known[common:], list(records[common:]), autojunk=False)
-    for kind, a1, a2, b1, b2 in matcher.get_opcodes():
+    for kind, a1, a2, b1, b2 in _edits(known[common:], list(records[common:])):
         kept = story[common + a1 : common + a2]
         if kind == "equal" and last:
             for place in kept:
@@ -129,6 +127,25 @@ def _merge(story: list[_Place], records: Sequence[int], state: int, last: bool) 
     return merged
 
 
+def _edits(known: list[int], records: list[int]) -> Sequence[tuple[str, int, int, int, int]]:
+    """How one list becomes the other, in the words of difflib."""
+    if records and records[0] in known:
+        # The head was cut off and the end grew: by far the most frequent rewrite.
+        cut = known.index(records[0])
+        kept = len(known) - cut
+        if known[cut:] == records[:kept]:
+            end = len(known)
+            return [
+                ("delete", 0, cut, 0, 0),
+                ("equal", cut, end, 0, kept),
+                ("insert", end, end, kept, len(records)),
+            ]
+    # Imported late: most strands only ever grow, and a short command must stay short.
+    from difflib import SequenceMatcher
+
+    return SequenceMatcher(None, known, records, autojunk=False).get_opcodes()
+
+
 def _common_prefix(left: Sequence[int], right: Sequence[int]) -> int:
     limit = min(len(left), len(right))
     if left[:limit] == right[:limit]:
@@ -137,6 +154,25 @@ def _common_prefix(left: Sequence[int], right: Sequence[int]) -> int:
     while left[low] == right[low]:
         low += 1
     return low
+
+
+def _growth(states: Sequence[State], lane: str) -> list[int]:
+    """How many records each of the first states held, as long as the strand only grew."""
+    counts: list[int] = []
+    for state in states:
+        runs = [run.records for run in state.runs if run.lane == lane]
+        count = _dense(runs[0]) if len(runs) == 1 else None
+        if count is None or (counts and count < counts[-1]):
+            break
+        counts.append(count)
+    return counts
+
+
+def _dense(records: str) -> int | None:
+    """How many records "0-41" means; None when it is not all records from the first on."""
+    if records in ("", "0"):
+        return len(records)
+    return int(records[2:]) + 1 if records[:2] == "0-" and records[2:].isdecimal() else None
 
 
 class Strand(msgspec.Struct, kw_only=True):
@@ -165,7 +201,9 @@ class Strand(msgspec.Struct, kw_only=True):
 
     def story(self, lane: str) -> list[Occurrence]:
         """Every record the source ever held in this lane, in order; gone ones where they stood."""
-        places = weave([state.ordinals(lane) for state in self.states])
+        grown = _growth(self.states, lane)
+        rest = self.states[len(grown) :]
+        places = weave([state.ordinals(lane) for state in rest], grown)
         data = self.fetch(lane, [ordinal for ordinal, _, _ in places])
         return [
             Occurrence(ordinal, raw, present and self.present, state)

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from rireki.faces.cli.options import json_option
+
+if TYPE_CHECKING:
+    from rireki.archive.base import Archive
+    from rireki.intake.progress import Progress
+    from rireki.intake.walk import Report
 
 __all__ = ["DIRECTORY", "command"]
 
@@ -36,17 +43,12 @@ def command(directory: Path | None, as_json: bool) -> None:
     from rireki.archive.open import archive_path, open_archive
     from rireki.faces.cli.import_ import report_lines
     from rireki.faces.cli.output import Screen, progress
-    from rireki.intake.demo import make_demo_home
-    from rireki.intake.walk import import_history
-    from rireki.sources.kit.places import Places
 
     place = (directory or archive_path(None).parent / DIRECTORY).absolute()
     home, kept = place / "home", archive_path(str(place / "archive"))
-    if not home.exists():
-        make_demo_home(home)
     archive = open_archive(kept, create=True)
     try:
-        report = import_history(archive, places=Places.at(home), progress=progress())
+        report = _take_in(archive, home, progress())
     finally:
         archive.close()
     screen = Screen()
@@ -54,5 +56,33 @@ def command(directory: Path | None, as_json: bool) -> None:
         screen.json([{"home": str(home), "archive": str(kept), "report": report}])
         return
     screen.say([f"An invented home lies in {home}", *report_lines(report, screen), ""])
+    screen.say(
+        [
+            "Then its agents did what agents do: a new chat overwrote an old one, one was compacted,",
+            "a transcript was deleted. Nothing is lost: the list marks them with ✗ and ~.",
+            "",
+        ]
+    )
     option = f"--archive {shlex.quote(str(kept))}"
     screen.say(["Look around:", f"  rireki list {option}", f"  rireki stats {option}"])
+
+
+def _take_in(archive: Archive, home: Path, progress: Progress | None) -> Report:
+    """Import the home before and after its agents overwrote, compacted and deleted something."""
+    from rireki.intake.demo import change_demo_home, make_demo_home
+    from rireki.intake.walk import import_history
+    from rireki.sources.kit.places import Places
+
+    changed = home.with_name("changed")
+    if not home.exists():
+        # Made aside and moved: an interrupted demo leaves no half of a home behind.
+        aside = home.with_name("unfinished")
+        shutil.rmtree(aside, ignore_errors=True)
+        make_demo_home(aside)
+        aside.rename(home)
+    report = import_history(archive, places=Places.at(home), progress=progress)
+    if not changed.exists():
+        change_demo_home(home)
+        changed.touch()
+        import_history(archive, places=Places.at(home), progress=progress)
+    return report
