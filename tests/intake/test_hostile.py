@@ -201,3 +201,14 @@ def test_a_database_whose_pages_are_damaged(
     report = take_in(archive, home)
     assert [t for s in report.sources for t in s.troubles], "it is said"
     assert verify(archive) == []
+
+
+def test_a_trouble_is_told_by_the_import_that_met_it_and_not_again(
+    archive: SqliteArchive, home: Path, project: Path
+) -> None:
+    from tests.support.homes import lay_out
+
+    lay_out("amazon-q-1.19", home)
+    assert len([t for s in take_in(archive, home).sources for t in s.troubles]) == 3
+    assert [t for s in take_in(archive, home).sources for t in s.troubles] == []
+    assert len(archive.troubles()) == 3, "`rireki sources` still tells them"

@@ -181,8 +181,8 @@ class Archive(Protocol):
         """The model answers of each conversation, by its id."""
         ...
 
-    def troubles(self, source: str | None = None) -> list[tuple[str, Trouble]]:
-        """(source, trouble) of whatever could not be read and belongs to no conversation."""
+    def troubles(self, source: str | None = None) -> list[tuple[str, str, Trouble]]:
+        """(source, origin's place, trouble) of what could not be read and is no conversation's."""
         ...
 
     def forget(self, found: Sequence[Found]) -> int:

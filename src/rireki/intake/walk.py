@@ -139,6 +139,7 @@ class _Walk:
             self._take(todo, fresh, crew)
             self._project(crew)
         if todo:
+            self._collect_troubles(todo)
             self.archive.settle()
 
     def _report_for(self, trouble: Trouble) -> SourceReport:
@@ -245,7 +246,6 @@ class _Walk:
         if not self.archive.dirty():
             return
         self._count_conversations(project_dirty(self.archive, self.progress, crew))
-        self._collect_troubles()
 
     def _count_conversations(self, stored: Sequence[Conversation]) -> None:
         for conversation in stored:
@@ -259,11 +259,12 @@ class _Walk:
             else:
                 report.new_conversations += 1
 
-    def _collect_troubles(self) -> None:
-        for source, trouble in self.archive.troubles():
-            report = self.reports.get(source)
-            if report is not None and trouble not in report.troubles:
-                report.troubles.append(trouble)
+    def _collect_troubles(self, todo: Sequence[Origin]) -> None:
+        """What the origins that were read could not give."""
+        read = {(origin.source, origin.place) for origin in todo}
+        for source, place, trouble in self.archive.troubles():
+            if (source, place) in read and trouble not in self.reports[source].troubles:
+                self.reports[source].troubles.append(trouble)
 
 
 def _name(origin: Origin | KnownOrigin, conversation: str | None) -> tuple[str | None, ...]:

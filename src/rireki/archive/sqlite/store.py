@@ -89,15 +89,15 @@ class SqliteArchive:
     def answers(self, source: str | None = None) -> Iterator[tuple[str, list[Answer]]]:
         return self.projection.answers(source)
 
-    def troubles(self, source: str | None = None) -> list[tuple[str, Trouble]]:
+    def troubles(self, source: str | None = None) -> list[tuple[str, str, Trouble]]:
         rows = select(
             self.sql,
-            """SELECT o.source, t.place, t.message, t.hint FROM trouble t
+            """SELECT o.source, o.place, t.place, t.message, t.hint FROM trouble t
                  JOIN origin o ON o.id = t.origin
                 WHERE ?1 IS NULL OR o.source = ?1 ORDER BY t.place""",
             (source,),
         )
-        return [(name, Trouble(place, message, hint)) for name, place, message, hint in rows]
+        return [(name, origin, Trouble(*trouble)) for name, origin, *trouble in rows]
 
     def forget(self, found: Sequence[Found]) -> int:
         self.sql.execute("PRAGMA secure_delete = ON")

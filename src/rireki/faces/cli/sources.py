@@ -71,7 +71,7 @@ def _counted(archive: Archive) -> dict[str, dict[str, Any]]:
             {"read": 0, "gone": 0, "conversations": conversations[origin.source], "troubles": []},
         )
         source["gone" if origin.vanished_at else "read"] += 1
-    for name, trouble in archive.troubles():
+    for name, _, trouble in archive.troubles():
         kept[name]["troubles"].append(trouble)
     return kept
 
