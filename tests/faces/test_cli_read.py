@@ -27,10 +27,10 @@ def test_newest_first_with_ids_one_can_type(imported: Rireki) -> None:
 
 def test_each_filter(imported: Rireki) -> None:
     def listed(*options: str) -> list[str]:
-        return ids(imported("list", "--json", *options).json)
+        found = imported("list", "--json", *options).json
+        return ids([one for one in found if one["nature"] != "subagent"])
 
     assert listed() == [OTHER, TALK]
-    assert listed("--subagents") == [OTHER, TALK, CHILD]
     assert listed("--limit", "1") == [OTHER]
     assert listed("--title", "talk other") == [OTHER]
     assert listed("--title", "設定") == [TALK]
@@ -39,6 +39,12 @@ def test_each_filter(imported: Rireki) -> None:
     assert listed("--since", "2026-11-15T18:10:00Z") == [OTHER]
     assert listed("--before", "2026-11-15T18:10:00Z") == [TALK]
     assert listed("--upstream", "gone") == []
+
+
+def test_people_see_sub_agents_when_they_ask_programs_always(imported: Rireki) -> None:
+    assert ids(imported("list", "--json").json) == [OTHER, TALK, CHILD]
+    assert len(imported("list").lines) == 2
+    assert len(imported("list", "--subagents").lines) == 3
 
 
 def test_the_relative_project_is_this_directory(

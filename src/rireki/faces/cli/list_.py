@@ -79,7 +79,8 @@ def command(
         before=time_of(before),
         title=title,
         upstream=upstream,
-        subagents=subagents,
+        # Programs get everything and see the nature of each; people first see what they said.
+        subagents=subagents or as_json,
         limit=limit,
     )
     screen = Screen()
