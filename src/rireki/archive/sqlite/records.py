@@ -1,4 +1,4 @@
-"""Facts in and out of SQLite: origins, strands, chunks and states.
+"""Facts in and out of SQLite: origins, strands and the states they were seen in.
 
 Every function works inside the transaction of its caller. Nothing here knows
 what a record means.
@@ -7,16 +7,18 @@ what a record means.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, TypeAlias
+from functools import partial
+from typing import Any, NamedTuple
 
 import apsw
 import msgspec
 
 from rireki.archive.base import KnownOrigin, Stale
-from rireki.archive.pack import FULL, Chunk, pack, unpack
+from rireki.archive.pack import Chunk
+from rireki.archive.sqlite.chunks import Chunks, Digests
 from rireki.archive.sqlite.connect import select
 from rireki.model.conversation import Trouble
-from rireki.model.record import DIGEST_SIZE, Content, Origin, Update, digest_of_bytes
+from rireki.model.record import Content, Origin, Update
 from rireki.model.strand import Run, State, Strand, expand, shorten
 
 __all__ = ["Records"]
@@ -27,10 +29,6 @@ _STRAND = """
            o.source, o.place
       FROM strand s JOIN origin o ON o.id = s.origin
 """
-
-
-#: Ordinals by digest.
-_Digests: TypeAlias = dict[bytes, list[int]]
 
 
 class _Last(NamedTuple):
@@ -45,6 +43,7 @@ class _Last(NamedTuple):
 class Records:
     def __init__(self, connection: apsw.Connection) -> None:
         self.sql = connection
+        self.chunks = Chunks(connection)
 
     # ── origins ──
 
@@ -230,7 +229,7 @@ class Records:
             last_seen=last_seen,
             vanished_at=vanished,
             states=[State(n, at, _RUNS.decode(runs), tail) for n, at, runs, tail in log if runs],
-            fetch=_Fetcher(self, number),
+            fetch=partial(self.chunks.fetch, number),
         )
 
     # ── chunks ──
@@ -243,11 +242,11 @@ class Records:
             return self._keep_growth(strand, update, packed, last)
         size = 0
         runs = []
-        known: dict[str, _Digests] = {}
+        known: dict[str, Digests] = {}
         for content in update.contents:
             lane = content.lane
             if lane not in known:
-                known[lane] = self._digests(strand, lane) if last else {}
+                known[lane] = self.chunks.digests(strand, lane) if last else {}
             ordinals, new = self._keep_content(strand, content, known[lane])
             size += new
             runs.append(Run(lane, shorten(ordinals), content.separator))
@@ -258,32 +257,23 @@ class Records:
     ) -> tuple[list[Run], int]:
         """What follows the list the strand held last; perhaps packed by another process."""
         (content,) = update.contents
-        first = self._count(strand, content.lane) if last else 0
+        first = self.chunks.count(strand, content.lane) if last else 0
         if packed is not None:
-            self._insert_chunks(strand, packed)
+            self.chunks.insert(strand, packed)
             count, size = sum(c.count for c in packed), sum(c.size for c in packed)
         else:
             records = [piece.data for piece in content.pieces]
             count, size = len(records), sum(map(len, records))
             if records:
-                self._append(strand, content.lane, records, ())
+                self.chunks.append(strand, content.lane, records, ())
         held = expand(last.held[0].records) if last else []
         return [Run(content.lane, shorten([*held, *range(first, first + count)]))], size
 
-    def _count(self, strand: int, lane: str) -> int:
-        count: int = self.sql.execute(
-            "SELECT coalesce(max(first + count), 0) FROM chunk WHERE strand = ? AND lane = ?",
-            (strand, lane),
-        ).get
-        return count
-
-    def _keep_content(
-        self, strand: int, content: Content, known: _Digests
-    ) -> tuple[list[int], int]:
+    def _keep_content(self, strand: int, content: Content, known: Digests) -> tuple[list[int], int]:
         ordinals: list[int] = []
         records: list[bytes] = []
         digests: list[bytes] = []
-        following = self._count(strand, content.lane)
+        following = self.chunks.count(strand, content.lane)
         ordinal = -1
         for piece in content.pieces:
             same = known.get(piece.digest)
@@ -297,90 +287,8 @@ class Records:
                 ordinal = next((each for each in same if each > ordinal), same[-1])
             ordinals.append(ordinal)
         if records:
-            self._append(strand, content.lane, records, digests)
+            self.chunks.append(strand, content.lane, records, digests)
         return ordinals, sum(map(len, records))
-
-    def _append(
-        self, strand: int, lane: str, records: Sequence[bytes], digests: Sequence[bytes]
-    ) -> None:
-        """Add records to a lane; a last chunk that is not full yet is filled up."""
-        row = self.sql.execute(
-            """SELECT id, first, count, size, lengths, digests, data FROM chunk
-                WHERE strand = ? AND lane = ? ORDER BY first DESC LIMIT 1""",
-            (strand, lane),
-        ).fetchone()
-        first = row[1] + row[2] if row else 0
-        if row and row[3] < FULL // 2 and bool(row[5]) == bool(digests):
-            _, first, _, size, lengths, old_digests, data = row
-            old = unpack(data, size, lengths, f"chunk {row[0]}")
-            records = [*old, *records]
-            digests = [*_cut(old_digests), *digests]
-            self.sql.execute("DELETE FROM chunk WHERE id = ?", (row[0],))
-        self._insert_chunks(strand, pack(lane, first, records, digests))
-
-    def _insert_chunks(self, strand: int, chunks: Sequence[Chunk]) -> None:
-        self.sql.executemany(
-            """INSERT INTO chunk (strand, lane, first, count, size, lengths, digests, data)
-               VALUES (?, ?, ?, ?, ?, ?, ?, ?)""",
-            [
-                (strand, c.lane, c.first, c.count, c.size, c.lengths, c.digests, c.data)
-                for c in chunks
-            ],
-        )
-
-    def _digests(self, strand: int, lane: str) -> _Digests:
-        """The records of a lane by digest; equal ones in order."""
-        known: _Digests = {}
-        rows = select(
-            self.sql,
-            """SELECT id, first, size, lengths, digests, data FROM chunk
-                WHERE strand = ? AND lane = ? ORDER BY first""",
-            (strand, lane),
-        )
-        for number, first, size, lengths, digests, data in rows:
-            if digests:
-                found = _cut(digests)
-            else:
-                records = unpack(data, size, lengths, f"chunk {number}")
-                found = [digest_of_bytes(record) for record in records]
-            for ordinal, digest in enumerate(found, first):
-                known.setdefault(digest, []).append(ordinal)
-        return known
-
-    def fetch(self, strand: int, lane: str, ordinals: Sequence[int]) -> list[bytes]:
-        if not ordinals:
-            return []
-        low, high = min(ordinals), max(ordinals)
-        records: dict[int, bytes] = {}
-        rows = select(
-            self.sql,
-            """SELECT id, first, size, lengths, data FROM chunk
-                WHERE strand = ? AND lane = ? AND first <= ? AND first + count > ? ORDER BY first""",
-            (strand, lane, high, low),
-        )
-        for number, first, size, lengths, data in rows:
-            found = unpack(data, size, lengths, f"chunk {number}")
-            records.update(enumerate(found, first))
-        return [records[ordinal] for ordinal in ordinals]
-
-    def redact(self, family: str, name: str) -> int:
-        """Empty every record of a shared file that names this conversation; returns the bytes."""
-        removed = 0
-        chunks = select(
-            self.sql,
-            """SELECT c.id, c.strand, c.lane, c.first, c.size, c.lengths, c.data
-                 FROM chunk c JOIN strand s ON s.id = c.strand
-                WHERE s.family = ? AND s.conversation GLOB '@*'""",
-            (family,),
-        )
-        for number, strand, lane, first, size, lengths, data in chunks:
-            records = unpack(data, size, lengths, f"chunk {number}")
-            kept = [b"" if name.encode() in record else record for record in records]
-            if kept != records:
-                removed += size - sum(map(len, kept))
-                self.sql.execute("DELETE FROM chunk WHERE id = ?", (number,))
-                self._insert_chunks(strand, pack(lane, first, kept))
-        return removed
 
     # ── states ──
 
@@ -427,18 +335,3 @@ class Records:
             "INSERT OR REPLACE INTO trouble (origin, key, place, message, hint, at) VALUES (?, ?, ?, ?, ?, ?)",
             [(origin, key, t.place, t.message, t.hint, now) for t in troubles],
         )
-
-
-class _Fetcher:
-    """Brings a strand's records; a value, so that a strand can cross a process boundary unharmed."""
-
-    def __init__(self, records: Records, strand: int) -> None:
-        self.records = records
-        self.strand = strand
-
-    def __call__(self, lane: str, ordinals: Sequence[int]) -> list[bytes]:
-        return self.records.fetch(self.strand, lane, ordinals)
-
-
-def _cut(digests: bytes) -> list[bytes]:
-    return [digests[i : i + DIGEST_SIZE] for i in range(0, len(digests), DIGEST_SIZE)]

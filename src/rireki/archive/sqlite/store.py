@@ -262,7 +262,7 @@ class SqliteBatch:
             "INSERT OR REPLACE INTO forgotten (family, conversation, together, at) VALUES (?, ?, ?, ?)",
             (family, native_id, together, self.now),
         )
-        size = self.records.redact(family, native_id)
+        size = self.records.chunks.redact(family, native_id)
         if grouping != native_id:
             self.sql.execute("DELETE FROM conversation WHERE id = ?", (found.conversation.id,))
             return size

@@ -31,7 +31,7 @@ def command(directory: str, below: bool, as_json: bool) -> None:
     \b
     Examples:
       rireki latest
-      rireki latest ~/work/api --json
+      rireki latest ~/dev/api --json
     """
     from rireki.faces.cli.output import Screen
 

@@ -31,7 +31,7 @@ def command(directory: str, below: bool, as_json: bool) -> None:
     \b
     Examples:
       rireki path
-      rireki path ~/work/api --below
+      rireki path ~/dev/api --below
     """
     from rireki.faces.cli.ids import short_ids
     from rireki.faces.cli.output import Screen

@@ -1,0 +1,119 @@
+"""Records in and out of chunks, in SQLite: numbered per lane of a strand, packed, found by digest.
+
+Every function works inside the transaction of its caller. Nothing here knows
+what a record means, nor which of them a source still holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import apsw
+
+from rireki.archive.pack import FULL, Chunk, pack, unpack
+from rireki.archive.sqlite.connect import select
+from rireki.model.record import DIGEST_SIZE, digest_of_bytes
+
+__all__ = ["Chunks", "Digests"]
+
+#: Ordinals by digest; equal records in order.
+Digests: TypeAlias = dict[bytes, list[int]]
+
+
+class Chunks:
+    def __init__(self, connection: apsw.Connection) -> None:
+        self.sql = connection
+
+    def count(self, strand: int, lane: str) -> int:
+        count: int = self.sql.execute(
+            "SELECT coalesce(max(first + count), 0) FROM chunk WHERE strand = ? AND lane = ?",
+            (strand, lane),
+        ).get
+        return count
+
+    def append(
+        self, strand: int, lane: str, records: Sequence[bytes], digests: Sequence[bytes]
+    ) -> None:
+        """Add records to a lane; a last chunk that is not full yet is filled up."""
+        row = self.sql.execute(
+            """SELECT id, first, count, size, lengths, digests, data FROM chunk
+                WHERE strand = ? AND lane = ? ORDER BY first DESC LIMIT 1""",
+            (strand, lane),
+        ).fetchone()
+        first = row[1] + row[2] if row else 0
+        if row and row[3] < FULL // 2 and bool(row[5]) == bool(digests):
+            _, first, _, size, lengths, old_digests, data = row
+            old = unpack(data, size, lengths, f"chunk {row[0]}")
+            records = [*old, *records]
+            digests = [*_cut(old_digests), *digests]
+            self.sql.execute("DELETE FROM chunk WHERE id = ?", (row[0],))
+        self.insert(strand, pack(lane, first, records, digests))
+
+    def insert(self, strand: int, chunks: Sequence[Chunk]) -> None:
+        self.sql.executemany(
+            """INSERT INTO chunk (strand, lane, first, count, size, lengths, digests, data)
+               VALUES (?, ?, ?, ?, ?, ?, ?, ?)""",
+            [
+                (strand, c.lane, c.first, c.count, c.size, c.lengths, c.digests, c.data)
+                for c in chunks
+            ],
+        )
+
+    def digests(self, strand: int, lane: str) -> Digests:
+        """The records of a lane by digest; equal ones in order."""
+        known: Digests = {}
+        rows = select(
+            self.sql,
+            """SELECT id, first, size, lengths, digests, data FROM chunk
+                WHERE strand = ? AND lane = ? ORDER BY first""",
+            (strand, lane),
+        )
+        for number, first, size, lengths, digests, data in rows:
+            if digests:
+                found = _cut(digests)
+            else:
+                records = unpack(data, size, lengths, f"chunk {number}")
+                found = [digest_of_bytes(record) for record in records]
+            for ordinal, digest in enumerate(found, first):
+                known.setdefault(digest, []).append(ordinal)
+        return known
+
+    def fetch(self, strand: int, lane: str, ordinals: Sequence[int]) -> list[bytes]:
+        if not ordinals:
+            return []
+        low, high = min(ordinals), max(ordinals)
+        records: dict[int, bytes] = {}
+        rows = select(
+            self.sql,
+            """SELECT id, first, size, lengths, data FROM chunk
+                WHERE strand = ? AND lane = ? AND first <= ? AND first + count > ? ORDER BY first""",
+            (strand, lane, high, low),
+        )
+        for number, first, size, lengths, data in rows:
+            found = unpack(data, size, lengths, f"chunk {number}")
+            records.update(enumerate(found, first))
+        return [records[ordinal] for ordinal in ordinals]
+
+    def redact(self, family: str, name: str) -> int:
+        """Empty every record of a shared file that names this conversation; returns the bytes."""
+        removed = 0
+        chunks = select(
+            self.sql,
+            """SELECT c.id, c.strand, c.lane, c.first, c.size, c.lengths, c.data
+                 FROM chunk c JOIN strand s ON s.id = c.strand
+                WHERE s.family = ? AND s.conversation GLOB '@*'""",
+            (family,),
+        )
+        for number, strand, lane, first, size, lengths, data in chunks:
+            records = unpack(data, size, lengths, f"chunk {number}")
+            kept = [b"" if name.encode() in record else record for record in records]
+            if kept != records:
+                removed += size - sum(map(len, kept))
+                self.sql.execute("DELETE FROM chunk WHERE id = ?", (number,))
+                self.insert(strand, pack(lane, first, kept))
+        return removed
+
+
+def _cut(digests: bytes) -> list[bytes]:
+    return [digests[i : i + DIGEST_SIZE] for i in range(0, len(digests), DIGEST_SIZE)]
