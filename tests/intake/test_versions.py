@@ -265,3 +265,18 @@ def test_one_bad_line_costs_itself_alone(
     assert [text for text, _ in told(story(archive))] == ["one", "two"]
     (trouble,) = archive.find("talk").conversation.troubles
     assert trouble.place.endswith("talk.jsonl: line 2")
+
+
+def test_a_directory_tells_what_was_held_in_it_and_what_still_is(
+    archive: SqliteArchive, notes: Path, take_in: TakeIn
+) -> None:
+    (notes / "old.jsonl").write_text(note(1, "one", project="/w/app"))
+    (notes / "new.jsonl").write_text(note(1, "two", project="/w/app"))
+    (notes / "deep.jsonl").write_text(note(1, "three", project="/w/app/deep"))
+    take_in()
+    (notes / "old.jsonl").unlink()
+    take_in()
+    held = {s.conversation.native_id: s.current for s in archive.sightings("/w/app")}
+    assert held == {"old": False, "new": True}
+    assert {s.directory for s in archive.sightings("/w", below=True)} == {"/w/app", "/w/app/deep"}
+    assert archive.sightings("/w/ap", below=True) == []

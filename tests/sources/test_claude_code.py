@@ -124,6 +124,44 @@ def test_whether_it_is_finished_is_decided_on_the_branch_that_is_live(home: Path
     assert reading.conversation.turns == 3
 
 
+def test_a_rewind_to_before_the_first_prompt_leaves_all_of_it(home: Path) -> None:
+    transcript = Transcript()
+    transcript.user("/first thoughts")
+    transcript.answer("an answer")
+    transcript.user("second thoughts", parent=None)
+    transcript.answer("another")
+    told = {words(m): m.abandoned for m in tell(home, transcript).messages()}
+    assert told == {
+        "/first thoughts": True,
+        "an answer": True,
+        "second thoughts": False,
+        "another": False,
+    }
+
+
+def test_a_rewind_below_a_hook_that_began_the_session_is_one_too(home: Path) -> None:
+    transcript = Transcript()
+    top = transcript.attach("hook_success", {"content": "hello"})
+    transcript.user("first")
+    transcript.answer("an answer")
+    transcript.user("second", parent=top)
+    messages = tell(home, transcript).messages()
+    assert [words(m) for m in messages if m.abandoned] == ["first", "an answer"]
+
+
+@pytest.mark.parametrize("start", ["hook", "command", "unknown"])
+def test_a_second_beginning_is_not_always_a_rewind(home: Path, start: str) -> None:
+    transcript = Transcript()
+    transcript.user("first")
+    transcript.answer("an answer")
+    if start == "hook":
+        transcript.attach("hook_success", {"content": "resumed"}, parent=None)
+    elif start == "command":
+        transcript.user("<command-name>/model</command-name>", parent=None)
+    transcript.user("second", parent="lost" if start == "unknown" else "last")
+    assert not any(m.abandoned for m in tell(home, transcript).messages())
+
+
 def test_compaction_does_not_cut_the_story() -> None:
     messages = fixture("2.1.197", "ef9efb2c").messages()
     divider = row(messages, "3")
@@ -145,15 +183,63 @@ def test_lines_that_a_second_compaction_repeats_are_told_once() -> None:
 # --- forks -----------------------------------------------------------------------------------
 
 
-def test_an_old_resume_shares_answers_with_what_it_resumed() -> None:
-    old, new = fixture("1.0.51", "16224542"), fixture("1.0.51", "810fc42b")
-    assert "answer:msg_fake00000034" in tokens(old, "share") & tokens(new, "share")
+def test_an_old_resume_looks_for_the_last_answer_it_took_over() -> None:
+    old = fixture("1.0.51", "16224542")
+    first, second = fixture("1.0.51", "810fc42b"), fixture("1.0.51", "0c9ba80e")
+    for new in (first, second):
+        (token,) = tokens(new, "want") & tokens(old, "offer")
+        assert token.startswith("answer:msg_fake00000047@")
+    assert not tokens(second, "want") & tokens(first, "offer")
+    assert not tokens(old, "want") & tokens(first, "offer")
 
 
-def test_a_forked_session_shares_its_first_lines() -> None:
-    old, new = fixture("2.1.197", "11111111"), fixture("2.1.197", "22222222")
-    shared = tokens(old, "share") & tokens(new, "share")
-    assert {token.partition(":")[0] for token in shared} == {"uuid", "answer"}
+@pytest.mark.parametrize("fork", ["22222222"])
+def test_a_forked_session_looks_for_the_lines_of_its_original(fork: str) -> None:
+    old, new = fixture("2.1.197", "11111111"), fixture("2.1.197", fork)
+    found = tokens(new, "want") & tokens(old, "offer")
+    assert {token.partition(":")[0] for token in found} == {"line"}
+    assert not tokens(old, "want") & tokens(new, "offer")
+    assert not tokens(old, "share") & tokens(new, "share")
+
+
+def test_a_fork_whose_lines_name_the_original_is_no_ancestor_of_it() -> None:
+    old, new = fixture("2.0.76", "c2337036"), fixture("2.0.76", "78a8eb3e")
+    assert f"session:{old.conversation.native_id}" in tokens(new, "want") & tokens(old, "offer")
+    assert not tokens(old, "share") & tokens(new, "share")
+
+
+def test_forks_without_their_original_are_still_related(home: Path) -> None:
+    names = [f"{n}{SESSION[1:]}" for n in "bc"]
+    for name in names:
+        fork = Transcript(name)
+        fork.meta("queue-operation", operation="enqueue", timestamp="2026-11-16T00:00:00.000Z")
+        fork.user("first")
+        fork.answer("yes")
+        lay(home, fork.bytes(), name)
+    one, other = (read(home)[name] for name in names)
+    assert tokens(one, "share") & tokens(other, "share")
+    assert not tokens(one, "want") & tokens(other, "offer")
+
+
+def test_the_same_uuid_or_answer_id_at_another_time_is_no_fork(home: Path) -> None:
+    for name, time in (("b", "2026-11-15T10:00:00.000Z"), ("c", "2026-11-15T11:00:00.000Z")):
+        transcript = Transcript(f"{name}{SESSION[1:]}")
+        transcript.user("hello", uuid="33333333-0000-4000-8000-000000000000", timestamp=time)
+        transcript.answer("hi", id="msg_1")
+        lay(home, transcript.bytes(), transcript.session)
+    one, other = read(home).values()
+    assert not tokens(one, "share") & tokens(other, "share")
+    assert not tokens(one, "want") & tokens(other, "offer")
+
+
+def test_a_session_copied_without_a_trace_shares_its_first_lines(home: Path) -> None:
+    for name in "bc":
+        transcript = Transcript(f"{name}{SESSION[1:]}")
+        transcript.user("hello")
+        transcript.answer("hi")
+        lay(home, transcript.bytes(), transcript.session)
+    one, other = read(home).values()
+    assert tokens(one, "share") & tokens(other, "share")
 
 
 @pytest.mark.parametrize(
@@ -182,7 +268,15 @@ def test_a_continued_session_offers_itself_to_its_successor(home: Path) -> None:
     transcript = Transcript()
     transcript.user("go")
     transcript.meta("continued-in", continuedInSessionId="next")
-    assert Tie("continuation", "offer", "session:next") in tell(home, transcript).ties
+    assert Tie("continuation", "offer", "next:next") in tell(home, transcript).ties
+    assert Tie("continuation", "want", f"next:{SESSION}") in tell(home, transcript).ties
+
+
+def test_a_session_that_says_what_it_was_made_from_looks_for_it(home: Path) -> None:
+    transcript = Transcript()
+    transcript.meta("derived-from", parentSessionId="before")
+    transcript.user("go")
+    assert "session:before" in tokens(tell(home, transcript), "want")
 
 
 # --- sub-agents ------------------------------------------------------------------------------
@@ -217,6 +311,38 @@ def test_nested_sub_agents_are_found_by_the_call_that_started_them() -> None:
     assert (outer.conversation.title, inner.conversation.title) == ("Outer agent", "Inner agent")
 
 
+def test_a_sub_agent_that_no_call_started_belongs_to_its_session(home: Path) -> None:
+    agent = Transcript()
+    agent.user("suggest a prompt", isSidechain=True)
+    lay(home, agent.bytes(), "agent-asuggest")
+    assert f"session:{SESSION}" in tokens(read(home)["agent-asuggest"], "want")
+    assert f"session:{SESSION}" not in tokens(fixture("2.0.76", "agent-afc7a0d"), "want")
+
+
+def test_a_skill_may_start_a_sub_agent(home: Path) -> None:
+    transcript = Transcript()
+    transcript.call("toolu_s", "Skill", input={"skill": "tidy"})
+    assert f"call:{SESSION}/toolu_s" in tokens(tell(home, transcript), "offer")
+
+
+def test_two_inline_sub_agents_whose_names_begin_alike_are_two(home: Path) -> None:
+    transcript = Transcript()
+    for number in (1, 2):
+        uuid = f"12345678-0000-4000-8000-{number:012d}"
+        transcript.user(f"task {number}", uuid=uuid, parent=None, isSidechain=True)
+    lay(home, transcript.bytes())
+    assert [r.conversation.title for r in read(home).values()] == ["task 1", "task 2"]
+
+
+def test_a_spilled_output_of_a_sub_agent_says_where_it_lies(home: Path) -> None:
+    agent = Transcript()
+    agent.call("a")
+    agent.result("a", "<persisted-output>\nsaved to: /x/tool-results/b.txt\n\n1\n2")
+    lay(home, agent.bytes(), "agent-a1")
+    result = read(home)["agent-a1"].messages()[-1]
+    assert "files of the session" in words(result)
+
+
 # --- facts -----------------------------------------------------------------------------------
 
 
@@ -240,6 +366,10 @@ def test_a_line_separator_inside_a_line_does_not_cut_it() -> None:
         ([("last-prompt", {"lastPrompt": "second", "leafUuid": "x"})], "second"),
         ([("last-prompt", {"lastPrompt": "from elsewhere", "leafUuid": "x"})], "first"),
         ([("summary", {"summary": "foreign", "leafUuid": "not here"})], "first"),
+        (
+            [("summary", {"summary": "own", "leafUuid": "00000003-0000-4000-8000-000000000000"})],
+            "own",
+        ),
     ],
 )
 def test_titles_in_their_order(
@@ -252,6 +382,13 @@ def test_titles_in_their_order(
     for kind, fields in lines:
         transcript.meta(kind, **fields)
     assert tell(home, transcript).conversation.title == title
+
+
+def test_a_session_of_shell_commands_only_is_called_by_the_first(home: Path) -> None:
+    transcript = Transcript()
+    transcript.user("<bash-input>make test</bash-input>")
+    transcript.user("<bash-stdout>ok</bash-stdout>")
+    assert tell(home, transcript).conversation.title == "! make test"
 
 
 def test_tokens_of_an_answer_count_once(home: Path) -> None:
@@ -270,6 +407,24 @@ def test_start_values_and_aborted_answers_are_lower_bounds() -> None:
     assert [a.usage.lower_bound for a in old] == [True, True, False]
     aborted = [a for a in fixture("2.1.325", "0058d519").answers if a.usage.lower_bound]
     assert [a.key for a in aborted] == ["msg_fake00000633"]
+
+
+def test_an_answer_that_a_person_stopped_is_a_lower_bound(home: Path) -> None:
+    transcript = Transcript()
+    transcript.user("go")
+    transcript.answer("an answer that was", id="cut", stop_reason=None)
+    transcript.user("[Request interrupted by user]", interruptedMessageId="cut")
+    transcript.answer("whole", id="whole")
+    transcript.user("[Request interrupted by user]")
+    bounds = {a.key: a.usage.lower_bound for a in tell(home, transcript).answers}
+    assert bounds == {"cut": True, "whole": False}
+
+
+def test_an_answer_cut_off_in_the_middle_does_not_finish(home: Path) -> None:
+    transcript = Transcript()
+    transcript.user("go")
+    transcript.answer("I was abo", isAbortedMidStream=True)
+    assert not tell(home, transcript).conversation.finished
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import msgspec
 import pytest
@@ -12,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rireki.model.conversation import Reading
+from rireki.model.parts import ToolCall, ToolResult
 from rireki.sources.claude_code import READER
 from tests.sources.transcripts import FIXTURES, SESSION, Transcript, lay, read, words
 from tests.support.memory import Memory
@@ -120,6 +124,18 @@ def test_a_field_of_another_type_costs_only_itself(home: Path) -> None:
     assert words(reading.messages()[1]) == "still here"
 
 
+def test_a_damaged_block_costs_only_its_field(home: Path) -> None:
+    transcript = Transcript()
+    call = {"type": "tool_use", "id": "toolu_1", "name": 7, "input": {}}
+    other = {"type": "tool_use", "id": "toolu_2", "name": "Bash"}
+    transcript.answer("I will", 5, call, other, uuid="calls")
+    transcript.result("toolu_2", uuid="result")
+    reading = between(home, transcript.bytes())
+    conversation = reading.conversation
+    assert (conversation.tool_calls, conversation.tool_results) == (2, 1)
+    assert words(reading.messages()[1]) == "I will"
+
+
 def test_a_user_entry_without_a_message_is_kept_and_nobodys(home: Path) -> None:
     reading = between(home, b'{"type":"user","uuid":"odd","message":"bare words"}\n')
     strange = reading.messages()[1]
@@ -224,6 +240,51 @@ def test_no_bytes_make_it_fail(noise: list[bytes]) -> None:
         (home / ".claude" / "history.jsonl").write_bytes(b"\n".join(noise))
         for reading in read(home).values():
             reading.messages()
+
+
+FILES = [
+    path
+    for version in ("1.0.51", "2.0.76", "2.1.197", "2.1.325")
+    for path in sorted((FIXTURES / version).glob(".claude/projects/*/*.jsonl"))
+]
+_odd: list[object] = [None, True, 0, -1, 3.5, "", "x", [], [1], {}, {"type": "text"}]
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(path=st.sampled_from(FILES), random=st.randoms(use_true_random=False))
+def test_no_field_of_another_type_makes_its_story_disagree(path: Path, random: Random) -> None:
+    lines = [json.loads(line) for line in path.read_bytes().split(b"\n") if line]
+    for line in random.sample(lines, k=min(len(lines), 8)):
+        holder, name = random.choice(list(_fields(line)))
+        if random.random() < 0.3:
+            del holder[name]
+        else:
+            holder[name] = random.choice(_odd)
+    with TemporaryDirectory() as folder:
+        home = Path(folder)
+        lay(home, b"".join(json.dumps(line).encode() + b"\n" for line in lines), path.stem)
+        for reading in read(home).values():
+            _agrees(reading)
+
+
+def _fields(value: Any) -> Iterator[tuple[dict[str, Any], str]]:
+    for name in value if isinstance(value, dict) else ():
+        yield value, name
+    for inner in value.values() if isinstance(value, dict) else value:
+        if isinstance(inner, dict | list):
+            yield from _fields(inner)
+
+
+def _agrees(reading: Reading) -> None:
+    messages, told = reading.messages(), reading.conversation
+    parts = [part for message in messages for part in message.parts]
+    ids = {message.id for message in messages}
+    assert len(ids) == len(messages)
+    assert {m.parent for m in messages} <= ids | {None}
+    assert told.messages == len([m for m in messages if m.display != "hidden"])
+    assert told.tool_calls == len({p.call_id for p in parts if isinstance(p, ToolCall)})
+    assert told.tool_results == len({p.call_id for p in parts if isinstance(p, ToolResult)})
+    json.dumps(msgspec.to_builtins((told, messages)))
 
 
 _scalars = st.none() | st.booleans() | st.integers() | st.text(max_size=8)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 from pathlib import Path
@@ -49,6 +50,14 @@ def test_other_files_of_a_session_are_kept_and_memories_are_not(home: Path) -> N
     assert found(home) == {f"{SESSION}.jsonl": "main", "1.png": "side"}
 
 
+def test_what_is_kept_per_session_beside_the_projects_is_kept_with_it(home: Path) -> None:
+    lay(home, transcript())
+    for folder, name in (("file-history", "b37e@v1"), ("image-cache", "2.png")):
+        (home / ".claude" / folder / SESSION).mkdir(parents=True)
+        (home / ".claude" / folder / SESSION / name).write_bytes(b"x")
+    assert found(home) == {f"{SESSION}.jsonl": "main", "b37e@v1": "side", "2.png": "side"}
+
+
 def test_a_variable_moves_the_root(home: Path, tmp_path: Path) -> None:
     lay(home, transcript())
     places = Places(tmp_path / "elsewhere", {"CLAUDE_CONFIG_DIR": str(home / ".claude")})
@@ -87,11 +96,21 @@ def test_symbolic_links_are_followed_once(home: Path) -> None:
     assert list(found(home)) == [f"{SESSION}.jsonl"]
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_a_folder_that_cannot_be_listed_is_a_trouble(home: Path) -> None:
+def test_a_folder_that_cannot_be_listed_is_a_trouble(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = lay(home, transcript()).parent
     closed = folder.with_name("closed")
     closed.mkdir(mode=0)
+    list_folder = os.scandir
+
+    def refuse(path: str) -> object:
+        # Root may list everything, so the refusal is ours.
+        if path == str(closed):
+            raise PermissionError(errno.EACCES, "Permission denied", path)
+        return list_folder(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
     discovery = READER.discover(Places.at(home))
     assert [o.conversation for o in discovery.origins] == [SESSION]
     assert [t.place for t in discovery.troubles] == [str(closed)]

@@ -10,7 +10,7 @@ import pytest
 from rireki.model.message import Message
 from rireki.sources.claude_code.classify import ALL, HUMAN, Case, judge
 from rireki.sources.claude_code.shapes import Kind, Look
-from tests.sources.transcripts import Transcript, fixture, row, tell, words
+from tests.sources.transcripts import Transcript, fixture, lay, read, row, tell, words
 
 
 def judged(home: Path, content: Any, **fields: Any) -> Message:
@@ -85,6 +85,39 @@ def test_1a_a_rejection_by_configuration_is_nobodys_word(home: Path) -> None:
     assert verdict(result) == ("1", "tool", "fold")
 
 
+def test_1a_a_refusal_by_a_rule_is_nobodys_word_whatever_its_kind(home: Path) -> None:
+    decision = {"decision": "reject", "source": "hook"}
+    marks = {"toolDenialKind": "hook-denied", "permissionDecision": decision}
+    (result,) = outcome(home, "Bash", "blocked", error=True, **marks)
+    assert verdict(result) == ("1", "tool", "fold")
+
+
+def test_1a_words_that_came_with_a_yes_are_no_refusal(home: Path) -> None:
+    _, said = outcome(home, "Bash", "ok. the user said: mind the gap", holdsPersonsWords=True)
+    assert (said.label, words(said)) == ("said", "mind the gap")
+
+
+def test_1b_an_answer_in_own_words_is_an_answer(home: Path) -> None:
+    _, said = outcome(home, "AskUserQuestion", "Your answer: blue", holdsPersonsWords=True)
+    assert (verdict(said), said.label) == (("1b", "person", "bubble"), "answered")
+
+
+def test_1a_what_a_command_prints_is_not_what_a_person_said(home: Path) -> None:
+    (result,) = outcome(home, "Bash", "Exit code 1\nlog: the user said: hello", error=True)
+    assert verdict(result) == ("1", "tool", "fold")
+
+
+def test_1b_a_question_may_be_declined(home: Path) -> None:
+    _, said = outcome(home, "AskUserQuestion", "User declined to answer questions", error=True)
+    assert (verdict(said), said.label) == (("1a", "person", "bubble"), "refused")
+
+
+@pytest.mark.parametrize("tool", ["AskUserQuestion", "ExitPlanMode"])
+def test_1b_1c_a_call_that_went_wrong_never_reached_a_person(home: Path, tool: str) -> None:
+    (result,) = outcome(home, tool, "<tool_use_error>bad input</tool_use_error>", error=True)
+    assert verdict(result) == ("1", "tool", "fold")
+
+
 def test_1b_answers_to_questions_are_the_persons() -> None:
     said = row(fixture("2.1.197", "becdaf4e").messages(), "1b")
     assert verdict(said) == ("1b", "person", "bubble")
@@ -122,6 +155,17 @@ def test_2_warming_up_is_hidden() -> None:
     assert reading.conversation.messages == 0
 
 
+def test_2_nobody_types_in_a_sub_agents_conversation(home: Path) -> None:
+    agent = Transcript()
+    agent.user("look around", isSidechain=True)
+    agent.user("[Request interrupted by user for tool use]", isSidechain=True)
+    lay(home, agent.bytes(), "agent-a1")
+    reading = read(home)["agent-a1"]
+    stopped = reading.messages()[-1]
+    assert (verdict(stopped), stopped.label) == (("2", "harness", "chip"), "interrupted")
+    assert not reading.conversation.finished
+
+
 def test_3_a_compaction_is_a_divider_that_holds_its_summary() -> None:
     divider = row(fixture("2.1.325", "0058d519").messages(), "3")
     assert verdict(divider) == ("3", "harness", "divider")
@@ -132,6 +176,11 @@ def test_3_a_compaction_is_a_divider_that_holds_its_summary() -> None:
 def test_3_a_summary_without_boundary_is_a_divider_too(home: Path) -> None:
     message = judged(home, "This session is being continued …", isVisibleInTranscriptOnly=True)
     assert verdict(message) == ("3", "harness", "divider")
+
+
+def test_3_a_summary_without_flags_is_known_by_its_first_words(home: Path) -> None:
+    text = "This session is being continued from a previous conversation that ran out of context. …"
+    assert verdict(judged(home, text)) == ("3", "harness", "divider")
 
 
 # --- 4 to 9: injected text ------------------------------------------------------------------
@@ -203,6 +252,21 @@ def test_10_a_human_may_type_what_looks_like_a_tag(home: Path) -> None:
     text = "<task-notification> is a tag I saw, what is it?"
     message = judged(home, text, origin={"kind": "human"}, promptSource="typed")
     assert verdict(message) == ("20", "person", "bubble")
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("<command-name>/model</command-name>", "13"),
+        ("<command-message>x</command-message>\n<command-name>/x</command-name>", "13"),
+        ("<bash-input>ls</bash-input>", "15"),
+    ],
+)
+def test_10_what_a_human_does_by_typing_is_still_seen_as_such(
+    home: Path, text: str, rule: str
+) -> None:
+    message = judged(home, text, origin={"kind": "human"})
+    assert verdict(message)[:2] == (rule, "person")
 
 
 def test_11_a_background_task_that_ended_is_a_chip(home: Path) -> None:
@@ -290,6 +354,15 @@ def test_17_what_an_editor_adds_is_taken_apart_from_what_was_typed(home: Path) -
     assert (verdict(typed), words(typed)) == (("20", "person", "bubble"), "what is this?")
 
 
+def test_17_an_editor_may_add_behind_what_was_typed(home: Path) -> None:
+    transcript = Transcript()
+    context = "<ide_selection>line 3 of a.py</ide_selection>"
+    transcript.user([{"type": "text", "text": "what is this?"}, {"type": "text", "text": context}])
+    added, typed = tell(home, transcript).messages()
+    assert (verdict(added), words(added)) == (("17", "harness", "chip"), context)
+    assert (verdict(typed), words(typed)) == (("20", "person", "bubble"), "what is this?")
+
+
 @pytest.mark.parametrize("tag", ["ide_selection", "session-start-hook", "tick", "goal"])
 def test_17_context_alone_is_nobodys_prompt(home: Path, tag: str) -> None:
     message = judged(home, f"<{tag}>something</{tag}>")
@@ -328,6 +401,15 @@ def test_20_the_rest_is_typed_and_says_how(home: Path, source: str, badge: str |
     assert (verdict(message), message.label) == (("20", "person", "bubble"), badge)
 
 
+def test_19_a_picture_that_is_only_mentioned_is_one_too(home: Path) -> None:
+    assert verdict(judged(home, "what is on [Image #2]?")) == ("19", "person", "bubble")
+
+
+@pytest.mark.parametrize("content", ["", [], None])
+def test_20_nobody_typed_nothing(home: Path, content: Any) -> None:
+    assert verdict(judged(home, content)) == ("unknown", "harness", "fold")
+
+
 # --- A and S: attachments, the queue, system lines --------------------------------------------
 
 
@@ -356,6 +438,33 @@ def test_a2_what_others_queued_is_a_chip(home: Path, marks: dict[str, Any]) -> N
     assert reading.conversation.turns == 0
 
 
+def test_a2_a_task_that_ended_meanwhile_tells_its_outcome(home: Path) -> None:
+    transcript = Transcript()
+    text = (
+        "<task-notification><status>completed</status><summary>built</summary></task-notification>"
+    )
+    transcript.attach("queued_command", {"prompt": text, "commandMode": "task-notification"})
+    assert tell(home, transcript).messages()[0].label == "task completed: built"
+
+
+def test_a3_prompts_that_were_sent_together_are_not_told_twice(home: Path) -> None:
+    transcript = Transcript()
+    for text in ("first of all", "and then"):
+        transcript.meta("queue-operation", operation="enqueue", content=text)
+    for _ in range(2):
+        transcript.meta("queue-operation", operation="dequeue")
+    transcript.user("first of all\nand then")
+    assert len(tell(home, transcript).messages()) == 1
+
+
+def test_a3_what_programs_queue_was_typed_by_nobody(home: Path) -> None:
+    transcript = Transcript()
+    transcript.user("go")
+    for text in ("<task-notification>x", '<teammate-message teammate_id="a">x', "<tick>x</tick>"):
+        transcript.meta("queue-operation", operation="enqueue", content=text)
+    assert len(tell(home, transcript).messages()) == 1
+
+
 def test_a3_a_prompt_that_never_left_the_queue_is_shown_as_such(home: Path) -> None:
     transcript = Transcript()
     transcript.user("first")
@@ -369,6 +478,16 @@ def test_a3_a_prompt_that_never_left_the_queue_is_shown_as_such(home: Path) -> N
         "never mind",
         1,
     )
+
+
+def test_a3_a_picture_that_was_never_sent_is_kept(home: Path) -> None:
+    transcript = Transcript()
+    source = {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}
+    content = [{"type": "text", "text": "look"}, {"type": "image", "source": source}]
+    transcript.meta("queue-operation", operation="enqueue", content=content)
+    reading = tell(home, transcript)
+    picture = reading.messages()[0].parts[1]
+    assert reading.attachment(picture.digest) == b"\x89PNG\r\n\x1a\n"  # type: ignore[union-attr]
 
 
 def test_a3_a_delivered_prompt_is_not_told_twice() -> None:
@@ -410,6 +529,34 @@ def test_s2_notices_of_the_program_are_shown() -> None:
     assert (verdict(message), message.label) == (("S2", "harness", "chip"), "api_error")
     assert words(message).startswith("Connection refused")
     assert message.parts[0].level == "error"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("subtype", ["memory_saved", "agents_killed", "bridge_status"])
+def test_s2_system_lines_we_know_show_nothing_when_they_say_nothing(
+    home: Path, subtype: str
+) -> None:
+    transcript = Transcript()
+    transcript.system(subtype)
+    assert tell(home, transcript).messages()[0].display == "hidden"
+
+
+METADATA = """
+    summary custom-title ended-by-model ai-title last-prompt tag relocated agent-name agent-color
+    agent-setting pr-link frame-link bridge-session file-history-snapshot attribution-snapshot
+    speculation-accept mode permission-mode isolation-latch worktree-state queue-operation
+    marble-origami-commit marble-origami-snapshot marble-origami-reset content-replacement
+    fork-context-ref continued-in history-suppression file-history-delta session-owner dev-mods
+    memory-mode atis-latch tools-used data-flow-x derived-from cost-state api-request-shape
+    api-request-blob api-request observer-ref resume-head-vouch artifact-x
+"""
+
+
+@pytest.mark.parametrize("kind", METADATA.split())
+def test_metadata_is_known_and_no_message(home: Path, kind: str) -> None:
+    transcript = Transcript()
+    transcript.user("hello")
+    transcript.meta(kind, content={"any": "thing"}, message={"role": "user", "content": "hello"})
+    assert [words(m) for m in tell(home, transcript).messages()] == ["hello"]
 
 
 # --- the shortcut -----------------------------------------------------------------------------

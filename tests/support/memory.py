@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rireki.model.conversation import Reading
+from rireki.model.record import digest_of_bytes
 from rireki.model.strand import Run, State, Strand, expand, shorten
 from rireki.sources.kit.places import Places
 from rireki.sources.reader import Known, Origin, Reader, Roll, Update
@@ -71,12 +72,12 @@ class Memory:
                 for run in strand.states[-1].runs:
                     ordinals += expand(run.records) if run.lane == content.lane else []
             for piece in content.pieces:
-                ordinal = known.get(piece.digest) if piece.digest else None
+                digest = piece.digest or digest_of_bytes(piece.data)
+                ordinal = None if update.grows else known.get(digest)
                 if ordinal is None:
                     ordinal = len(lane)
                     lane.append(piece.data)
-                    if piece.digest:
-                        known[piece.digest] = ordinal
+                    known.setdefault(digest, ordinal)
                 ordinals.append(ordinal)
             runs.append(Run(content.lane, shorten(ordinals), content.separator))
         strand.states.append(State(len(strand.states) + 1, self.now, tuple(runs), update.tail))

@@ -1,4 +1,4 @@
-"""A source made up for tests: `notes/<id>.jsonl`, one `{"id", "who", "text", "at"?}` per line.
+"""A source made up for tests: `notes/<id>.jsonl`, one `{"id", "who", "text", "at"?, "project"?}` per line.
 
 It is the smallest complete reader, and what CONTRIBUTING.md shows to people who write one.
 """
@@ -56,11 +56,13 @@ class Plain:
         tally = Tally()
         messages: dict[str, Message] = {}
         troubles = []
+        project = None
         for strand in strands:
             for occurrence in strand.story(LANE):
                 try:
                     line = json.loads(occurrence.data)
                     message = _message(line, occurrence.present)
+                    project = project or line.get("project")
                 except (ValueError, KeyError, TypeError):
                     place = f"{strand.place}: line {occurrence.ordinal + 1}"
                     troubles.append(Trouble(place, "not a note"))
@@ -74,7 +76,11 @@ class Plain:
                 tally.answered()
         gone = [message for message in messages.values() if message.upstream == "gone"]
         found = Conversation(
-            id=f"plain/{conversation}", source="plain", native_id=conversation, troubles=troubles
+            id=f"plain/{conversation}",
+            source="plain",
+            native_id=conversation,
+            project=project,
+            troubles=troubles,
         )
         tally.fill(found)
         if not any(strand.present for strand in strands):

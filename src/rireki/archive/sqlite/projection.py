@@ -243,7 +243,8 @@ class Projection:
         rows = select(
             self.sql,
             f"""SELECT c.number, c.data, coalesce(s.project, c.project), min(s.first_seen),
-                       max(coalesce(s.vanished_at, s.last_seen)), min(s.vanished_at IS NOT NULL)
+                       max(coalesce(s.vanished_at, s.last_seen)),
+                       iif(s.project IS NULL, c.upstream = 'gone', min(s.vanished_at IS NOT NULL))
                   FROM conversation c
                   JOIN strand s ON s.family = c.family AND s.conversation = c.grouping
                  WHERE (s.project IS NOT NULL AND ({condition.format("s.project")}))

@@ -13,18 +13,28 @@ from typing import Literal, NamedTuple, TypeAlias
 from msgspec import Struct
 
 from rireki.model.message import Author, Display
-from rireki.sources.claude_code.kinds import FILES, HOOKS
+from rireki.sources.claude_code.kinds import FILES, HOOKS, SYNTHETIC
 from rireki.sources.claude_code.shapes import Attached, Look
 from rireki.sources.claude_code.tags import (
     CAVEATS,
     INTERRUPTED,
     SKILL_BODY,
+    SUMMARY,
     context_of,
     output_of,
     persons_reason,
 )
 
-__all__ = ["Act", "Case", "Rule", "judge", "judge_attachment", "judge_result", "judge_system"]
+__all__ = [
+    "Act",
+    "Case",
+    "Rule",
+    "judge",
+    "judge_answer",
+    "judge_attachment",
+    "judge_result",
+    "judge_system",
+]
 
 Act: TypeAlias = Literal["turn", "local", "act", ""]
 
@@ -58,11 +68,8 @@ def _starts(*starts: str) -> Callable[[Case], bool]:
 
 
 def _is_summary(case: Case) -> bool:
-    return bool(case.look.isCompactSummary or case.look.isVisibleInTranscriptOnly)
-
-
-def _from_parent(case: Case) -> bool:
-    return case.agent and not case.text.startswith(INTERRUPTED)
+    flagged = case.look.isCompactSummary or case.look.isVisibleInTranscriptOnly
+    return bool(flagged) or case.text.startswith(SUMMARY)
 
 
 def _from_elsewhere(case: Case) -> bool:
@@ -102,8 +109,9 @@ def _empty(*starts: str) -> Callable[[Case], bool]:
 MARKED = (
     Rule("2", lambda c: c.agent and c.text.strip() == "Warmup", "harness", "hidden"),
     Rule("2", lambda c: c.agent and _is_summary(c), "harness", "divider"),
-    Rule("2", lambda c: _from_parent(c) and bool(c.look.isMeta), "harness", "fold"),
-    Rule("2", _from_parent, "harness", "bubble", "turn"),
+    Rule("2", lambda c: c.agent and c.text.startswith(INTERRUPTED), "harness", "chip", "act"),
+    Rule("2", lambda c: c.agent and bool(c.look.isMeta), "harness", "fold"),
+    Rule("2", lambda c: c.agent, "harness", "bubble", "turn"),
     Rule("3", _is_summary, "harness", "divider"),
     Rule("4", _is_skill_body, "harness", "chip"),
     Rule("5", lambda c: bool(c.look.isMeta) and c.under_command, "harness", "fold"),
@@ -113,7 +121,8 @@ MARKED = (
     Rule("9", lambda c: bool(c.look.isMeta), "harness", "hidden"),
     Rule("10", _from_elsewhere, "harness", "chip"),
 )
-#: Texts that the program wrote into a user entry; skipped where the entry says a human wrote it.
+#: Texts that the program wrote into a user entry; where the entry says that a human wrote it,
+#: only those count that stand for something a person does.
 TAGGED = (
     Rule("11", _starts("<task-notification>"), "harness", "chip"),
     Rule("12", _starts("<teammate-message", "<agent-message"), "harness", "chip"),
@@ -131,15 +140,16 @@ TYPED = (
     Rule("16", _starts(INTERRUPTED), "person", "chip", "act"),
     AROUND,
     Rule("18", _starts("<user-memory-input>"), "person", "chip", "local"),
-    Rule("19", lambda c: c.pictures, "person", "bubble", "turn"),
+    Rule("19", lambda c: c.pictures or "[Image #" in c.text, "person", "bubble", "turn"),
     Rule("20", lambda c: True, "person", "bubble", "turn"),
 )
 ALL = MARKED + TAGGED + TYPED
-HUMAN = MARKED + TYPED
+#: What people do by typing is spelled in tags as well.
+HUMAN = MARKED + tuple(rule for rule in TAGGED if rule.author == "person") + TYPED
 #: All that can hit a text without marks: most entries, so the others are not asked.
 PLAIN = tuple(rule for rule in ALL if rule.row in ("10", "19", "20"))
 #: What the texts begin with that any other rule asks for.
-_OPENINGS = ("<", "[", SKILL_BODY, *CAVEATS)
+_OPENINGS = ("<", "[", SKILL_BODY, SUMMARY, *CAVEATS)
 
 
 def judge(case: Case) -> Rule:
@@ -162,21 +172,21 @@ REFUSED = Rule("1a", bool, "person", "bubble", "act")
 ANSWERED = Rule("1b", bool, "person", "bubble", "act")
 PLANNED = Rule("1c", bool, "person", "chip", "act")
 
+#: Tools that ask a person.
+_CHOSEN = {"AskUserQuestion": ANSWERED, "ExitPlanMode": PLANNED}
 #: Deciders of a permission that are no person.
 _MACHINES = ("config", "hook", "rule", "policy", "classifier", "mode")
+#: How errors begin that no person had a part in, whatever the tool.
+_MISHAPS = ("<tool_use_error>", "InputValidationError", "Exit code", "Hook ", "PreToolUse")
 #: Tools whose own failures are recognisable, so that any other error text is a refusal's.
 _PLAIN_TOOLS = frozenset(("Bash", "Write", "Edit", "MultiEdit", "NotebookEdit"))
 _FAILURES = (
-    "<tool_use_error>",
-    "Exit code",
+    *_MISHAPS,
     "Error",
     "Command ",
     "Permission to use ",
     "Claude requested permission",
     "The user doesn't want",
-    "InputValidationError",
-    "Hook ",
-    "PreToolUse",
     "[Request interrupted",
     "File ",
     "String ",
@@ -189,18 +199,30 @@ def judge_result(look: Look, tool: str, error: str, asked: bool) -> Rule:
     `error` is the text of a failed result; `asked` says that permissions were asked
     for over the SDK, where a refusal leaves nothing but its text.
     """
-    decision = look.permissionDecision
-    if look.holdsPersonsWords or look.toolDenialKind or persons_reason(error):
+    if _was_refused(look):
         return REFUSED
-    if decision is not None and decision.decision == "reject" and decision.source not in _MACHINES:
+    if not error and tool in _CHOSEN:
+        return _CHOSEN[tool]
+    if look.holdsPersonsWords:
         return REFUSED
-    if tool == "AskUserQuestion" and not error:
-        return ANSWERED
+    if error.startswith(_MISHAPS):
+        return RESULT
+    if persons_reason(error) or tool == "AskUserQuestion":
+        return REFUSED
     if tool == "ExitPlanMode":
         return PLANNED
     if asked and error and tool in _PLAIN_TOOLS and not error.startswith(_FAILURES):
         return REFUSED
     return RESULT
+
+
+def _was_refused(look: Look) -> bool:
+    """Whether a newer version noted that a person said no; rules and hooks say no as well."""
+    decision, kind = look.permissionDecision, look.toolDenialKind
+    by_machine = decision is not None and decision.source in _MACHINES
+    if kind:
+        return "user" in kind or not by_machine
+    return decision is not None and decision.decision == "reject" and not by_machine
 
 
 def judge_attachment(attached: Attached, prompt: str, agent: bool, empty: bool) -> Rule:
@@ -252,3 +274,13 @@ STRANGE = Rule("unknown", bool, "harness", "fold")
 ANSWER = Rule("answer", bool, "agent", "bubble")
 API_ERROR = Rule("api error", bool, "harness", "chip")
 FILLER = Rule("filler", bool, "harness", "hidden")
+#: What the program lets the agent say when nobody wants an answer.
+_FILLERS = (b"No response requested.",)
+
+
+def judge_answer(look: Look, data: bytes) -> Rule:
+    """An entry of role "assistant"; `data` is the whole line."""
+    if look.isApiErrorMessage:
+        return API_ERROR
+    synthetic = look.message is not None and look.message.model == SYNTHETIC
+    return FILLER if synthetic and any(filler in data for filler in _FILLERS) else ANSWER

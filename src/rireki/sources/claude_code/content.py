@@ -95,9 +95,16 @@ def _answer_block(block: Any) -> Iterator[Part]:
 
 
 def result_parts(
-    block: Any, line: dict[str, Any], spill: Spill | None = None, refused: bool = False
+    block: Any,
+    line: dict[str, Any],
+    spill: Spill | None = None,
+    refused: bool = False,
+    elsewhere: str = "",
 ) -> Iterator[Part]:
-    """A tool's outcome, its pictures behind it. `line` may tell more than the block."""
+    """A tool's outcome, its pictures behind it. `line` may tell more than the block.
+
+    `elsewhere` says where a spilled output is that `spill` cannot bring.
+    """
     content = block.get("content")
     items = [{"type": "text", "text": content}] if isinstance(content, str) else _items(content)
     output = "\n".join(_string(item, "text") for item in items if _kind(item) == "text")
@@ -106,7 +113,7 @@ def result_parts(
         full = spill(output, line.get("toolUseResult"))
         output = full if full is not None else output
         if full is None:
-            notice = Notice("the full output lay in a file that was never seen", "warning")
+            notice = Notice(elsewhere, "warning")
     failed = bool(block.get("is_error"))
     status = "cancelled" if refused and failed else _status(block, line, output)
     yield ToolResult(_string(block, "tool_use_id"), status, without_colours(output))

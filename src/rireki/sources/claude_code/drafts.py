@@ -44,6 +44,11 @@ class Draft(Struct, gc=False):
         return [self.line, *self.more] if self.more else [self.line]
 
     @property
+    def cut(self) -> bool:
+        """The answer was stopped while it was coming in."""
+        return any(line.look is not None and line.look.isAbortedMidStream for line in self.lines)
+
+    @property
     def uuid(self) -> str | None:
         return self.line.look.uuid if self.line.look is not None else None
 

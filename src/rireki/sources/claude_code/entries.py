@@ -15,11 +15,13 @@ __all__ = [
     "holds_result",
     "is_marked",
     "is_silent",
+    "sessions_named",
     "text_of",
 ]
 
 _string = msgspec.json.Decoder(str).decode
 _PICTURES = ("image", "document")
+_NAMING = ("sessionid", "session", "continuedin", "derivedfrom")
 _SILENCE = (b"", b'""', b"null", b"[]")
 
 
@@ -71,6 +73,19 @@ def flat(raw: Raw) -> str:
         return ""
     texts = (item.get("text") for item in value if isinstance(item, dict))
     return "\n".join(text for text in texts if isinstance(text, str))
+
+
+def sessions_named(data: bytes) -> list[str]:
+    """Other sessions that a line of metadata names. What the field is called differs."""
+    value = clean(loads(data))
+    fields = value.items() if isinstance(value, dict) else ()
+    return [
+        session
+        for name, session in fields
+        if isinstance(session, str)
+        and session not in ("", value.get("sessionId"))
+        and name.lower().endswith(_NAMING)
+    ]
 
 
 def has_pictures(content: str | list[Block] | None) -> bool:

@@ -18,33 +18,33 @@ from rireki.sources.claude_code.entries import (
     holds_result,
     is_marked,
     is_silent,
+    sessions_named,
     text_of,
 )
 from rireki.sources.claude_code.facts import Facts
-from rireki.sources.claude_code.kinds import QUIET_SYSTEM, is_metadata
+from rireki.sources.claude_code.kinds import QUIET_SYSTEM, SILENT_SYSTEM, is_metadata
 from rireki.sources.claude_code.lines import Line
 from rireki.sources.claude_code.order import (
-    calls_of,
+    is_finished,
+    mark_branches,
     name_successors,
     results_after_calls,
     results_of,
 )
 from rireki.sources.claude_code.queue import Queue
 from rireki.sources.claude_code.shapes import Attached, Block, Look
-from rireki.sources.claude_code.tags import command_of, context_of
+from rireki.sources.claude_code.tags import context_of, typed_command
 from rireki.sources.claude_code.ties import SPAWNERS, Ties
 from rireki.sources.claude_code.titles import Titles
 from rireki.sources.claude_code.tree import Tree
-from rireki.sources.claude_code.usage import SYNTHETIC, Meter
+from rireki.sources.claude_code.usage import Meter
 
 __all__ = ["Fold"]
 
-#: Lines of people, agents and tools: where the last of them stands, the person is.
-_SPOKEN = frozenset(("prompt", "answer", "result"))
+#: What people type to have something done.
+_COMMANDS = frozenset(("13", "15", "18", "S1"))
 #: Tools whose outcome is a person's choice.
 _CHOICES = frozenset(("AskUserQuestion", "ExitPlanMode"))
-#: What the program lets the agent say when nobody wants an answer.
-_FILLERS = (b"No response requested.",)
 
 
 class Fold:
@@ -61,6 +61,8 @@ class Fold:
         self.tree = Tree()
         self.queue = Queue()
         self.first_prompt = ""
+        #: A sub-agent that older versions started ahead, with nothing to do.
+        self.warmup = False
         #: Uuids of the lines on branches that were left.
         self.left: set[str] = set()
         #: The tool behind each call.
@@ -69,6 +71,8 @@ class Fold:
         self._commands: dict[str, str | None] = {}
         self._boundary: Draft | None = None
         self._asks = False
+        #: When the last entry of role "user" was written.
+        self._asked_at: str | None = None
         #: Results that came before their calls, by call.
         self._early: dict[str, list[Draft]] = {}
         for line in lines:
@@ -90,7 +94,7 @@ class Fold:
             self._metadata(line, look)
             return
         self.facts.note(look)
-        if look.uuid is not None:
+        if look.uuid:
             self.tree.add(look.uuid, look.parentUuid, look.logicalParentUuid)
         read(self, line, look)
 
@@ -124,29 +128,37 @@ class Fold:
             self._draft(line, "strange", classify.STRANGE)
             return
         content = look.message.content
-        if len(self.ties.first_users) < 2 and look.uuid is not None:
-            self.ties.first_users.append(look.uuid)
+        self.ties.entered(look)
+        self._asked_at = look.timestamp
         if look.permissionMode is not None:
             self._asks = look.permissionMode != "bypassPermissions"
         if type(content) is list and holds_result(content):
             self._result(line, look, content)
             return
-        text = text_of(content)
-        case = self._case(look, text, content)
+        case = self._case(look, text_of(content), content)
         rule = classify.judge(case)
-        if rule.display == "divider" and self._is_summary_of_boundary(line):
-            return
-        if rule.row == "2":
-            self.first_prompt = self.first_prompt or text
-        elif rule.act in ("turn", "local"):
-            self._prompt(look, rule, text)
-        elif (
-            rule.author == "harness" and rule.row not in ("3", "14", "15") and look.uuid is not None
-        ):
-            self.tree.skip(look.uuid)
+        if rule.display == "divider":
+            self._summary(line, rule)
+        elif rule.row == "20" and not content:
+            self._skip(look)
+            self._draft(line, "strange", classify.STRANGE)
+        else:
+            self._entry(line, case, rule)
+
+    def _entry(self, line: Line, case: Case, rule: Rule) -> None:
+        """Something said in role "user", by whomever."""
+        look = case.look
+        if rule.act == "act":
+            self.meter.interrupted(look.interruptedMessageId)
+        elif rule.row == "2":
+            self.first_prompt = self.first_prompt or case.text
+        elif rule.act:
+            self._prompt(look, rule, case.text)
+        elif rule.row not in ("14", "15"):
+            self._skip(look)
         if rule.author == "person" and context_of(case.text)[0] and rule.row in ("18", "19", "20"):
             self._draft(line, "context", classify.AROUND, "#context")
-        self._draft(line, "prompt" if rule.display != "divider" else "divider", rule)
+        self._draft(line, "prompt", rule)
 
     def _case(self, look: Look, text: str, content: str | list[Block] | None) -> Case:
         parent = look.parentUuid
@@ -156,19 +168,16 @@ class Fold:
     def _prompt(self, look: Look, rule: Rule, text: str) -> None:
         """Something was typed: a new turn, a name for the conversation, a place in the tree."""
         self.tally.typed()
-        if look.uuid is not None:
-            self.tree.prompt(look.uuid)
-        if rule.row in ("13", "S1"):
-            command = command_of(text) if rule.row == "13" else text
-            if look.uuid is not None:
-                self._commands[look.uuid] = look.promptId
-            self.titles.command(command)
-            self.queue.delivered(command)
-        elif rule.row in ("19", "20", "A1"):
-            self.titles.prompt(look.uuid or "", context_of(text.lstrip())[1])
-            self.queue.delivered(text)
+        if look.uuid:
+            self.tree.prompt(look.uuid, local=rule.act == "local")
+        if rule.row in _COMMANDS:
+            text = typed_command(text)
+            self.titles.command(text)
         else:
-            self.queue.delivered(text)
+            self.titles.prompt(look.uuid or "", context_of(text)[1])
+        if rule.row == "13" and look.uuid:
+            self._commands[look.uuid] = look.promptId
+        self.queue.delivered(text)
 
     def _result(self, line: Line, look: Look, blocks: list[Block]) -> None:
         drafts = [self._draft(line, "result", classify.RESULT)]
@@ -206,9 +215,11 @@ class Fold:
         self.meter.note(line, spoken)
         draft = self._answers.get(spoken.id) if spoken.id else None
         if draft is None or draft.turn != (self.tally.turns or None):
-            draft = self._draft(line, "answer", _kind_of_answer(line, look))
+            draft = self._draft(line, "answer", classify.judge_answer(look, line.data))
             if spoken.id:
                 self._answers[spoken.id] = draft
+                if self._asked_at and look.timestamp == self._asked_at:
+                    self.ties.took_over(draft)
         elif draft.more is None:
             draft.more = [line]
         else:
@@ -229,13 +240,14 @@ class Fold:
             self.tools[call] = name
             if name in SPAWNERS:
                 self.ties.called(block)
-        elif kind.endswith("_tool_result"):
+        elif kind.endswith("tool_result"):
             self.tally.resulted(block.tool_use_id or "")
 
     # --- what the program noted -------------------------------------------------------------
 
     def _system(self, line: Line, look: Look) -> None:
         if look.subtype == "compact_boundary":
+            self.ties.compacted(look)
             self._boundary = self._draft(line, "divider", classify.BOUNDARY)
             return
         text = flat(look.content)
@@ -244,7 +256,8 @@ class Fold:
             return
         if not text and not bytes(look.error):
             self._skip(look)
-            self._draft(line, "system", classify.STRANGE)
+            known = look.subtype in SILENT_SYSTEM
+            self._draft(line, "system", classify.CONTEXT if known else classify.STRANGE)
             return
         rule = classify.judge_system(Case(look, text.lstrip()))
         if rule.author == "person":
@@ -270,7 +283,7 @@ class Fold:
         self._skip(look)
 
     def _skip(self, look: Look) -> None:
-        if look.uuid is not None:
+        if look.uuid:
             self.tree.skip(look.uuid)
 
     def _metadata(self, line: Line, look: Look) -> None:
@@ -278,12 +291,18 @@ class Fold:
             self._queue(line, look)
         elif not is_metadata(look.type):
             self._draft(line, "strange", classify.STRANGE)
-        elif look.continuedInSessionId:
-            self.ties.successors.setdefault(look.continuedInSessionId)
+        elif look.type == "continued-in":
+            for session in sessions_named(line.data):
+                self.ties.successors.setdefault(session)
+        elif look.type == "derived-from":
+            for session in sessions_named(line.data):
+                self.ties.origins.setdefault(session)
         else:
             self.titles.note(look)
 
     def _queue(self, line: Line, look: Look) -> None:
+        if not self.tally.entries and self.ties.begun is None:
+            self.ties.begun = look.timestamp
         if look.operation == "enqueue":
             self.queue.enqueue(line, flat(look.content))
             # Drafted where it stands, and taken out again once it turns out delivered.
@@ -291,21 +310,22 @@ class Fold:
         elif look.operation == "dequeue":
             self.queue.dequeue()
 
-    def _is_summary_of_boundary(self, line: Line) -> bool:
+    def _summary(self, line: Line, rule: Rule) -> None:
         """A summary right after a compaction belongs to its divider."""
         boundary, self._boundary = self._boundary, None
         if boundary is None or boundary.more is not None:
-            return False
-        boundary.more = [line]
-        return True
+            self._draft(line, "divider", rule)
+        else:
+            boundary.more = [line]
 
     # --- the end ----------------------------------------------------------------------------
 
     def _close(self) -> None:
         waiting = {id(line) for line in self.queue.never_sent()}
         self.drafts = [d for d in self.drafts if d.what != "queued" or id(d.line) in waiting]
-        self._mark_branches()
-        if self.agent and self.first_prompt.strip() == "Warmup":
+        self.left = mark_branches(self.drafts, self.tree)
+        self.warmup = self.agent and self.first_prompt.strip() == "Warmup"
+        if self.warmup:
             for draft in self.drafts:
                 draft.rule = draft.rule._replace(display="hidden")
         name_successors(self.drafts)
@@ -313,18 +333,9 @@ class Fold:
         for drafts in early.values():
             self._judge_late(drafts)
         self.drafts = results_after_calls(self.drafts, early)
-        self.tally.finished = self._finished()
+        self.tally.finished = is_finished(self.drafts, self.tally.results)
         shown = [d for d in self.drafts if d.rule.display != "hidden" and d.replaced_by is None]
         self.tally.messages = len(shown)
-
-    def _mark_branches(self) -> None:
-        if not self.tree.forks():
-            return
-        words = [d for d in self.drafts if d.what in _SPOKEN or d.rule.row == "A1"]
-        spoken = {line_id(line) for draft in words for line in draft.lines}
-        self.left = self.tree.abandoned(spoken)
-        for draft in self.drafts:
-            draft.abandoned = draft.uuid in self.left
 
     def _judge_late(self, drafts: list[Draft]) -> None:
         """A result that came before its call: now the tool is known."""
@@ -333,22 +344,6 @@ class Fold:
             said = self._person_in(line.look, block) if line.look is not None else None
             if said is not None and len(drafts) == 1:
                 drafts.append(self._draft(line, "said", said, "#said"))
-
-    def _finished(self) -> bool:
-        """Whether the agent had the last word on the branch the person is on.
-
-        Commands the program answers itself, notices and prompts never sent say nothing about it.
-        """
-        for draft in reversed(self.drafts):
-            rule = draft.rule
-            if draft.abandoned or draft.replaced_by is not None or rule.row in ("A3", "filler"):
-                continue
-            if draft.what == "answer":
-                asked = [call for call in calls_of(draft) if call not in self.tally.results]
-                return rule.row == "answer" and draft.spoke and not asked
-            if draft.what in ("result", "said") or rule.act in ("turn", "act"):
-                return False
-        return False
 
 
 #: Outside the class: a fold that held its own methods would be a circle, freed late.
@@ -359,12 +354,3 @@ _READERS: dict[str, Callable[[Fold, Line, Look], None]] = {
     "attachment": Fold._attachment,
     "progress": Fold._progress,
 }
-
-
-def _kind_of_answer(line: Line, look: Look) -> Rule:
-    if look.isApiErrorMessage:
-        return classify.API_ERROR
-    synthetic = look.message is not None and look.message.model == SYNTHETIC
-    if synthetic and any(filler in line.data for filler in _FILLERS):
-        return classify.FILLER
-    return classify.ANSWER

@@ -35,7 +35,7 @@ def gather(files: Iterable[list[Line]], *, split: bool) -> Gathered:
     for lines in files:
         for line in lines:
             look = line.look
-            if look is None or look.uuid is None:
+            if look is None or not look.uuid:
                 if _is_copy(line, unnamed):
                     continue
             elif look.uuid not in known:
@@ -74,9 +74,10 @@ def _is_copy(line: Line, unnamed: dict[bytes, Line]) -> bool:
     """Whether a line without uuid is a copy of one we have.
 
     Known metadata may repeat, its last word counts; the rest becomes messages and must not.
+    So may a queued prompt: it is one if it was never sent.
     """
     look = line.look
-    if look is not None and is_metadata(look.type) and look.type != "queue-operation":
+    if look is not None and is_metadata(look.type) and look.operation != "enqueue":
         return False
     first = unnamed.setdefault(line.data.strip(), line)
     first.present = first.present or line.present

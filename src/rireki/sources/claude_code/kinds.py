@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-__all__ = ["FILES", "HOOKS", "QUIET_SYSTEM", "is_metadata"]
+__all__ = ["FILES", "HOOKS", "QUIET_SYSTEM", "SILENT_SYSTEM", "SYNTHETIC", "is_metadata"]
+
+#: The model of answers that no model gave.
+SYNTHETIC = "<synthetic>"
 
 _METADATA = frozenset(
     (
@@ -60,6 +63,21 @@ def is_metadata(name: str) -> bool:
 
 #: System lines that only time or count something.
 QUIET_SYSTEM = frozenset(("turn_duration", "stop_hook_summary"))
+#: System lines we know by name; where one of them says nothing, there is nothing to show.
+SILENT_SYSTEM = frozenset(
+    (
+        "api_error",
+        "informational",
+        "local_command",
+        "away_summary",
+        "bridge_status",
+        "memory_saved",
+        "model_fallback",
+        "permission_retry",
+        "scheduled_task_fire",
+        "agents_killed",
+    )
+)
 
 HOOKS = ("hook_", "async_hook_response")
 FILES = frozenset(("file", "directory"))

@@ -13,6 +13,7 @@ from msgspec import Struct
 from rireki.model.parts import Attachment, Notice, Part, Text, Unknown
 from rireki.sources.claude_code.content import picture_of_file, prompt_parts, texts
 from rireki.sources.claude_code.tags import (
+    INTERRUPTED,
     SKILL_BODY,
     between,
     command_of,
@@ -49,7 +50,8 @@ def prompt_shown(row: str, line: Any) -> Shown:
     """A user entry that is no tool result."""
     content = _get(_get(line, "message"), "content")
     text = texts(content)
-    put = _PUT.get(row)
+    stopped = row == "2" and text.lstrip().startswith(INTERRUPTED)
+    put = _interrupted if stopped else _PUT.get(row)
     if put is not None:
         label, words = put(text.lstrip(), line)
         return Shown(one_line(label), [Text(words)] if words else [])
@@ -86,7 +88,7 @@ def _skill(text: str, line: Any) -> tuple[str, str]:
 def _elsewhere(text: str, line: Any) -> tuple[str, str]:
     origin = _get(line, "origin")
     kind = _string(origin, "kind") or _string(line, "promptSource") or "injected"
-    if kind == "task-notification" and "<task-notification>" in text:
+    if "<task-notification>" in text:
         return _task(text, line)
     sender = _string(origin, "from") or _string(origin, "sender") or _string(origin, "name")
     words = _string(origin, "body") or text
@@ -157,7 +159,7 @@ def said_shown(row: str, line: Any, tools: Mapping[str, str]) -> Shown:
     failed = bool(_get(block, "is_error"))
     if row == "1c":
         return _plan(outcome, output, failed)
-    label = "plan rejected" if tool == "ExitPlanMode" else "refused"
+    label = "plan rejected" if tool == "ExitPlanMode" else "refused" if failed else "said"
     reason = persons_reason(output)
     if not reason and not output.startswith("The user doesn't want"):
         reason = output

@@ -6,6 +6,7 @@ a line means.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -21,6 +22,7 @@ from rireki.sources.kit.jsonl import LANE
 __all__ = ["Line", "read_strand"]
 
 _look = msgspec.json.Decoder(Look).decode
+_STEP = re.compile(r"\.([^.\[`]+)|\[(\d+)\]")
 #: A line whose fields keep having other types than ours is given up after so many corrections.
 CORRECTIONS = 40
 
@@ -113,10 +115,14 @@ def _look_leniently(data: bytes) -> Look | None:
     return None
 
 
-def _drop(value: dict[str, Any], complaint: str) -> bool:
-    """Take out the field that msgspec names (`… - at `$.message.usage.output_tokens``)."""
-    path = complaint.rpartition("`$.")[2].rstrip("`").partition("[")[0].split(".")
-    holder: Any = value
-    for name in path[:-1]:
-        holder = holder.get(name) if isinstance(holder, dict) else None
-    return isinstance(holder, dict) and holder.pop(path[-1], None) is not None
+def _drop(value: Any, complaint: str) -> bool:
+    """Take out the one field that msgspec names (`… - at `$.message.content[2].id``)."""
+    steps = _STEP.findall(complaint.rpartition(" - at `$")[2])
+    try:
+        for name, index in steps[:-1]:
+            value = value[name or int(index)]
+        name, index = steps[-1]
+        del value[name or int(index)]
+    except (LookupError, TypeError):
+        return False
+    return True

@@ -1,11 +1,28 @@
-"""The last touches to the order of messages: results after calls, old versions tied to new ones."""
+"""What the order of messages tells, and the last touches to it.
+
+Results come after calls, old versions are tied to new ones; where the last word
+was said decides which branch is live and whether the conversation is finished.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 from rireki.sources.claude_code.drafts import Draft, line_id
 from rireki.sources.claude_code.shapes import Block
+from rireki.sources.claude_code.tree import Tree
 
-__all__ = ["calls_of", "name_successors", "results_after_calls", "results_of"]
+__all__ = [
+    "calls_of",
+    "is_finished",
+    "mark_branches",
+    "name_successors",
+    "results_after_calls",
+    "results_of",
+]
+
+#: Lines of people, agents and tools: where the last of them stands, the person is.
+_SPOKEN = frozenset(("prompt", "answer", "result"))
 
 
 def calls_of(draft: Draft) -> list[str]:
@@ -63,3 +80,32 @@ def name_successors(drafts: list[Draft]) -> None:
     for draft in drafts:
         if draft.replaced_by is not None:
             draft.replaced_by = holders.get(draft.replaced_by, draft.replaced_by)
+
+
+def mark_branches(drafts: list[Draft], tree: Tree) -> set[str]:
+    """Mark messages on branches that were left; returns the uuids of their lines."""
+    if not tree.forks():
+        return set()
+    words = [d for d in drafts if d.what in _SPOKEN or d.rule.row == "A1"]
+    left = tree.abandoned({line_id(line) for draft in words for line in draft.lines})
+    for draft in drafts:
+        draft.abandoned = draft.uuid in left
+    return left
+
+
+def is_finished(drafts: list[Draft], results: Container[str]) -> bool:
+    """Whether the agent had the last word on the branch the person is on.
+
+    Commands the program answers itself, notices and prompts never sent say nothing about it.
+    `results` are the calls that have one.
+    """
+    for draft in reversed(drafts):
+        rule = draft.rule
+        if draft.abandoned or draft.replaced_by is not None or rule.row in ("A3", "filler"):
+            continue
+        if draft.what == "answer":
+            open_calls = [call for call in calls_of(draft) if call not in results]
+            return rule.row == "answer" and draft.spoke and not open_calls and not draft.cut
+        if draft.what in ("result", "said") or rule.act in ("turn", "act"):
+            return False
+    return False

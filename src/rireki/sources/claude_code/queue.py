@@ -12,6 +12,13 @@ from rireki.sources.claude_code.tags import one_line
 
 __all__ = ["Queue"]
 
+#: How much of a prompt is compared.
+LENGTH = 200
+#: Prompts sent together may be long; more of them is not looked at.
+TOGETHER = 20_000
+#: What programs queue: nobody typed it.
+_INJECTED = ("<task-notification>", "<teammate-message", "<agent-message", "<tick>", "<goal>")
+
 
 class _Waiting(Struct, gc=False):
     line: Line
@@ -24,7 +31,7 @@ class Queue:
         self._waiting: list[_Waiting] = []
 
     def enqueue(self, line: Line, text: str) -> None:
-        self._waiting.append(_Waiting(line, one_line(text)))
+        self._waiting.append(_Waiting(line, _beginning(text)))
 
     def dequeue(self) -> None:
         """The program took the oldest prompt that still waited."""
@@ -34,25 +41,27 @@ class Queue:
                 return
 
     def delivered(self, text: str) -> None:
-        """A prompt came out: the queued one of the same text, else the oldest one taken.
+        """A prompt came out: the queued one of the same text, else all those it is made of.
 
-        Texts may differ: a paste is written out, a command is spelled in tags.
+        Texts may differ: a paste is written out, a command is spelled in tags. Then it was
+        the oldest one taken.
         """
         if not self._waiting:
             return
-        text = one_line(text)
-        for waiting in self._waiting:
-            if waiting.text == text:
-                self._waiting.remove(waiting)
-                return
-        for waiting in self._waiting:
-            if waiting.taken:
-                self._waiting.remove(waiting)
-                return
+        beginning, whole = _beginning(text), one_line(text, TOGETHER)
+        same = [waiting for waiting in self._waiting if waiting.text == beginning][:1]
+        inside = [w for w in self._waiting if w.taken and w.text and w.text in whole]
+        oldest = [waiting for waiting in self._waiting if waiting.taken][:1]
+        for waiting in same or inside or oldest:
+            self._waiting.remove(waiting)
 
     def never_sent(self) -> list[Line]:
         return [
             waiting.line
             for waiting in self._waiting
-            if waiting.text and not waiting.text.startswith("<task-notification>")
+            if waiting.text and not waiting.text.startswith(_INJECTED)
         ]
+
+
+def _beginning(text: str) -> str:
+    return one_line(text, LENGTH).removesuffix("…").rstrip()

@@ -33,6 +33,16 @@ from rireki.sources.kit.document import LANE as WHOLE
 
 __all__ = ["find_attachment", "render"]
 
+#: Where pictures stand in a line.
+_PICTURES = (
+    ("message", "content"),
+    ("attachment", "prompt"),
+    ("attachment", "content"),
+    ("content",),
+)
+_NEVER_SEEN = "the full output lay in a file that was never seen"
+_WITH_SESSION = "the full output lies with the files of the session that started this agent"
+
 
 def render(fold: Fold, strands: Sequence[Strand]) -> list[Message]:
     rendering = _Rendering(fold, strands)
@@ -47,7 +57,7 @@ def find_attachment(lines: Sequence[Line], digest: str) -> bytes | None:
         if b"base64" not in line.data and b'"source"' not in line.data:
             continue
         value = _value(line)
-        for place in (("message", "content"), ("attachment", "prompt"), ("attachment", "content")):
+        for place in _PICTURES:
             for data in binaries(_of(value, *place)):
                 if sha256(data).hexdigest() == digest:
                     return data
@@ -57,6 +67,7 @@ def find_attachment(lines: Sequence[Line], digest: str) -> bytes | None:
 class _Rendering:
     def __init__(self, fold: Fold, strands: Sequence[Strand]) -> None:
         self.fold = fold
+        self.elsewhere = _WITH_SESSION if fold.agent else _NEVER_SEEN
         self.outputs = {
             _base(strand.place): strand for strand in strands if strand.role == "tool-output"
         }
@@ -136,7 +147,7 @@ class _Rendering:
         names: dict[str, None] = {}
         for block in content if isinstance(content, list) else []:
             if isinstance(block, dict) and block.get("type") == "tool_result":
-                parts += result_parts(block, value, self._spilled, refused)
+                parts += result_parts(block, value, self._spilled, refused, self.elsewhere)
                 names.setdefault(self.fold.tools.get(str(block.get("tool_use_id")), ""))
             else:
                 parts += prompt_parts([block])

@@ -22,7 +22,12 @@ from rireki.sources.claude_code.lines import Line, read_strand
 from rireki.sources.claude_code.render import find_attachment, render
 from rireki.sources.claude_code.repair import clean, loads
 from rireki.sources.claude_code.tags import one_line
-from rireki.sources.claude_code.ties import agent_token, call_token, prompt_token
+from rireki.sources.claude_code.ties import (
+    agent_token,
+    call_token,
+    prompt_token,
+    session_token,
+)
 from rireki.sources.claude_code.usage import total
 from rireki.sources.claude_code.walk import NAME
 from rireki.sources.kit.document import LANE as WHOLE
@@ -58,16 +63,29 @@ def _tell(conversation: str, strands: Sequence[Strand]) -> list[Told]:
     if agent:
         _tie_agent(told, strands)
     else:
-        told.ties = fold.ties.parent(conversation, fold.meter.keys(), fold.facts.sessions)
+        told.ties = fold.ties.parent(conversation, fold.drafts, fold.facts.sessions)
     found = [told] if fold.drafts or troubles else []
     calls = {call: token for call, token in fold.ties.calls.items() if token}
     for root, lines in gathered.sidechains.items():
         found.append(_sidechain(conversation, root, lines, calls))
+    return _distinct(found)
+
+
+def _distinct(found: list[Told]) -> list[Told]:
+    """No two of the same name, although a sub-agent's is only the beginning of a uuid."""
+    taken: dict[str, int] = {}
+    for told in found:
+        number = taken[told.native_id] = taken.get(told.native_id, 0) + 1
+        if number > 1:
+            told.native_id = f"{told.native_id}-{number}"
     return found
 
 
 def _tie_agent(told: Told, strands: Sequence[Strand]) -> None:
-    """A sub-agent looks for the call that started it; without a note of it, for its own name."""
+    """A sub-agent looks for the call that started it; without a note of it, for its own name.
+
+    Some were started by no call at all (to suggest a prompt, say): those belong to the session.
+    """
     fold = told.fold
     meta = _meta(strands)
     call, description = meta.get("toolUseId"), meta.get("description")
@@ -79,6 +97,8 @@ def _tie_agent(told: Told, strands: Sequence[Strand]) -> None:
             agent_token(session, told.native_id.removeprefix("agent-")),
             f"{session}/{prompt_token(fold.first_prompt)}",
         ]
+        if not fold.warmup:
+            wants.append(session_token(session))
     told.ties = [Tie("subagent", "want", token) for token in wants]
     told.ties += fold.ties.children(session)
     told.title = one_line(description if isinstance(description, str) else "")

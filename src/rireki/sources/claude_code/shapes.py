@@ -97,6 +97,7 @@ class Look(Struct, frozen=True, gc=False):
     origin: Kind | None = None
     turnOrigin: str | None = None
     sourceToolUseID: str | None = None
+    interruptedMessageId: str | None = None
     toolUseResult: Raw = _NOTHING
     holdsPersonsWords: bool | None = None
     toolDenialKind: str | None = None
@@ -111,10 +112,9 @@ class Look(Struct, frozen=True, gc=False):
     error: Raw = _NOTHING
     attachment: Attached | None = None
     operation: str | None = None
-    # titles and ties
+    # titles
     customTitle: str | None = None
     aiTitle: str | None = None
     lastPrompt: str | None = None
     summary: str | None = None
     leafUuid: str | None = None
-    continuedInSessionId: str | None = None

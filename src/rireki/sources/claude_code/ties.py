@@ -1,22 +1,31 @@
-"""What ties a conversation to others: shared answers, forks, sub-agents, continuations."""
+"""What ties a conversation to others: forks, sub-agents, continuations.
+
+A copy of a session mostly does not say what it is a copy of. What gives it away:
+lines that name another session, a file begun after its first answer, or answers
+as old as their questions.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
 from hashlib import sha256
+from typing import Literal
 
 import msgspec
 from msgspec import Raw, Struct
 
 from rireki.model.conversation import Tie
+from rireki.sources.claude_code.drafts import Draft
+from rireki.sources.claude_code.entries import text_of
 from rireki.sources.claude_code.repair import loads
-from rireki.sources.claude_code.shapes import Block
+from rireki.sources.claude_code.shapes import Block, Look
 
-__all__ = ["SPAWNERS", "Ties", "agent_token", "call_token", "prompt_token"]
+__all__ = ["SPAWNERS", "Ties", "agent_token", "call_token", "prompt_token", "session_token"]
 
 #: Tools that start a sub-agent.
-SPAWNERS = frozenset(("Task", "Agent"))
+SPAWNERS = frozenset(("Task", "Agent", "Skill", "SlashCommand", "Workflow"))
+_ORIGINAL: tuple[Literal["offer", "share"], ...] = ("offer", "share")
 _AGENT_ID = re.compile(rb"agentId: ([0-9A-Za-z_-]+)")
 
 
@@ -40,12 +49,50 @@ def agent_token(session: str, agent: str) -> str:
     return f"agent:{session}/{agent}"
 
 
+def session_token(session: str) -> str:
+    return f"session:{session}"
+
+
+def line_token(look: Look) -> str:
+    """A line wherever it is copied to. Its uuid alone may have been chosen by a program, twice."""
+    return f"line:{look.uuid}@{look.timestamp}"
+
+
+def answer_token(draft: Draft) -> str:
+    """An answer whose lines got new uuids and times: the model's id for it, and its words."""
+    spoken = [line.look.message for line in draft.lines if line.look and line.look.message]
+    words = "\n".join(filter(None, (text_of(message.content) for message in spoken)))
+    digest = sha256(words.encode("utf-8", "replace")).hexdigest()[:16]
+    return f"answer:{spoken[0].id}@{digest}" if spoken else "answer:"
+
+
 class Ties:
     def __init__(self) -> None:
-        self.first_users: list[str] = []
+        #: Where copies of this conversation may begin: its first entries, and its compactions.
+        self.beginnings: list[str] = []
+        self.compactions: list[str] = []
+        #: When the file was begun, where something else than a message stands first.
+        self.begun: str | None = None
+        #: The last answer taken over from an older session, as 1.0 did when it resumed one.
+        self.taken_over: Draft | None = None
+        #: Sessions that metadata names: what this one was made from, and what goes on with it.
+        self.origins: dict[str, None] = {}
         self.successors: dict[str, None] = {}
         self.calls: dict[str, str | None] = {}
         self.agents: dict[str, None] = {}
+
+    def entered(self, look: Look) -> None:
+        if len(self.beginnings) < 2 and look.uuid:
+            self.beginnings.append(line_token(look))
+
+    def compacted(self, look: Look) -> None:
+        if look.uuid:
+            self.compactions.append(line_token(look))
+
+    def took_over(self, draft: Draft) -> None:
+        """An answer as old as its question."""
+        if draft.rule.row == "answer":
+            self.taken_over = draft
 
     def called(self, block: Block) -> None:
         """The agent started a sub-agent; its prompt is the last resort to find it by."""
@@ -64,19 +111,27 @@ class Ties:
         if agent:
             self.agents.setdefault(agent)
 
-    def parent(self, native_id: str, answers: Iterable[str], sessions: Iterable[str]) -> list[Tie]:
+    def parent(self, native_id: str, drafts: Iterable[Draft], sessions: Iterable[str]) -> list[Tie]:
         """Ties of a conversation that may have forks, sub-agents and successors."""
-        ties = [Tie("fork", "share", f"answer:{key}") for key in list(answers)[:3]]
-        ties += [Tie("fork", "share", f"uuid:{uuid}") for uuid in self.first_users[:2]]
-        ties.append(Tie("fork", "offer", f"session:{native_id}"))
-        ties += [
-            Tie("fork", "want", f"session:{session}")
-            for session in sessions
-            if session != native_id
-        ]
-        ties.append(Tie("continuation", "want", f"session:{native_id}"))
-        ties += [Tie("continuation", "offer", f"session:{child}") for child in self.successors]
+        answers = [d for d in drafts if d.rule.row == "answer" and d.replaced_by is None]
+        named = [session for session in (*sessions, *self.origins) if session != native_id]
+        ties = [Tie("fork", "offer", session_token(native_id))]
+        ties += [Tie("fork", "want", session_token(session)) for session in named]
+        tokens = self.beginnings + self.compactions
+        ties += _copied(tokens) if named or self._is_copy(answers) else _original(tokens)
+        if self.taken_over is not None:
+            ties += _copied([answer_token(self.taken_over)])
+        if answers and answers[-1] is not self.taken_over:
+            ties.append(Tie("fork", "offer", answer_token(answers[-1])))
+        ties.append(Tie("continuation", "want", f"next:{native_id}"))
+        ties += [Tie("continuation", "offer", f"next:{child}") for child in self.successors]
         return ties + self.children(native_id)
+
+    def _is_copy(self, answers: list[Draft]) -> bool:
+        """A file that was begun after its first answer was given holds a copy of it."""
+        look = answers[0].line.look if answers else None
+        given = look.timestamp if look is not None else None
+        return self.begun is not None and given is not None and self.begun > given
 
     def children(self, session: str) -> list[Tie]:
         """What sub-agents look for in the conversation that started them."""
@@ -84,3 +139,14 @@ class Ties:
         tokens += [f"{session}/{token}" for token in self.calls.values() if token]
         tokens += [agent_token(session, agent) for agent in self.agents]
         return [Tie("subagent", "offer", token) for token in dict.fromkeys(tokens)]
+
+
+def _original(tokens: list[str]) -> list[Tie]:
+    """Offered to files that are known to be copies; others share them, and the elder came first."""
+    return [Tie("fork", role, token) for token in tokens for role in _ORIGINAL]
+
+
+def _copied(tokens: list[str]) -> list[Tie]:
+    """A copy looks for its original; without it, it is still a relative of other copies."""
+    wants = [Tie("fork", "want", token) for token in tokens]
+    return wants + [Tie("fork", "share", f"copy:{token}") for token in tokens]

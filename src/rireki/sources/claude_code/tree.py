@@ -1,7 +1,8 @@
 """The tree of a conversation: which branches a person left behind by rewinding.
 
 Only two or more prompts under one node make a branch: parallel tools, hooks and
-split answers fan out too, but nobody chose between those.
+split answers fan out too, but nobody chose between those. Prompts with nothing
+above them are such siblings too: the person went back to before the first one.
 """
 
 from __future__ import annotations
@@ -10,9 +11,12 @@ from msgspec import Struct, field
 
 __all__ = ["Tree"]
 
+#: Stands above the first prompt of a session. An unknown parent is None instead.
+TOP = ""
+
 
 class Tree(Struct):
-    #: Parent of every line, in file order; None for a root or an unknown parent.
+    #: Parent of every line, in file order; TOP for a root, None for an unknown parent.
     parents: dict[str, str | None] = field(default_factory=dict)
     #: Lines a person would not see as steps, and what they hang on.
     skipped: dict[str, str | None] = field(default_factory=dict)
@@ -25,22 +29,26 @@ class Tree(Struct):
         A parent that comes later in the file is not followed: forks of compacted
         sessions hold such circles.
         """
-        above = parent or logical
-        self.parents[uuid] = above if above in self.parents else None
+        above = parent or logical or TOP
+        self.parents[uuid] = above if above == TOP or above in self.parents else None
 
     def step(self, uuid: str) -> str | None:
-        """The nearest step above a line."""
+        """The nearest step above a line; where there is none, the topmost line above it."""
         above = self.parents[uuid]
         while above in self.skipped:
-            above = self.skipped[above]
+            higher = self.skipped[above]
+            if not higher:
+                break
+            above = higher
         return above
 
     def skip(self, uuid: str) -> None:
         self.skipped[uuid] = self.parents[uuid]
 
-    def prompt(self, uuid: str) -> None:
+    def prompt(self, uuid: str, *, local: bool) -> None:
+        """Something a person typed. Commands that the program answers itself may begin anywhere."""
         above = self.step(uuid)
-        if above is not None:
+        if above is not None and not (local and above == TOP):
             self.prompts.setdefault(above, []).append(uuid)
 
     def forks(self) -> list[list[str]]:
@@ -73,6 +81,6 @@ class Tree(Struct):
         for uuid, parent in reversed(list(self.parents.items())):
             own = places[uuid] if uuid in spoken else -1
             last[uuid] = max(last.get(uuid, -1), own)
-            if parent is not None:
+            if parent:
                 last[parent] = max(last.get(parent, -1), last[uuid])
         return last

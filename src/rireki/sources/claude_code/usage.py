@@ -13,12 +13,12 @@ from msgspec import Raw, Struct
 from rireki.model.conversation import Answer
 from rireki.model.message import Usage
 from rireki.model.times import from_iso
+from rireki.sources.claude_code.kinds import SYNTHETIC
 from rireki.sources.claude_code.lines import Line
 from rireki.sources.claude_code.shapes import Spoken, Tokens
 
-__all__ = ["SYNTHETIC", "Meter", "total"]
+__all__ = ["Meter", "total"]
 
-SYNTHETIC = "<synthetic>"
 #: No tokenizer packs more bytes of an answer into a token: beyond it, the count is a start value.
 BYTES_PER_TOKEN = 20
 
@@ -57,6 +57,12 @@ class Meter:
         if look is not None and look.isAbortedMidStream:
             reading.aborted = True
 
+    def interrupted(self, key: str | None) -> None:
+        """A person stopped the answer of this id; the last one, where the source names none."""
+        reading = self._readings.get(key or next(reversed(self._readings), ""))
+        if reading is not None and not reading.stopped:
+            reading.aborted = True
+
     def usage(self, key: str | None) -> Usage | None:
         reading = self._readings.get(key or "")
         return _usage(reading) if reading else None
@@ -69,9 +75,6 @@ class Meter:
 
     def models(self) -> list[str]:
         return list(dict.fromkeys(reading.model for reading in self._readings.values()))
-
-    def keys(self) -> list[str]:
-        return list(self._readings)
 
 
 def total(answers: Sequence[Answer]) -> Usage | None:

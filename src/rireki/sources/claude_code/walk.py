@@ -23,6 +23,8 @@ __all__ = ["HISTORY", "NAME", "Walk"]
 NAME = "claude-code"
 #: The group of prompts typed in the terminal, whatever session they belong to.
 HISTORY = "@history"
+#: Folders beside `projects` with a folder per session: file versions to rewind to, pasted pictures.
+BESIDE = ("file-history", "image-cache")
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
@@ -36,11 +38,15 @@ class Walk:
         self._entered: set[tuple[int, int]] = set()
 
     def config_root(self) -> None:
-        """`projects` and the terminal's history."""
+        """`projects`, the terminal's history, and what is kept per session beside them."""
         self.history(os.path.join(self.root, "history.jsonl"))
         for entry in self._list(os.path.join(self.root, "projects")):
             if entry.is_dir():
                 self.project(entry.path)
+        for name in BESIDE:
+            for entry in self._list(os.path.join(self.root, name)):
+                if entry.is_dir() and _UUID.fullmatch(entry.name):
+                    self.session_folder(entry.path, entry.name)
 
     def history(self, path: str) -> None:
         self._add(path, "lines", "prompts", HISTORY)

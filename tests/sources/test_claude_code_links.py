@@ -1,0 +1,119 @@
+"""Real files through the real archive: links from both ends, and the same story as without it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+import pytest
+
+from rireki.archive.base import Filter
+from rireki.archive.sqlite.store import SqliteArchive
+from rireki.intake.understand import read_conversation
+from rireki.intake.walk import import_history
+from rireki.model.conversation import Conversation, Reading
+from rireki.sources.kit.places import Places
+from tests.sources.transcripts import FIXTURES, SESSION, Transcript, fixtures, lay
+
+VERSIONS = ("1.0.51", "2.0.76", "2.1.197", "2.1.325")
+
+
+class Child(NamedTuple):
+    kind: str
+    child: str
+    parent: str
+
+
+def take_in(archive: SqliteArchive, home: Path) -> dict[str, Conversation]:
+    import_history(archive, places=Places.at(home), sources=["claude-code"])
+    found = archive.conversations(Filter(subagents=True))
+    return {conversation.native_id: conversation for conversation in found}
+
+
+def links(found: dict[str, Conversation]) -> set[Child]:
+    """Every link, as its child tells it; its parent must tell the same."""
+    told: dict[str, set[Child]] = {"parent": set(), "child": set()}
+    for name, conversation in found.items():
+        for link in conversation.links:
+            other = link.id.partition("/")[2]
+            child, parent = (name, other) if link.side == "parent" else (other, name)
+            told[link.side].add(Child(link.kind, child[:14], parent[:14]))
+    assert told["parent"] == told["child"]
+    return told["parent"]
+
+
+@pytest.mark.parametrize(
+    ("version", "expected"),
+    [
+        (
+            "1.0.51",
+            {
+                ("fork", "810fc42b-6806-", "16224542-3cd1-"),
+                ("fork", "0c9ba80e-77f2-", "16224542-3cd1-"),
+                ("subagent", "4d2eee1d-26d3-", "4d2eee1d-26d3-"),
+            },
+        ),
+        (
+            "2.0.76",
+            {
+                ("fork", "78a8eb3e-8646-", "c2337036-c197-"),
+                ("subagent", "agent-aaade07", "eb51c70e-fb31-"),
+            },
+        ),
+        (
+            "2.1.197",
+            {
+                ("fork", "22222222-2222-", "11111111-1111-"),
+                ("fork", "4ca55770-4cd1-", "becdaf4e-5d54-"),
+                ("subagent", "agent-accbf713", "d23a3610-9308-"),
+                ("subagent", "agent-a5161a64", "agent-accbf713"),
+                ("subagent", "agent-acd87854", "15a3592f-0e28-"),
+            },
+        ),
+        (
+            "2.1.325",
+            {
+                ("subagent", "agent-af6c87b8", "02fd2ac1-8788-"),
+                ("subagent", "agent-a61817a1", "e06af518-d76b-"),
+                ("subagent", "agent-acfc3f2f", "agent-a61817a1"),
+                ("subagent", "agent-ad487db9", "a398fe36-6c61-"),
+            },
+        ),
+    ],
+)
+def test_real_sessions_are_linked_as_they_were_made_and_no_others(
+    archive: SqliteArchive, version: str, expected: set[tuple[str, str, str]]
+) -> None:
+    assert links(take_in(archive, FIXTURES / version)) == expected
+
+
+def test_a_continued_session_and_its_successor_know_each_other(
+    archive: SqliteArchive, home: Path
+) -> None:
+    successor = f"b{SESSION[1:]}"
+    before, after = Transcript(), Transcript(successor)
+    before.user("first", uuid="one")
+    before.meta("continued-in", continuedInSessionId=successor)
+    after.user("second", uuid="two")
+    lay(home, before.bytes())
+    lay(home, after.bytes(), successor)
+    assert links(take_in(archive, home)) == {("continuation", successor[:14], SESSION[:14])}
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_archive_gives_back_what_was_read(archive: SqliteArchive, version: str) -> None:
+    take_in(archive, FIXTURES / version)
+    for reading in fixtures(version).values():
+        conversation = reading.conversation
+        found = archive.find(conversation.id)
+        if found.conversation.nature == conversation.nature:
+            kept = read_conversation(archive, found)
+            kept.conversation.links = []
+            assert _told(kept) == _told(reading)
+
+
+def _told(reading: Reading) -> object:
+    return msgspec.to_builtins(
+        (reading.conversation, reading.messages(), reading.answers, reading.ties)
+    )
