@@ -47,6 +47,9 @@ class Toy:
         where = shlex.quote(conversation.project or "/")
         return f"cd {where} && toy --resume {conversation.native_id}"
 
+    def revive(self, conversation: Conversation) -> str | None:
+        return f"toy --load DIR/{conversation.native_id}.jsonl"
+
 
 READER = Toy()
 

@@ -231,7 +231,7 @@ def test_it_shows_what_can_happen_in_a_conversation(
     assert helpers.usage
     assert not titled(archive, "抽出時間").finished
     assert titled(archive, "マグカップ").nature == "prompts"
-    assert "1.9 GB" in text(story(archive, "Write me one line")), "the transcript remembers"
+    assert "1.9 GB" in text(story(archive, "Why is our container")), "the transcript remembers"
 
 
 def test_what_agents_do_to_history_costs_nothing(

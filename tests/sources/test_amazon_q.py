@@ -78,7 +78,7 @@ def test_every_row_comes_back_as_the_same_value(store: str) -> None:
     connection = sqlite3.connect(FIXTURES / store)
     compared = 0
     for (_, key), strand in memory.strands.items():
-        table, directory, conversation = json.loads(key)
+        table, directory, *_, conversation = json.loads(key)
         sql, values = f"SELECT value FROM {table} WHERE key = ?", [directory]
         if table == "conversations_v2":
             sql, values = f"{sql} AND conversation_id = ?", [directory, conversation]

@@ -17,6 +17,7 @@ from rireki.errors import SourceTrouble
 from rireki.sources.amazon_q import READER
 from rireki.sources.kit import sqlite
 from rireki.sources.kit.places import Places
+from rireki.sources.kit.q import tables
 from rireki.sources.reader import Known, Origin, Update
 from tests.support.q_rows import Client, called, returned, said, talk, texts, words
 
@@ -70,14 +71,69 @@ def test_a_row_of_fifty_megabytes(q: Client) -> None:
     assert texts(reading.messages()[2]) == [log]
 
 
-def test_a_value_nested_too_deeply_is_kept_and_reported(q: Client) -> None:
-    deep = '{"conversation_id":"deep","history":[' + "[" * 100_000 + "]" * 100_000 + "]}"
+def test_a_long_value_is_read_in_slices(q: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    value = talk("one", said("m1", "a", "long " * 1000))
+    q.save(value)
+    monkeypatch.setattr(tables, "SLICE", 100)
+    asked: list[int] = []
+    read_slice = sqlite.Database.slice
+
+    def listen(self: sqlite.Database, *place: Any) -> bytes | None:
+        asked.append(place[-1])
+        return read_slice(self, *place)
+
+    monkeypatch.setattr(sqlite.Database, "slice", listen)
+    q.look()
+    (strand,) = q.memory.strands.values()
+    assert json.loads(strand.document()) == value
+    assert asked.count(100) > 50
+
+
+@pytest.mark.parametrize("word", ["short", "longer"])
+def test_a_row_saved_between_two_slices_is_read_again(
+    q: Client, monkeypatch: pytest.MonkeyPatch, word: str
+) -> None:
+    q.save(talk("one", said("m1", "a", "short " * 1000)))
+    monkeypatch.setattr(tables, "SLICE", 1000)
+    later = talk("one", said("m1", "b", f"{word} " * 1000))
+    asked: list[str] = []
+    read_slice = sqlite.Database.slice
+
+    def save_meanwhile(self: sqlite.Database, *place: Any) -> bytes | None:
+        if place[-2] == 2000 and word not in asked:
+            asked.append(word)
+            q.save(later)
+        return read_slice(self, *place)
+
+    monkeypatch.setattr(sqlite.Database, "slice", save_meanwhile)
+    assert words(q.look()["one"]) == ["b", f"{word} " * 1000]
+    assert asked == [word]
+
+
+def test_a_value_nested_too_deeply_is_kept_and_the_rest_of_it_is_shown(q: Client) -> None:
+    nested = "[" * 100_000 + "]" * 100_000
+    value = json.dumps(talk("deep", said("m1", "a", "b"), called("m2", "go", "", "t", x="HERE")))
+    deep = value.replace('"HERE"', nested)
     q.save(deep, "/deep")
     q.save(talk("fine", said("m1", "a", "b")), "/fine")
     updates = read(q)
-    assert [update.conversation for update in updates] == [None, "fine"]
-    assert [trouble.message for trouble in updates[0].troubles] == ["nested too deeply"]
+    assert [update.conversation for update in updates] == ["deep", "fine"]
+    assert [trouble.message for trouble in updates[0].troubles] == [
+        "nested too deeply; its innermost is not shown"
+    ]
     assert updates[0].contents[0].pieces[0].data == deep.encode()
+    reading = q.look()["deep"]
+    assert words(reading) == ["a", "b", "go"]
+    assert reading.conversation.tool_calls == 1
+    assert [trouble.message for trouble in reading.conversation.troubles] == [
+        "nested too deeply; its innermost is not shown"
+    ]
+
+
+def test_a_value_nested_too_deeply_without_an_id_is_kept_and_reported(q: Client) -> None:
+    q.save("[" * 100_000 + "]" * 100_000, "/deep")
+    (update,) = read(q)
+    assert [trouble.message for trouble in update.troubles] == ["a list, not a conversation"]
 
 
 def test_an_argument_nested_deeply_costs_only_its_own_side(q: Client) -> None:

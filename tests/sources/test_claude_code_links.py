@@ -101,6 +101,30 @@ def test_a_continued_session_and_its_successor_know_each_other(
     assert links(take_in(archive, home)) == {("continuation", successor[:14], SESSION[:14])}
 
 
+def test_a_summary_in_another_file_gives_a_session_its_title(
+    archive: SqliteArchive, home: Path
+) -> None:
+    later = f"b{SESSION[1:]}"
+    before, after = Transcript(), Transcript(later)
+    before.user("the first prompt", uuid="one")
+    before.answer("the last answer", uuid="two")
+    after.meta("summary", summary="Fixing the flaky test", leafUuid="two")
+    after.user("something else", uuid="three")
+    for name, transcript in ((SESSION, before), (later, after)):
+        lay(home, transcript.bytes(), name)
+        found = take_in(archive, home)
+    assert found[SESSION].title == "Fixing the flaky test"
+    assert found[later].title == "something else"
+    (listed,) = [
+        s for s in archive.sightings("/home/dev/app") if s.conversation.native_id == SESSION
+    ]
+    assert listed.conversation.title == "Fixing the flaky test"
+    assert (
+        read_conversation(archive, archive.find(SESSION)).conversation.title
+        == listed.conversation.title
+    )
+
+
 @pytest.mark.parametrize("version", VERSIONS)
 def test_the_archive_gives_back_what_was_read(archive: SqliteArchive, version: str) -> None:
     take_in(archive, FIXTURES / version)
@@ -109,7 +133,9 @@ def test_the_archive_gives_back_what_was_read(archive: SqliteArchive, version: s
         found = archive.find(conversation.id)
         if found.conversation.nature == conversation.nature:
             kept = read_conversation(archive, found)
+            # Links, and sometimes a title, come from other files.
             kept.conversation.links = []
+            kept.conversation.title = conversation.title
             assert _told(kept) == _told(reading)
 
 

@@ -22,7 +22,7 @@ from rireki.sources.kit.places import Places
 from rireki.sources.kit.q.draft import Pictures
 from rireki.sources.kit.q.log import Replay
 from tests.support.memory import Memory
-from tests.support.q_rows import Client, message_saying, said, talk, texts, words
+from tests.support.q_rows import Client, message_saying, said, shown, talk, texts, words
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "amazon-q"
 EXPECTED = json.loads((FIXTURES / "expected.json").read_text())
@@ -186,6 +186,14 @@ def test_an_unknown_kind_is_kept_folded_and_steers_nothing(kiro: Sessions) -> No
     assert [type(m.parts[0]) for m in folded] == [Unknown, Unknown]
     assert reading.conversation.entries == 6
     assert reading.conversation.finished
+
+
+def test_a_field_of_another_shape_costs_only_itself(kiro: Sessions) -> None:
+    kiro.log(message("Prompt", "u1", ("text", "hello"), meta="of a later version"), TALK[1])
+    reading = kiro.look()
+    prompt = message_saying(reading, "hello")
+    assert (prompt.author, prompt.parts[1:]) == ("person", [Unknown("meta", "of a later version")])
+    assert reading.conversation.turns == 1
 
 
 def test_bad_lines_cost_a_trouble_each_and_not_their_neighbours(kiro: Sessions) -> None:
@@ -564,6 +572,117 @@ def test_a_conversation_born_of_a_compaction_continues_the_one_before(stores: St
     assert Tie("fork", "share", "answer:m2") in found["old"].ties
 
 
+def test_a_compaction_that_kept_no_answer_is_known_by_how_the_transcript_begins(
+    stores: Stores,
+) -> None:
+    stores.save_in_kiro(talk("old", ONE, TWO))
+    three = said("m3", "thanks", "Welcome.")
+    lines = [*shown(ONE, TWO), "> /compact", *shown(three)]
+    stores.save_in_kiro(talk("new", three, latest_summary=["summary", None], transcript=lines))
+    stores.save_in_kiro(talk("elsewhere", ONE), "/work/other")
+    found = stores.look()
+    (offer,), (want,), (other,) = (
+        [tie for tie in found[name].ties if tie.token.startswith("opening:")]
+        for name in ("old", "new", "elsewhere")
+    )
+    assert (offer.kind, offer.role, want.role) == ("continuation", "offer", "want")
+    assert offer.token == want.token != other.token
+
+
+@pytest.mark.parametrize(
+    ("created", "updated", "times"),
+    [
+        (1764000000123, 1764000060456, ("2025-11-24T16:00:00.123Z", "2025-11-24T16:01:00.456Z")),
+        (1764000000000, 1764000000000, (None, None)),
+        (1764000000000, 1764000060456, ("2025-11-24T16:01:00.456Z", "2025-11-24T16:01:00.456Z")),
+    ],
+    ids=["filed by Kiro", "stamped by the migration", "stamped, then saved"],
+)
+def test_a_row_without_times_has_those_of_its_file(
+    stores: Stores, created: int, updated: int, times: tuple[str | None, str | None]
+) -> None:
+    stores.save_in_kiro(talk("one", ONE))
+    stores.run_kiro("UPDATE conversations_v2 SET created_at = ?, updated_at = ?", created, updated)
+    found = stores.look()["one"].conversation
+    assert (found.started_at, found.updated_at) == times
+
+
+def test_what_amazon_q_lost_and_kiro_has_is_resumed_with_kiro(stores: Stores) -> None:
+    stores.save(talk("one", ONE))
+    stores.save_in_kiro(talk("one", ONE))
+    stores.look()
+    stores.save(talk("two", TWO))
+    found = stores.look()["one"].conversation
+    assert (found.id, found.held_by) == ("amazon-q/one", ["kiro"])
+    assert AMAZON_Q.resume(found) == "cd /work/app && kiro-cli chat --resume-id one"
+
+
+def test_a_row_that_breaks_leaves_what_it_held(stores: Stores) -> None:
+    stores.save_in_kiro(talk("one", ONE))
+    stores.look()
+    stores.run_kiro("UPDATE conversations_v2 SET value = '{\"broken', updated_at = 2")
+    reading = stores.look()["one"]
+    assert (reading.conversation.upstream, words(reading)) == (
+        "gone",
+        ["how do I undo?", "git reset"],
+    )
+    stores.save_in_kiro(talk("one", ONE, TWO), at=3)
+    assert stores.look()["one"].conversation.upstream == "present"
+
+
+def test_an_answer_without_an_id_is_told_once_although_the_export_gave_it_one(
+    stores: Stores,
+) -> None:
+    late = said("", "a long one", "Response timed out - message took too long to generate")
+    late["assistant"]["Response"]["message_id"] = None
+    stores.save_in_kiro(talk("one", ONE, late, TWO))
+    stores.sessions.log(
+        asked("x1", "how do I undo?"),
+        answered("m1", "git reset"),
+        asked("x2", "a long one"),
+        answered("x3", "Response timed out - message took too long to generate"),
+        asked("x4", "and push?"),
+        answered("m2", "git push"),
+        asked("x5", "thanks"),
+        answered("m3", "Welcome."),
+        name="one",
+    )
+    reading = stores.look()["one"]
+    assert words(reading).count("a long one") == 1
+    assert [m.author for m in reading.messages()].count("harness") == 1
+    assert reading.conversation.turns == 4
+
+
+def test_what_only_the_log_has_stands_where_it_stood(stores: Stores) -> None:
+    stores.save_in_kiro(talk("one", ONE, TWO))
+    stores.sessions.log(
+        asked("x0", "first of all"),
+        answered("y0", "Yes?"),
+        asked("x1", "how do I undo?"),
+        answered("m1", "git reset"),
+        asked("x2", "really?"),
+        answered("y2", "Really."),
+        asked("x3", "and push?"),
+        answered("m2", "git push"),
+        name="one",
+    )
+    assert words(stores.look()["one"])[::2] == [
+        "first of all",
+        "how do I undo?",
+        "really?",
+        "and push?",
+    ]
+
+
+def test_the_folder_of_the_sessions_counts_as_looked_at_when_all_of_them_are_gone(
+    kiro: Sessions,
+) -> None:
+    kiro.log(*TALK)
+    (origin,) = READER.discover(Places.at(kiro.home)).origins
+    Path(origin.place).unlink()
+    assert origin.root in {looked.place for looked in READER.discover(Places.at(kiro.home)).looked}
+
+
 def test_stale_rows_of_the_old_table_are_still_read(stores: Stores) -> None:
     stores.run_kiro("CREATE TABLE conversations (key TEXT PRIMARY KEY, value TEXT)")
     stores.run_kiro("INSERT INTO conversations VALUES ('/w', ?)", json.dumps(talk("stale", ONE)))
@@ -572,6 +691,17 @@ def test_stale_rows_of_the_old_table_are_still_read(stores: Stores) -> None:
     found = stores.look()
     assert found["stale"].conversation.id == "kiro/stale"
     assert found["both"].conversation.entries == 2
+
+
+def test_what_only_the_copy_of_a_migration_still_has_is_gone(stores: Stores) -> None:
+    stores.run_kiro("CREATE TABLE conversations (key TEXT PRIMARY KEY, value TEXT)")
+    stores.run_kiro("INSERT INTO conversations VALUES ('/v', ?)", json.dumps(talk("one", ONE, TWO)))
+    stores.save_in_kiro(talk("one", TWO), "/v")
+    reading = stores.look()["one"]
+    assert words(reading, "gone") == ["how do I undo?", "git reset"]
+    assert words(reading, "present") == ["and push?", "git push"]
+    stores.run_kiro("DELETE FROM conversations_v2")
+    assert stores.look()["one"].conversation.upstream == "gone"
 
 
 @pytest.mark.parametrize("where", ["", ".kiro", ".kiro/sessions", ".kiro/sessions/cli"])

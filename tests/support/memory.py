@@ -63,6 +63,7 @@ class Memory:
                 fetch=lambda lane, ordinals: [self.lanes[(*name, lane)][n] for n in ordinals],
             )
         strand.vanished_at, strand.last_seen = None, self.now
+        strand.cursor = update.cursor
         runs = []
         for content in update.contents:
             lane = self.lanes.setdefault((*name, content.lane), [])

@@ -52,6 +52,9 @@ class Plain:
     def resume(self, conversation: Conversation) -> str | None:
         return None
 
+    def revive(self, conversation: Conversation) -> str | None:
+        return None
+
     def interpret(self, conversation: str, strands: Sequence[Strand]) -> list[Reading]:
         tally = Tally()
         messages: dict[str, Message] = {}

@@ -52,6 +52,7 @@ def _pick(strands: list[Strand], found: Found) -> Reading:
     for reading in interpret(found.grouping, strands):
         if reading.conversation.native_id == found.conversation.native_id:
             reading.conversation.links = found.conversation.links
+            reading.conversation.title = found.conversation.title
             return reading
     raise NotFound(
         f"{found.conversation.id} cannot be read from its records",

@@ -184,7 +184,8 @@ class _Walk:
 
     def _was_looked_at(self, known: KnownOrigin) -> bool:
         """Whether this walk could have found it: another home's origins are none of its business."""
-        return known.root in self.looked or known.place in self.looked
+        places = (known.root, known.place, *map(str, Path(known.root).parents))
+        return any(place in self.looked for place in places)
 
     def _unknown_origins(self) -> Iterable[Origin]:
         return (

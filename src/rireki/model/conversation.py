@@ -58,15 +58,17 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 class Tie(msgspec.Struct, frozen=True):
-    """A token that two conversations may share; equal tokens become links.
+    """A token that two conversations may share; equal tokens become links, or hand over a title.
 
     `offer` and `want` meet: a sub-agent wants its parent's call, a parent offers it.
     `share` meets itself: two conversations that hold the same answer have one ancestry.
     """
 
-    kind: LinkKind
+    kind: LinkKind | Literal["title"]
     role: Literal["offer", "want", "share"]
     token: str
+    #: What is handed over: the call that started a sub-agent, or the title one file has for another.
+    detail: str | None = None
 
 
 class Conversation(msgspec.Struct, kw_only=True):
@@ -96,6 +98,8 @@ class Conversation(msgspec.Struct, kw_only=True):
     trail: list[str] = msgspec.field(default_factory=list)
     #: How often each flag stood on a user-role entry (Claude Code's census).
     flags: dict[str, int] = msgspec.field(default_factory=dict)
+    #: The agents whose own store still has it, so that they can go on with it.
+    held_by: list[str] = msgspec.field(default_factory=list)
     #: What kind of conversation this is: a person's, a sub-agent's, or only the prompts that survived.
     nature: Literal["conversation", "subagent", "prompts"] = "conversation"
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -193,6 +193,8 @@ class Strand(msgspec.Struct, kw_only=True):
     #: When the source was first found without it; None while it is there.
     vanished_at: str | None = None
     states: list[State]
+    #: What the reader noted when it last read the strand; None for an earlier time.
+    cursor: Any = None
     fetch: Callable[[str, Sequence[int]], list[bytes]]
 
     @property

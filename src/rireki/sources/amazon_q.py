@@ -16,6 +16,7 @@ from rireki.sources.kit.document import read_document
 from rireki.sources.kit.jsonl import read_lines
 from rireki.sources.kit.places import Places
 from rireki.sources.kit.q import look, roles
+from rireki.sources.kit.q.resume import resume_command
 from rireki.sources.kit.q.rows import read_database
 from rireki.sources.reader import Discovery, Known, Looked, Origin, Roll, Update
 
@@ -65,10 +66,12 @@ class AmazonQ:
         return fold.interpret(conversation, strands)
 
     def resume(self, conversation: Conversation) -> str | None:
-        """The client goes on with whatever its directory holds: it takes no id."""
-        if conversation.project is None or conversation.nature != "conversation":
-            return None
-        return f"cd {quote(conversation.project)} && q chat --resume"
+        return resume_command(conversation)
+
+    def revive(self, conversation: Conversation) -> str | None:
+        """A row comes back as a file that the client can load."""
+        place = f"cd {quote(conversation.project)} && " if conversation.project else ""
+        return f"{place}q chat (and type there: /load DIR/{conversation.native_id}.json)"
 
 
 def _look_for_typed_lines(found: Discovery, places: Places) -> None:

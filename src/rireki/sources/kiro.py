@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from shlex import quote
 
 from rireki.model.conversation import Conversation, Reading
 from rireki.model.strand import Strand
@@ -17,6 +16,7 @@ from rireki.sources.kit.document import read_document
 from rireki.sources.kit.jsonl import read_lines
 from rireki.sources.kit.places import Places
 from rireki.sources.kit.q import look, roles
+from rireki.sources.kit.q.resume import resume_command
 from rireki.sources.kit.q.rows import read_database
 from rireki.sources.reader import Discovery, Form, Known, Looked, Origin, Roll, Update
 
@@ -72,11 +72,11 @@ class Kiro:
         return fold.interpret(conversation, strands)
 
     def resume(self, conversation: Conversation) -> str | None:
-        """By id, in its directory, because Kiro lists sessions per directory."""
-        if conversation.nature != "conversation":
-            return None
-        command = f"kiro-cli chat --resume-id {quote(conversation.native_id)}"
-        return f"cd {quote(conversation.project)} && {command}" if conversation.project else command
+        return resume_command(conversation)
+
+    def revive(self, conversation: Conversation) -> str | None:
+        """Which of Kiro's engines wrote it decides how it goes back: nothing short is true for all."""
+        return None
 
 
 def _look_for_sessions(found: Discovery, home: Path) -> None:
@@ -93,9 +93,9 @@ def _look_for_sessions(found: Discovery, home: Path) -> None:
                 if session.name.startswith(_PREFIX) and session.is_dir(follow_symlinks=False):
                     found.origins += _third_engine(Path(session.path), home)
     count = len(found.origins) - before
-    found.looked.append(
-        Looked(NAME, str(sessions), count > 0, f"{count} files" if count else look.QUIET)
-    )
+    # The root of the files, so that those which are all gone are missed.
+    note = f"{count} files in sessions" if count else look.QUIET
+    found.looked.append(Looked(NAME, str(home), count > 0, note))
 
 
 def _second_engine(path: Path, home: Path) -> list[Origin]:

@@ -79,3 +79,7 @@ class Reader(Protocol):
     def resume(self, conversation: Conversation) -> str | None:
         """The shell command that continues a conversation its source still has; None if there is none."""
         ...
+
+    def revive(self, conversation: Conversation) -> str | None:
+        """What `rireki restore --to DIR` is followed by, to go on with one the source has lost."""
+        ...

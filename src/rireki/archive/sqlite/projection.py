@@ -100,8 +100,9 @@ class Projection:
         )
         self.sql.execute("DELETE FROM tie WHERE conversation = ?", (row,))
         self.sql.executemany(
-            "INSERT INTO tie (token, kind, role, family, conversation) VALUES (?, ?, ?, ?, ?)",
-            [(tie.token, tie.kind, tie.role, dirty.family, row) for tie in reading.ties],
+            """INSERT INTO tie (token, kind, role, family, conversation, detail)
+               VALUES (?, ?, ?, ?, ?, ?)""",
+            [(t.token, t.kind, t.role, dirty.family, row, t.detail) for t in reading.ties],
         )
         return row
 
@@ -157,15 +158,13 @@ class Projection:
         where, values = _conditions(wanted)
         rows = select(
             self.sql,
-            f"""SELECT number, data FROM conversation {where}
+            f"""SELECT number, data, title FROM conversation {where}
                  ORDER BY updated_at DESC NULLS LAST, id LIMIT ?""",
             (*values, -1 if wanted.limit is None else wanted.limit),
         )
         links = self._links()
-        for number, data in rows:
-            conversation = _CONVERSATION.decode(data)
-            conversation.links = links.get(number, [])
-            yield conversation
+        for number, data, title in rows:
+            yield _told(data, title, links.get(number, []))
 
     def read_as(self, family: str, grouping: str) -> dict[str, Conversation]:
         rows = select(
@@ -211,13 +210,12 @@ class Projection:
                 f"{name!r} fits {len(rows)} conversations",
                 f"Write more of the id: {examples}{' …' if len(rows) > EXAMPLES else ''}",
             )
-        number, data, family, grouping, _ = rows[0]
-        conversation = _CONVERSATION.decode(data)
-        conversation.links = self._links(number).get(number, [])
-        return Found(conversation, family, grouping)
+        number, data, family, grouping, _, title = rows[0]
+        links = self._links(number).get(number, [])
+        return Found(_told(data, title, links), family, grouping)
 
     def _named(self, name: str) -> list[tuple[Any, ...]]:
-        columns = "SELECT number, data, family, grouping, id FROM conversation"
+        columns = "SELECT number, data, family, grouping, id, title FROM conversation"
         for condition, values in (
             ("id = ?", (name,)),
             ("native_id = ?", (name.partition("/")[2] or name,)),
@@ -242,28 +240,29 @@ class Projection:
         )
         rows = select(
             self.sql,
-            f"""SELECT c.number, c.data, coalesce(s.project, c.project), min(s.first_seen),
+            f"""SELECT c.number, c.data, c.title, coalesce(s.project, c.project), min(s.first_seen),
                        max(coalesce(s.vanished_at, s.last_seen)),
-                       iif(s.project IS NULL, c.upstream = 'gone', min(s.vanished_at IS NOT NULL))
+                       iif(s.project IS NULL, iif(c.upstream = 'gone', NULL, c.source),
+                           group_concat(DISTINCT iif(s.vanished_at IS NULL, o.source, NULL)))
                   FROM conversation c
                   JOIN strand s ON s.family = c.family AND s.conversation = c.grouping
+                  JOIN origin o ON o.id = s.origin
                  WHERE (s.project IS NOT NULL AND ({condition.format("s.project")}))
                     OR (s.project IS NULL AND ({condition.format("c.project")})
                         AND c.nature <> 'subagent')
-                 GROUP BY c.number, 3
-                 ORDER BY c.updated_at DESC NULLS LAST, 5 DESC, c.number DESC""",
+                 GROUP BY c.number, 4
+                 ORDER BY c.updated_at DESC NULLS LAST, 6 DESC, c.number DESC""",
             values if below else values[:1],
         )
         links = self._links()
         resumable: set[tuple[str, str]] = set()
         found = []
-        for number, data, held_for, first_seen, last_seen, vanished in rows:
-            conversation = _CONVERSATION.decode(data)
-            conversation.links = links.get(number, [])
-            slot = (conversation.source, held_for)
-            current = not vanished and slot not in resumable
-            if current:
-                resumable.add(slot)
+        for number, data, title, held_for, first_seen, last_seen, holders in rows:
+            conversation = _told(data, title, links.get(number, []))
+            # Each agent goes on with one conversation of a directory, whoever wrote it first.
+            slots = {(holder, held_for) for holder in (holders or "").split(",") if holder}
+            current = bool(slots - resumable)
+            resumable |= slots
             found.append(
                 Sighting(
                     conversation=conversation,
@@ -286,6 +285,14 @@ class Projection:
         )
         for conversation, data in rows:
             yield conversation, _ANSWERS.decode(decompress(data))
+
+
+def _told(data: str, title: str, links: list[Link]) -> Conversation:
+    """A conversation as it was read, with what others have to say of it: its title and links."""
+    conversation = _CONVERSATION.decode(data)
+    conversation.title = title
+    conversation.links = links
+    return conversation
 
 
 def _squeeze(answers: Sequence[Answer]) -> bytes:

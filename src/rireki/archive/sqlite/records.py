@@ -26,7 +26,7 @@ __all__ = ["Records"]
 _RUNS = msgspec.json.Decoder(tuple[Run, ...])
 _STRAND = """
     SELECT s.id, s.key, s.conversation, s.role, s.project, s.first_seen, s.last_seen, s.vanished_at,
-           o.source, o.place
+           o.source, o.place, s.cursor
       FROM strand s JOIN origin o ON o.id = s.origin
 """
 
@@ -207,9 +207,8 @@ class Records:
         return [strand for strand in strands if strand.states]
 
     def _strand(self, row: tuple[Any, ...], as_of: str | None) -> Strand:
-        number, key, conversation, role, project, first_seen, last_seen, vanished, source, place = (
-            row
-        )
+        number, key, conversation, role, project, first_seen, last_seen, vanished, *rest = row
+        source, place, cursor = rest
         log = select(
             self.sql,
             "SELECT number, at, runs, tail FROM state WHERE strand = ? AND at <= ? ORDER BY number",
@@ -229,6 +228,7 @@ class Records:
             last_seen=last_seen,
             vanished_at=vanished,
             states=[State(n, at, _RUNS.decode(runs), tail) for n, at, runs, tail in log if runs],
+            cursor=msgspec.json.decode(cursor) if as_of is None else None,
             fetch=partial(self.chunks.fetch, number),
         )
 

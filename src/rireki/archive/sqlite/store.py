@@ -212,6 +212,7 @@ class SqliteBatch:
                 self.records.revive_strand(strand, self.number, self.now)
             else:
                 self.records.vanish_strand(strand, self.number, self.now)
+                self.records.note(number, key, [], self.now)
             self._soil(family, conversation)
 
     def _soil(self, family: str, conversation: str | None) -> None:

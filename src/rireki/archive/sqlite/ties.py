@@ -16,11 +16,12 @@ from rireki.archive.sqlite.connect import select
 __all__ = ["tie_together"]
 
 _SAME_TOKEN = """
-    SELECT mine.kind, mine.role, mine.token, other.conversation, other.kind, other.role
+    SELECT mine.kind, mine.role, mine.token, other.conversation, other.kind, other.role,
+           coalesce(mine.detail, other.detail)
       FROM tie mine JOIN tie other
         ON other.token = mine.token AND other.family = mine.family
        AND other.conversation <> mine.conversation
-     WHERE mine.conversation = ?
+     WHERE mine.conversation = ? ORDER BY other.conversation
 """
 
 
@@ -38,8 +39,13 @@ def tie_together(sql: apsw.Connection, conversations: Sequence[int]) -> None:
 
 
 def _link(sql: apsw.Connection, number: int, row: tuple[Any, ...]) -> set[int]:
-    kind, role, token, other, other_kind, other_role = row
-    if {role, other_role} == {"offer", "want"}:
+    kind, role, token, other, other_kind, other_role, detail = row
+    met = {role, other_role} == {"offer", "want"}
+    if kind == "title":
+        if met:
+            _hand_over_title(sql, number if role == "want" else other, detail)
+        return set()
+    if met:
         child, parent = (number, other) if role == "want" else (other, number)
         chosen = kind if role == "want" else other_kind
     elif role == other_role == "share":
@@ -49,9 +55,14 @@ def _link(sql: apsw.Connection, number: int, row: tuple[Any, ...]) -> set[int]:
         return set()
     sql.execute(
         "INSERT OR IGNORE INTO link (child, parent, kind, call_id) VALUES (?, ?, ?, ?)",
-        (child, parent, chosen, _call_id(token)),
+        (child, parent, chosen, detail or _call_id(token)),
     )
     return {child}
+
+
+def _hand_over_title(sql: apsw.Connection, number: int, title: str) -> None:
+    """Where an older file's only title stands in a newer one."""
+    sql.execute("UPDATE conversation SET title = ? WHERE number = ?", (title, number))
 
 
 def _age(sql: apsw.Connection, number: int) -> tuple[Any, ...]:

@@ -32,11 +32,13 @@ def command(name: str, as_json: bool) -> None:
 
     with opened() as archive:
         conversation = archive.find(name).conversation
-    shell = registry.reader(conversation.source).resume(conversation)
+    reader = registry.reader(conversation.source)
+    shell = reader.resume(conversation)
+    after = reader.revive(conversation) if conversation.upstream == "gone" else None
     if as_json:
-        Screen().json([_as_json(conversation, shell)])
+        Screen().json([_as_json(conversation, shell, after)])
         return
-    _refuse_if_lost(conversation, shell)
+    _refuse_if_lost(conversation, shell, after)
     if conversation.upstream == "changed":
         lost = f"{conversation.source} no longer has all of it; 'rireki show' does."
         click.echo(f"note: {lost}", err=True)
@@ -47,21 +49,22 @@ def _restore(conversation: Conversation) -> str:
     return f"rireki restore {conversation.id} --to DIR"
 
 
-def _as_json(conversation: Conversation, shell: str | None) -> dict[str, object]:
+def _as_json(conversation: Conversation, shell: str | None, after: str | None) -> dict[str, object]:
     return {
         "id": conversation.id,
-        "command": shell,
+        "command": shell if conversation.upstream != "gone" else None,
         "upstream": conversation.upstream,
         "restore": _restore(conversation),
+        "after_restore": after,
     }
 
 
-def _refuse_if_lost(conversation: Conversation, shell: str | None) -> None:
+def _refuse_if_lost(conversation: Conversation, shell: str | None, after: str | None) -> None:
     restore = _restore(conversation)
     if conversation.upstream == "gone":
-        after = f", then: {shell}" if shell else ""
+        then = f", then: {after}" if after else ""
         raise RirekiError(
-            f"{conversation.source} no longer has this conversation", f"Run: {restore}{after}"
+            f"{conversation.source} no longer has this conversation", f"Run: {restore}{then}"
         )
     if shell is None:
         raise RirekiError(

@@ -57,6 +57,11 @@ class ClaudeCode:
         command = f"claude --resume {quote(conversation.native_id)}"
         return f"cd {quote(conversation.project)} && {command}" if conversation.project else command
 
+    def revive(self, conversation: Conversation) -> str | None:
+        """Files go back to where they lay: restored to the config folder, they are found again."""
+        command = self.resume(conversation)
+        return f"{command} (with ~/.claude for DIR)" if command else None
+
 
 def _roots(places: Places) -> list[Path]:
     """`$CLAUDE_CONFIG_DIR`, else `~/.claude`; the XDG place of some versions where it exists."""

@@ -64,6 +64,7 @@ def _tell(conversation: str, strands: Sequence[Strand]) -> list[Told]:
         _tie_agent(told, strands)
     else:
         told.ties = fold.ties.parent(conversation, fold.drafts, fold.facts.sessions)
+        told.ties += fold.titles.ties(fold.tree.parents)
     found = [told] if fold.drafts or troubles else []
     calls = {call: token for call, token in fold.ties.calls.items() if token}
     for root, lines in gathered.sidechains.items():
@@ -128,6 +129,7 @@ def _reading(told: Told, group: str, strands: Sequence[Strand]) -> Reading:
     fold, facts = told.fold, told.fold.facts
     directories = list(facts.directories)
     answers = fold.meter.answers()
+    upstream = _upstream(told, strands)
     conversation = Conversation(
         id=f"{NAME}/{told.native_id}",
         source=NAME,
@@ -137,7 +139,8 @@ def _reading(told: Told, group: str, strands: Sequence[Strand]) -> Reading:
         title=told.title or _title(fold),
         started_at=from_iso(facts.started),
         updated_at=from_iso(facts.updated),
-        upstream=_upstream(told, strands),
+        upstream=upstream,
+        held_by=[NAME] if upstream != "gone" else [],
         troubles=told.troubles,
         usage=total(answers),
         models=fold.meter.models(),

@@ -79,7 +79,8 @@ class Ties:
         self.origins: dict[str, None] = {}
         self.successors: dict[str, None] = {}
         self.calls: dict[str, str | None] = {}
-        self.agents: dict[str, None] = {}
+        #: Agents that results name, and the calls those results answer.
+        self.agents: dict[str, str | None] = {}
 
     def entered(self, look: Look) -> None:
         if len(self.beginnings) < 2 and look.uuid:
@@ -109,7 +110,7 @@ class Ties:
         if agent is None and (found := _AGENT_ID.search(bytes(block.content))):
             agent = found.group(1).decode()
         if agent:
-            self.agents.setdefault(agent)
+            self.agents.setdefault(agent, block.tool_use_id)
 
     def parent(self, native_id: str, drafts: Iterable[Draft], sessions: Iterable[str]) -> list[Tie]:
         """Ties of a conversation that may have forks, sub-agents and successors."""
@@ -135,10 +136,10 @@ class Ties:
 
     def children(self, session: str) -> list[Tie]:
         """What sub-agents look for in the conversation that started them."""
-        tokens = [call_token(session, call) for call in self.calls if call]
-        tokens += [f"{session}/{token}" for token in self.calls.values() if token]
-        tokens += [agent_token(session, agent) for agent in self.agents]
-        return [Tie("subagent", "offer", token) for token in dict.fromkeys(tokens)]
+        tokens = {call_token(session, call): call for call in self.calls if call}
+        tokens |= {f"{session}/{token}": call for call, token in self.calls.items() if token}
+        tokens |= {agent_token(session, agent): call for agent, call in self.agents.items() if call}
+        return [Tie("subagent", "offer", token, call) for token, call in tokens.items()]
 
 
 def _original(tokens: list[str]) -> list[Tie]:

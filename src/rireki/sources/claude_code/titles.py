@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
+from rireki.model.conversation import Tie
 from rireki.sources.claude_code.shapes import Look
 from rireki.sources.claude_code.tags import one_line
 
@@ -10,6 +13,8 @@ __all__ = ["Titles"]
 
 #: How much of a prompt is kept to make a title of.
 LENGTH = 1000
+#: A title is filed under one of a session's last lines.
+LAST_LINES = 3
 
 
 class Titles:
@@ -40,6 +45,15 @@ class Titles:
     def command(self, text: str) -> None:
         """A command names a conversation only when nothing else was typed."""
         self._command = self._command or one_line(text)
+
+    def ties(self, own: dict[str, str | None]) -> list[Tie]:
+        """Versions before 2 wrote the title of one file into another, under the uuid of its last line."""
+        foreign = {leaf: text for leaf, text in self._summaries.items() if leaf not in own}
+        ties = [Tie("title", "offer", f"leaf:{leaf}", one_line(t)) for leaf, t in foreign.items()]
+        if not (self._custom or self._ai or self._last_prompt):
+            last = islice(reversed(own), LAST_LINES)
+            ties += [Tie("title", "want", f"leaf:{uuid}") for uuid in last]
+        return ties
 
     def title(self, own: dict[str, str | None], abandoned: set[str]) -> str:
         """`own` holds the uuids of this conversation, `abandoned` those of branches left behind."""

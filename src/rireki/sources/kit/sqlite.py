@@ -7,10 +7,10 @@ here knows what the tables mean, and nothing here can write.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import apsw
 
@@ -18,6 +18,8 @@ from rireki.errors import SourceTrouble
 from rireki.sources.kit.stamps import is_regular
 
 __all__ = ["Database", "open_database"]
+
+T = TypeVar("T")
 
 #: How long one statement waits for a writer, in milliseconds, and how often it is tried.
 PATIENCE = 2000
@@ -55,9 +57,31 @@ class Database:
 
     def rows(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """All rows of one statement. The lock is gone when this returns."""
+        return self._patiently(
+            lambda: self._connection.execute(statement, tuple(values)).fetchall()
+        )
+
+    def slice(self, table: str, column: str, rowid: int, start: int, size: int) -> bytes | None:
+        """Some bytes of a long value, without walking through the rest; None when the row is gone."""
+
+        def read() -> bytes | None:
+            try:
+                blob = self._connection.blob_open("main", table, column, rowid, False)
+            except apsw.SQLError:
+                # No such row, or neither a text nor a blob by now.
+                return None
+            try:
+                blob.seek(min(start, blob.length()))
+                return blob.read(size)
+            finally:
+                blob.close()
+
+        return self._patiently(read)
+
+    def _patiently(self, work: Callable[[], T]) -> T:
         for attempt in range(1, ATTEMPTS + 1):
             try:
-                return self._connection.execute(statement, tuple(values)).fetchall()
+                return work()
             except apsw.BusyError as error:
                 if attempt == ATTEMPTS:
                     raise _trouble(self.place, error) from error

@@ -134,7 +134,8 @@ CREATE TABLE tie (
     kind         TEXT NOT NULL,
     role         TEXT NOT NULL,
     family       TEXT NOT NULL,
-    conversation INTEGER NOT NULL REFERENCES conversation (number) ON DELETE CASCADE
+    conversation INTEGER NOT NULL REFERENCES conversation (number) ON DELETE CASCADE,
+    detail       TEXT
 ) STRICT;
 CREATE INDEX tie_by_token ON tie (token, family);
 CREATE INDEX tie_by_conversation ON tie (conversation);

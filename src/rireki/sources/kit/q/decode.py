@@ -8,13 +8,28 @@ Nothing here raises for bad input but `NotReadable`.
 from __future__ import annotations
 
 import json
+import re
 from typing import Any, TypeVar
 
 import msgspec
 
-__all__ = ["NotReadable", "clean", "fit", "fit_loosely", "load", "text_of"]
+__all__ = [
+    "TOO_DEEP",
+    "NotReadable",
+    "clean",
+    "fit",
+    "fit_loosely",
+    "is_too_deep",
+    "load",
+    "text_of",
+]
 
 T = TypeVar("T")
+#: What lies deeper is not read: no decoder goes down without end.
+DEEPEST = 200
+TOO_DEEP = "nested too deeply; its innermost is not shown"
+_INNERMOST = b'"(nested too deeply)"'
+_BRACKETS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]', re.DOTALL)
 
 
 class NotReadable(Exception):
@@ -34,9 +49,39 @@ def _load_patiently(data: bytes) -> Any:
     try:
         return clean(json.loads(data.decode("utf-8", "replace")))
     except RecursionError:
-        raise NotReadable("nested too deeply") from None
+        pruned = _prune(data)
+        if pruned == data:
+            raise NotReadable("nested too deeply") from None
+        return load(pruned)
     except ValueError as error:
         raise NotReadable(f"broken JSON: {error}") from None
+
+
+def is_too_deep(data: bytes) -> bool:
+    """Whether a decoder gave up on the JSON for its depth alone."""
+    try:
+        msgspec.json.decode(data)
+    except RecursionError:
+        return True
+    except (msgspec.MsgspecError, UnicodeError):
+        return False
+    return False
+
+
+def _prune(data: bytes) -> bytes:
+    """The same JSON with a short text in place of whatever is nested too deeply to be decoded."""
+    kept: list[bytes] = []
+    depth = begin = 0
+    for token in _BRACKETS.finditer(data):
+        if token[0] in (b"[", b"{"):
+            depth += 1
+            if depth == DEEPEST + 1:
+                kept += [data[begin : token.start()], _INNERMOST]
+        elif token[0] in (b"]", b"}"):
+            if depth == DEEPEST + 1:
+                begin = token.end()
+            depth -= 1
+    return b"".join(kept) + (data[begin:] if depth <= DEEPEST else b"")
 
 
 def fit(value: Any, kind: type[T]) -> T | None:

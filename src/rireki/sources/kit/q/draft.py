@@ -34,6 +34,11 @@ class Draft:
     #: Stands at the very end, whatever else is put in.
     last: bool = False
 
+    @property
+    def role(self) -> str:
+        """Whose side of an entry it is; empty for what is no entry's."""
+        return self.message.entry.role if self.message.entry else ""
+
 
 @dataclass(slots=True)
 class Pictures:

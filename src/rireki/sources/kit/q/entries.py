@@ -118,7 +118,8 @@ def user_drafts(
         drafts.append(_hook(f"{name}-h", context, at, position))
     flags = ("hook context",) if context else ()
     if content.prompt is not UNSET:
-        drafts.append(prompt(f"{name}-u", content.prompt.prompt, at, position, (*flags, "Prompt")))
+        text = content.prompt.prompt or ""
+        drafts.append(prompt(f"{name}-u", text, at, position, (*flags, "Prompt")))
     elif content.results is not UNSET:
         results = content.results.tool_use_results
         drafts.append(_results(f"{name}-u", results, at, position, (*flags, "ToolUseResults")))
@@ -150,7 +151,7 @@ def _cancelled(
 
 def _results(
     name: str,
-    results: list[state.ToolUseResult],
+    results: list[state.ToolUseResult] | None,
     at: str | None,
     position: int,
     flags: tuple[str, ...],
@@ -158,12 +159,12 @@ def _results(
 ) -> Draft:
     parts: list[Part] = [
         result(
-            item.tool_use_id,
-            "\n".join(_block(block) for block in item.content),
-            item.status != "Success",
+            item.tool_use_id or "",
+            "\n".join(_block(block) for block in item.content or ()),
+            item.status not in ("Success", None),
             cancelled,
         )
-        for item in results
+        for item in results or ()
     ]
     rule = "cancelled tool uses" if cancelled else "tool results"
     return Draft(
@@ -180,7 +181,7 @@ def _results(
 
 
 def _block(block: state.ResultBlock) -> str:
-    return block.text if isinstance(block.text, str) else output_of(block.json)
+    return output_of(block.json if block.text is UNSET else block.text)
 
 
 def _hook(name: str, text: str, at: str | None, position: int) -> Draft:
@@ -212,7 +213,8 @@ def _answer(said: Said, name: str, position: int) -> Draft:
     parts += [_call(use) for use in side.tool_uses or ()]
     parts += [Unknown(what, raw) for what, raw in misfits.items()]
     made_up = rule_of_answer(text)
-    synthetic = made_up is not None or said.answer is None
+    # Where the id is not even null, someone left it out: that tells nothing about the answer.
+    synthetic = made_up is not None or side.message_id in (None, "")
     display: Display = "chip" if synthetic else "bubble"
     return Draft(
         Message(
@@ -241,7 +243,7 @@ def _thinking(thinking: state.Thinking | None) -> list[Part]:
 
 def _call(use: state.ToolUse) -> Part:
     arguments = use.args if use.orig_args is UNSET or use.orig_args is None else use.orig_args
-    return ToolCall(use.id, use.orig_name or use.name or "", arguments)
+    return ToolCall(use.id or "", use.orig_name or use.name or "", arguments)
 
 
 def _tool_names(side: state.Response) -> str:

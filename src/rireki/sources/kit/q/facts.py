@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from rireki.model.conversation import Answer, Conversation, Tie, Trouble
@@ -11,9 +12,11 @@ from rireki.model.message import Message, Usage
 from rireki.model.parts import Text, ToolCall, ToolResult
 from rireki.model.strand import Strand
 from rireki.model.tally import Tally
-from rireki.model.times import from_iso
+from rireki.model.times import from_iso, from_ms
 from rireki.sources.kit.q.draft import Draft, Pictures
+from rireki.sources.kit.q.roles import LIVE
 from rireki.sources.kit.q.session import Session
+from rireki.sources.kit.q.synthetic import REDACTED
 
 __all__ = ["Facts", "Told", "conclude"]
 
@@ -38,6 +41,8 @@ class Facts:
     troubles: list[Trouble] = field(default_factory=list)
     #: It began with the summary of another conversation.
     continues: bool = False
+    #: How the transcript begins, with its directory: a compaction carries it on.
+    openings: list[str] = field(default_factory=list)
     #: Nothing but typed lines is left.
     prompts_only: bool = False
 
@@ -68,7 +73,7 @@ class Told(NamedTuple):
 def conclude(facts: Facts, flow: list[Draft], live: Sequence[Strand]) -> Told:
     _make_unique(flow)
     tally = _count(flow, facts.entries)
-    conversation = _conversation(facts, flow)
+    conversation = _conversation(facts, flow, live)
     tally.fill(conversation)
     conversation.upstream = "present"
     if not any(strand.present for strand in live):
@@ -96,12 +101,16 @@ def _count(flow: Sequence[Draft], entries: int) -> Tally:
     tally = Tally()
     tally.entries = entries
     turn: int | None = None
+    waiting: list[Message] = []
     for draft in flow:
         message = draft.message
         if draft.typed:
             turn = tally.typed()
+            for early in waiting:
+                early.turn = turn
         # What only the transcript knows stands between turns, not in one.
         message.turn = turn if draft.group else None
+        waiting = [*waiting, message] if _announces(draft) else []
         if message.display != "hidden" and message.replaced_by is None:
             tally.messages += 1
         for part in message.parts:
@@ -113,6 +122,11 @@ def _count(flow: Sequence[Draft], entries: int) -> Tally:
     return tally
 
 
+def _announces(draft: Draft) -> bool:
+    """Whether it belongs to the prompt that follows: hook output, or an earlier version of it."""
+    return draft.role == "context" or draft.message.replaced_by is not None
+
+
 def _finished(flow: Sequence[Draft]) -> bool:
     """Whether the agent had its say, in what the source holds now, or in what it held last."""
     said = [draft for draft in flow if draft.ends is not None]
@@ -120,13 +134,13 @@ def _finished(flow: Sequence[Draft]) -> bool:
     return bool(said) and said[-1].ends is True
 
 
-def _conversation(facts: Facts, flow: Sequence[Draft]) -> Conversation:
+def _conversation(facts: Facts, flow: Sequence[Draft], live: Sequence[Strand]) -> Conversation:
     source = "amazon-q" if any(one.source == "amazon-q" for one in facts.strands) else "kiro"
     for draft in flow:
         facts.note_time(draft.message.at)
     if not facts.directories:
         facts.note_directory(next((d.directory for d in flow if d.directory), None))
-    times = facts.times or _observed(facts.strands)
+    times = facts.times or _filed(facts.strands) or _observed(facts.strands)
     return Conversation(
         id=f"{source}/{facts.conversation}",
         source=source,
@@ -139,6 +153,7 @@ def _conversation(facts: Facts, flow: Sequence[Draft]) -> Conversation:
         troubles=facts.troubles,
         models=facts.models,
         nature=_nature(facts),
+        held_by=sorted({one.source for one in live if one.present and one.role in LIVE}),
     )
 
 
@@ -148,19 +163,43 @@ def _nature(facts: Facts) -> Literal["conversation", "subagent", "prompts"]:
     return "prompts" if facts.prompts_only else "conversation"
 
 
+def _filed(strands: Sequence[Strand]) -> list[str]:
+    """The times beside Kiro's rows. A migration stamped the rows it copied: both alike, in seconds."""
+    times: list[str | None] = []
+    for strand in strands:
+        created, updated = _noted(strand, "created_at"), _noted(strand, "updated_at")
+        times += [from_ms(updated)] if updated and not _is_stamp(created, updated) else []
+        times += [from_ms(created)] if created and created % 1000 else []
+    return [time for time in times if time]
+
+
+def _is_stamp(created: int, updated: int) -> bool:
+    return created == updated and updated % 1000 == 0
+
+
+def _noted(strand: Strand, name: str) -> int:
+    value = strand.cursor.get(name) if isinstance(strand.cursor, dict) else None
+    return value if isinstance(value, int) else 0
+
+
 def _observed(strands: Sequence[Strand]) -> list[str]:
     """For sources without clocks: when we saw it change. That it was there tells no time."""
-    return [state.at for strand in strands for state in strand.states[1:]]
+    appeared = [one.first_seen for one in strands if _noted(one, "appeared")]
+    return appeared + [
+        after.at
+        for strand in strands
+        for before, after in pairwise(strand.states)
+        if (before.runs, before.tail) != (after.runs, after.tail)
+    ]
 
 
 def _title(flow: Sequence[Draft]) -> str:
-    """The first line that a person typed; what only the transcript still has comes second."""
-    typed = [draft.message for draft in flow if draft.typed]
-    others = [draft.message for draft in flow if draft.message.author == "person"]
-    for message in (*typed, *others):
-        line = _first_line(message) if message.display == "bubble" else ""
-        if line:
-            return line[:_TITLE]
+    """The first line of the story that a person typed, even if only the transcript still has it."""
+    for message in (draft.message for draft in flow):
+        if message.author == "person" and message.display == "bubble" and not message.replaced_by:
+            line = _first_line(message)
+            if line and not line.endswith(REDACTED):
+                return line[:_TITLE]
     return ""
 
 
@@ -185,6 +224,10 @@ def _ties(facts: Facts, flow: Sequence[Draft]) -> list[Tie]:
     ties += [
         Tie("continuation" if facts.continues else "fork", "share", f"answer:{answer}")
         for answer in ends
+    ]
+    ties += [
+        Tie("continuation", "want" if facts.continues else "offer", f"opening:{opening}")
+        for opening in facts.openings
     ]
     ties += [
         Tie("subagent", "want", f"session:{session.parent_session_id}")

@@ -15,13 +15,15 @@ from rireki.model.conversation import Reading, Trouble
 from rireki.model.strand import Strand
 from rireki.model.times import from_iso
 from rireki.sources.kit.jsonl import LANE
-from rireki.sources.kit.q.decode import NotReadable, load
-from rireki.sources.kit.q.draft import Draft
+from rireki.sources.kit.q.decode import NotReadable, load, text_of
+from rireki.sources.kit.q.draft import Draft, short_hash
 from rireki.sources.kit.q.facts import Facts, Told, conclude
 from rireki.sources.kit.q.files import open_export
+from rireki.sources.kit.q.join import join
 from rireki.sources.kit.q.log import Replay
 from rireki.sources.kit.q.roles import (
     EXPORT,
+    LIVE,
     LOG,
     ROW,
     SAVE,
@@ -30,7 +32,7 @@ from rireki.sources.kit.q.roles import (
     V3_LOG,
     V3_SESSION,
 )
-from rireki.sources.kit.q.rows import directory_of
+from rireki.sources.kit.q.rows import directory_of, is_left_behind
 from rireki.sources.kit.q.session import Session, open_session
 from rireki.sources.kit.q.story import SavedStory
 from rireki.sources.kit.q.transcript import add_typed
@@ -38,9 +40,7 @@ from rireki.sources.kit.q.v3 import Telling, open_v3_session
 from rireki.sources.kit.q.versions import Chronicle, chronicle
 
 __all__ = ["interpret"]
-#: What the agent itself works with; a file that a person saved is only a copy.
-_LIVE = (ROW, LOG, V3_LOG)
-_TELLING = (*_LIVE, SAVE, EXPORT, SESSION, V3_SESSION, TYPED)
+_TELLING = (*LIVE, SAVE, EXPORT, SESSION, V3_SESSION, TYPED)
 
 
 def interpret(conversation: str, strands: Sequence[Strand]) -> list[Reading]:
@@ -62,7 +62,7 @@ def interpret(conversation: str, strands: Sequence[Strand]) -> list[Reading]:
 
 
 def _tell(conversation: str, strands: Sequence[Strand]) -> Told:
-    live = [one for one in strands if one.role in _LIVE] or strands
+    live = [one for one in strands if one.role in LIVE and not _is_stale(one, strands)] or strands
     facts = Facts(conversation, strands)
     flow = _saved(facts, live)
     for one in _of(strands, LOG):
@@ -79,6 +79,10 @@ def _tell(conversation: str, strands: Sequence[Strand]) -> Told:
     return conclude(facts, flow, live)
 
 
+def _is_stale(one: Strand, strands: Sequence[Strand]) -> bool:
+    return is_left_behind(one.key, [other.key for other in strands if other.place == one.place])
+
+
 def _of(strands: Sequence[Strand], *roles: str) -> list[Strand]:
     return [one for one in strands if one.role in roles]
 
@@ -88,18 +92,26 @@ def _saved(facts: Facts, live: Sequence[Strand]) -> list[Draft]:
     chronicles = [chronicle(one) for one in _of(facts.strands, ROW, SAVE)]
     if not chronicles:
         return []
-    chronicles.sort(key=_richness, reverse=True)
+    chronicles.sort(key=lambda one: (one.strand in live, *_richness(one)), reverse=True)
     story = SavedStory(chronicles, [one for one in chronicles if one.strand in live])
     flow = story.tell(facts.pictures)
     facts.entries = story.entries
     facts.continues = story.born_compacted
     for one in chronicles:
         facts.note_directory(one.strand.project or directory_of(one.strand.key))
+        facts.openings += _opening(one)
+        facts.troubles += one.troubles
     for draft in flow:
         facts.note_model(draft.message.model)
     if not facts.models:
         facts.note_model(chronicles[0].newest.head.model_name)
     return flow
+
+
+def _opening(one: Chronicle) -> list[str]:
+    """The first prompt and answer that were shown in a directory."""
+    lines = [line for line, _ in one.transcript[:2]]
+    return [f"{one.strand.project}:{short_hash(text_of(lines))}"] if len(lines) == 2 else []
 
 
 def _richness(one: Chronicle) -> tuple[bool, int, str]:
@@ -167,40 +179,11 @@ def _feed_tail(strand: Strand, teller: Replay | Telling) -> None:
 
 
 def _join(facts: Facts, flow: list[Draft], drafts: list[Draft], entries: int) -> None:
-    """Add what a log has beyond what is told already: the common part is known by its answers."""
-    known = {draft.message.id: draft for draft in flow}
-    known |= {draft.answer: draft for draft in flow if draft.answer}
-    kept: list[Draft] = []
-    asking: list[Draft] = []
-    for draft in drafts:
-        role = draft.message.entry.role if draft.message.entry else ""
-        twin = known.get(draft.message.id)
-        if twin is not None:
-            _revive(flow, twin, draft)
-            asking = []
-        elif role == "assistant":
-            kept += [*asking, draft]
-            asking = []
-        elif role in ("user", "context"):
-            asking.append(draft)
-        else:
-            kept.append(draft)
-    kept += asking
-    facts.entries += len({draft.group for draft in kept if draft.group}) if known else entries
-    shown = {draft.witness for draft in kept if draft.witness}
-    flow[:] = [draft for draft in flow if not (draft.last and draft.witness in shown)]
-    end = next((place for place, draft in enumerate(flow) if draft.last), len(flow))
-    flow[end:end] = kept
-
-
-def _revive(flow: Sequence[Draft], twin: Draft, copy: Draft) -> None:
-    """What one store has lost and the other still holds is not gone: an answer, and what it answers."""
-    if copy.message.upstream == "gone":
-        return
-    for draft in flow:
-        same = draft is twin or (draft.group == twin.group and twin.answer is not None)
-        if same and draft.message.replaced_by is None:
-            draft.message.upstream = "present"
+    """Add what a log has beyond what is told already."""
+    alone = not flow
+    added = join(flow, drafts)
+    groups = {draft.group for draft in added if draft.group}
+    facts.entries += entries if alone else len(groups)
 
 
 def _open_sessions(facts: Facts) -> None:

@@ -14,10 +14,10 @@ from typing import Any, TypeAlias
 import msgspec
 
 from rireki.model.conversation import Trouble
-from rireki.model.parts import Notice, Text
+from rireki.model.parts import Notice, Text, Unknown
 from rireki.sources.kit.digests import digest_of_bytes
 from rireki.sources.kit.q.blocks import LogMessage, drafts_of_message
-from rireki.sources.kit.q.decode import NotReadable, fit, load, text_of
+from rireki.sources.kit.q.decode import NotReadable, fit, fit_loosely, load, text_of
 from rireki.sources.kit.q.draft import Draft, Pictures, divider, short_hash, unknown
 
 __all__ = ["Replay"]
@@ -104,10 +104,12 @@ class Replay:
         """Whether the entry was understood."""
         view = self._views[-1]
         if kind in _MESSAGES:
-            message = fit(data, LogMessage)
-            if message is None:
+            message, misfits = fit_loosely(data, LogMessage)
+            if not isinstance(data, dict) or "content" in misfits:
                 return False
-            view = (self._item(message, _MESSAGES[kind], position), view)
+            item = self._item(message, _MESSAGES[kind], position)
+            item.drafts[-1].message.parts += [Unknown(*misfit) for misfit in misfits.items()]
+            view = (item, view)
         elif kind == "Compaction":
             compaction = fit(data, Compaction)
             if compaction is None:

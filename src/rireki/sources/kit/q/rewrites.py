@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 
 from rireki.model.message import Entry
+from rireki.model.parts import Part
 from rireki.sources.kit.q.draft import Draft
 from rireki.sources.kit.q.entries import Said
 
@@ -32,10 +33,9 @@ class Rewrites:
     ) -> None:
         self._said = said
         self._build = build
-        #: For an earlier version: the one that leads, and its own number, from 1.
-        self._leader: dict[bytes, bytes] = {}
-        self._number: dict[bytes, int] = {}
-        self._earlier: dict[bytes, list[bytes]] = defaultdict(list)
+        #: The earlier versions, by the one that leads.
+        self._earlier: dict[bytes, list[bytes]] = {}
+        self._old: set[bytes] = set()
         groups: dict[str, dict[bytes, None]] = defaultdict(dict)
         for digest in order:
             groups[said[digest].identity].setdefault(digest)
@@ -45,16 +45,19 @@ class Rewrites:
                 self._lead(list(versions), present)
 
     def is_old(self, digest: bytes) -> bool:
-        return digest in self._leader
+        return digest in self._old
 
     def drafts(self, digest: bytes, name: str) -> list[Draft]:
+        """The messages of an entry, each after its earlier versions; none for an earlier version."""
+        if self.is_old(digest):
+            return []
         drafts = self._build(digest, name)
-        if digest in self._leader:
-            return self._old(digest, name, drafts)
-        if any(_had_results(self._said[old]) for old in self._earlier[digest]):
+        earlier = self._earlier.get(digest, ())
+        if any(_had_results(self._said[old]) for old in earlier):
             for draft in drafts:
                 _unprompt(draft)
-        return drafts
+        before = self._before(drafts, earlier, name)
+        return [one for draft in drafts for one in (*before[draft.message.id], draft)]
 
     def _twins(self, lists: Sequence[Sequence[bytes]]) -> set[str]:
         """Identities that one list holds twice with different content: two entries, not versions."""
@@ -72,25 +75,40 @@ class Rewrites:
         leader = standing[-1]
         versions.remove(leader)
         self._earlier[leader] = versions
-        for number, digest in enumerate(versions, 1):
-            self._leader[digest] = leader
-            self._number[digest] = number
+        self._old.update(versions)
 
-    def _old(self, digest: bytes, name: str, drafts: list[Draft]) -> list[Draft]:
-        """The messages of an earlier version that differ from what stands now."""
-        now = {draft.message.id: draft.message for draft in self._build(self._leader[digest], name)}
-        kept: list[Draft] = []
+    def _before(
+        self, drafts: Sequence[Draft], earlier: Sequence[bytes], name: str
+    ) -> dict[str, list[Draft]]:
+        """The earlier versions of messages, by what stands in their place now."""
+        shown: dict[str, list[list[Part]]] = defaultdict(list)
         for draft in drafts:
-            message = draft.message
-            successor = now.get(message.id)
-            if successor is not None and successor.parts == message.parts:
-                continue
-            message.replaced_by = message.id if successor else next(iter(now))
-            message.id = f"{message.id}~{self._number[digest]}"
-            message.upstream = "gone"
-            draft.typed, draft.ends, draft.answer = False, None, None
-            kept.append(draft)
-        return kept
+            shown[draft.message.id].append(draft.message.parts)
+        before: dict[str, list[Draft]] = defaultdict(list)
+        for digest in earlier:
+            for draft in self._build(digest, name):
+                versions = shown[draft.message.id]
+                if draft.message.parts in versions:
+                    # Nothing that a person can see is different.
+                    continue
+                versions.append(draft.message.parts)
+                successor = _successor(draft.message.id, drafts)
+                _retire(draft, successor, len(versions) - (successor == draft.message.id))
+                before[successor].append(draft)
+        return before
+
+
+def _successor(name: str, drafts: Sequence[Draft]) -> str:
+    names = [draft.message.id for draft in drafts]
+    return name if name in names else names[0]
+
+
+def _retire(draft: Draft, successor: str, number: int) -> None:
+    message = draft.message
+    message.replaced_by = successor
+    message.id = f"{message.id}~{number}"
+    message.upstream = "gone"
+    draft.typed, draft.ends, draft.answer = False, None, None
 
 
 def _had_results(said: Said) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 __all__ = [
     "BROKEN",
     "EXPORT",
+    "LIVE",
     "LOG",
     "ROW",
     "SAVE",
@@ -23,3 +24,5 @@ SAVE, EXPORT = "save", "export"
 LOG, SESSION, TYPED = "log", "session", "typed"
 #: Kiro's third engine, and whatever else lies in its folders.
 V3_LOG, V3_SESSION, SIDE = "v3-log", "v3-session", "side"
+#: What the agent itself works with; a file that a person saved is only a copy.
+LIVE = (ROW, LOG, V3_LOG)

@@ -1,23 +1,22 @@
-"""Reads the conversation tables of an Amazon Q or Kiro database, a changed row at a time.
+"""Reads the conversations of an Amazon Q or Kiro database: an update per row that changed.
 
-Only `conversations` and `conversations_v2` are read: the same file holds live
-tokens. Rows are listed in small batches and fetched one per statement, because
-the agent drops a save that has to wait for a reader. What a value means is not
-known here.
+Only the two conversation tables are read: the same file holds live tokens. What
+a conversation says is not known here.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 import msgspec
 
 from rireki.model.conversation import Trouble
-from rireki.sources.kit.q.decode import NotReadable, load
+from rireki.sources.kit.q.decode import TOO_DEEP, NotReadable, is_too_deep, load
 from rireki.sources.kit.q.roles import BROKEN, ROW
-from rireki.sources.kit.q.split import split, whole
+from rireki.sources.kit.q.split import WHOLE, split, whole
+from rireki.sources.kit.q.tables import NEW, OLD, Row, fetch, list_rows, tables_of
 from rireki.sources.kit.sqlite import Database, open_database
 from rireki.sources.reader import Known, Origin, Roll, Update
 
@@ -25,45 +24,21 @@ __all__ = [
     "conversation_of",
     "directory_of",
     "has_new_table",
+    "is_left_behind",
     "is_ours",
     "read_database",
 ]
 
-OLD, NEW = "conversations", "conversations_v2"
-_COLUMNS = {OLD: {"key", "value"}, NEW: {"key", "conversation_id", "value"}}
-_BATCH = 200
 _HINT = "It is kept as it was found; the other rows are not affected."
-
-
-class _Row(NamedTuple):
-    """A row as the list shows it, without its value."""
-
-    table: str
-    rowid: int
-    directory: str
-    #: The column of that name; None in the old table, which has none.
-    conversation: str | None
-    length: int | None
-    created_at: Any
-    updated_at: Any
-
-    @property
-    def cursor(self) -> dict[str, Any]:
-        return {
-            "rowid": self.rowid,
-            "length": self.length,
-            "created_at": self.created_at,
-            "updated_at": self.updated_at,
-        }
 
 
 def is_ours(database: Database) -> bool:
     """Whether it has a conversation table of the shape we know."""
-    return bool(_tables(database))
+    return bool(tables_of(database))
 
 
 def has_new_table(database: Database) -> bool:
-    return NEW in _tables(database)
+    return NEW in tables_of(database)
 
 
 def read_database(origin: Origin, known: Known) -> Iterator[Update | Roll]:
@@ -71,11 +46,11 @@ def read_database(origin: Origin, known: Known) -> Iterator[Update | Roll]:
     memory = _Memory(known)
     keys: list[str] = []
     with open_database(origin.place) as database:
-        for table in _tables(database):
-            for row in _list(database, table):
+        for table in tables_of(database):
+            for row in list_rows(database, table):
                 key = memory.unchanged(row)
                 if key is None:
-                    found = _fetch(database, row)
+                    found = fetch(database, row)
                     if found is None:
                         continue
                     update = _update(origin.place, *found, memory)
@@ -87,8 +62,17 @@ def read_database(origin: Origin, known: Known) -> Iterator[Update | Roll]:
 
 def directory_of(key: str) -> str | None:
     """The directory that a strand's key names."""
+    return _named_by(key, 1)
+
+
+def is_left_behind(key: str, others: Iterable[str]) -> bool:
+    """Whether a row is the copy that a migration left: the newer table has, or had, the same."""
+    return _named_by(key, 0) == OLD and NEW in {_named_by(other, 0) for other in others}
+
+
+def _named_by(key: str, place: int) -> str | None:
     try:
-        return str(json.loads(key)[1])
+        return str(json.loads(key)[place])
     except (ValueError, LookupError, TypeError):
         return None
 
@@ -108,99 +92,69 @@ class _Memory:
     """What the archive knows of the rows, found by table and directory."""
 
     def __init__(self, known: Known) -> None:
-        self._keys: dict[tuple[str, str], list[tuple[str, Any]]] = {}
+        self._keys: dict[tuple[str, str], list[tuple[str, dict[str, Any]]]] = {}
         for key, cursor in known.cursors.items():
-            table, directory, _ = json.loads(key)
+            table, directory, *_ = json.loads(key)
             self._keys.setdefault((table, directory), []).append((key, cursor))
+        self._fresh = not known.cursors
 
-    def unchanged(self, row: _Row) -> str | None:
+    def unchanged(self, row: Row) -> str | None:
         """The key of the strand that this row was when last read, if it has not changed."""
-        for key, cursor in self._keys.get((row.table, row.directory), ()):
-            if cursor == row.cursor:
+        siblings = self._siblings(row)
+        newest = max((_turn(cursor) for _, cursor in siblings), default=0)
+        for key, cursor in siblings:
+            same = all(cursor.get(name) == mark for name, mark in row.marks.items())
+            # An earlier chat that is back as it was has its turn again, and that is news.
+            if same and (row.table == NEW or _turn(cursor) == newest):
                 return key
         return None
 
-    def replaced(self, row: _Row, key: str) -> str | None:
+    def replaced(self, row: Row, key: str) -> str | None:
         """The key of the chat whose place a new one took; the old table holds one per directory."""
-        siblings = self._keys.get((row.table, row.directory), ())
+        siblings = [(name, cursor) for name, cursor in self._siblings(row) if _is_chat(name)]
         if row.table != OLD or any(name == key for name, _ in siblings):
             return None
-        # Every save takes a larger rowid, so the largest is the chat that was there last.
-        return max(siblings, key=lambda item: item[1]["rowid"], default=(None, None))[0]
+        return max(siblings, key=lambda item: _turn(item[1]), default=(None, {}))[0]
+
+    def cursor(self, row: Row, key: str) -> dict[str, Any]:
+        """What to remember of a row. Its turn says who came last: rowids begin anew in a new file."""
+        siblings = dict(self._siblings(row))
+        turn = 1 + max(map(_turn, siblings.values()), default=0)
+        # What appeared while we looked on was written then.
+        appeared = siblings[key].get("appeared") if key in siblings else not self._fresh
+        return {**row.marks, "turn": turn, "appeared": appeared}
+
+    def _siblings(self, row: Row) -> list[tuple[str, dict[str, Any]]]:
+        return self._keys.get((row.table, row.directory), [])
 
 
-def _tables(database: Database) -> list[str]:
-    # By shape, not by the migrations table: that one has gaps.
-    return [table for table, wanted in _COLUMNS.items() if wanted <= database.columns(table)]
+def _turn(cursor: dict[str, Any]) -> int:
+    turn: int = cursor.get("turn", 0)
+    return turn
 
 
-def _list(database: Database, table: str) -> Iterator[_Row]:
-    """The rows of a table, in batches that each take one short statement."""
-    timed = table == NEW and {"created_at", "updated_at"} <= database.columns(table)
-    column = "conversation_id" if table == NEW else "NULL"
-    last = -(1 << 63)
-    while True:
-        batch = database.rows(
-            f"SELECT rowid, CAST(key AS BLOB), CAST({column} AS BLOB), octet_length(value)"
-            f" FROM {table} WHERE rowid > ? ORDER BY rowid LIMIT {_BATCH}",
-            (last,),
-        )
-        for rowid, directory, conversation, length in batch:
-            # The times stand behind the value, so SQLite walks through all of it to
-            # reach them: a statement of its own per row keeps the lock short.
-            times = _times(database, rowid) if timed else (None, None)
-            yield _Row(table, rowid, _text(directory), _name(conversation), length, *times)
-        if len(batch) < _BATCH:
-            return
-        last = batch[-1][0]
-
-
-def _times(database: Database, rowid: int) -> tuple[Any, Any]:
-    rows = database.rows(f"SELECT created_at, updated_at FROM {NEW} WHERE rowid = ?", (rowid,))
-    created, updated = rows[0] if rows else (None, None)
-    return _plain(created), _plain(updated)
-
-
-def _fetch(database: Database, row: _Row) -> tuple[_Row, bytes | None] | None:
-    """The row with its value. It may have been saved again, or deleted, since it was listed."""
-    for condition, values in _ways_to(row):
-        rows = database.rows(
-            "SELECT rowid, CAST(value AS BLOB), octet_length(value)"
-            f" FROM {row.table} WHERE {condition}",
-            values,
-        )
-        if rows:
-            rowid, value, length = rows[0]
-            return row._replace(rowid=rowid, length=length), value
-    return None
-
-
-def _ways_to(row: _Row) -> list[tuple[str, tuple[Any, ...]]]:
-    by_rowid = ("rowid = ?", (row.rowid,))
-    if row.table == OLD:
-        return [by_rowid, ("key = ?", (row.directory,))]
-    names = (row.directory, row.conversation)
-    return [by_rowid, ("key = ? AND conversation_id = ?", names)]
-
-
-def _update(place: str, row: _Row, value: bytes | None, memory: _Memory) -> Update:
+def _update(place: str, row: Row, value: bytes | None, memory: _Memory) -> Update:
     try:
         conversation = _conversation(row, value)
     except NotReadable as error:
-        return _broken(place, row, value, str(error))
-    key = _key(row, conversation)
-    return Update(
+        return _broken(place, row, value, str(error), memory)
+    key = json.dumps([row.table, row.directory, conversation], ensure_ascii=False)
+    contents = split(value or b"")
+    update = Update(
         key=key,
         role=ROW,
         conversation=conversation,
-        contents=split(value or b""),
-        cursor=row.cursor,
+        contents=contents,
+        cursor=memory.cursor(row, key),
         project=row.directory,
         replaces=memory.replaced(row, key),
     )
+    if contents[0].lane == WHOLE and is_too_deep(value or b""):
+        update.troubles = [_trouble(place, row, TOO_DEEP)]
+    return update
 
 
-def _conversation(row: _Row, value: bytes | None) -> str:
+def _conversation(row: Row, value: bytes | None) -> str:
     """The id by which the agent files the row. Raises NotReadable when the value is no conversation."""
     opened = _opened(value)
     if isinstance(opened, dict) and row.conversation:
@@ -208,16 +162,26 @@ def _conversation(row: _Row, value: bytes | None) -> str:
     return conversation_of(opened)
 
 
-def _broken(place: str, row: _Row, value: bytes | None, reason: str) -> Update:
+def _broken(place: str, row: Row, value: bytes | None, reason: str, memory: _Memory) -> Update:
+    # Not the key of the conversation: what the row held before it broke stays what it was.
+    key = json.dumps([row.table, row.directory, None, row.conversation], ensure_ascii=False)
     return Update(
-        key=_key(row, row.conversation),
+        key=key,
         role=BROKEN,
         conversation=None,
         contents=whole(value) if value is not None else [],
-        cursor=row.cursor,
+        cursor=memory.cursor(row, key),
         project=row.directory,
-        troubles=[Trouble(f"{place}: {row.table} row {row.directory}", reason, _HINT)],
+        troubles=[_trouble(place, row, reason)],
     )
+
+
+def _is_chat(key: str) -> bool:
+    return json.loads(key)[2] is not None
+
+
+def _trouble(place: str, row: Row, reason: str) -> Trouble:
+    return Trouble(f"{place}: {row.table} row {row.directory}", reason, _HINT)
 
 
 def _opened(value: bytes | None) -> Any:
@@ -229,20 +193,3 @@ def _opened(value: bytes | None) -> Any:
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return load(value)
     return {**fields, "conversation_id": load(bytes(fields.get("conversation_id", b"null")))}
-
-
-def _key(row: _Row, conversation: str | None) -> str:
-    return json.dumps([row.table, row.directory, conversation], ensure_ascii=False)
-
-
-def _name(value: bytes | None) -> str | None:
-    return _text(value) or None
-
-
-def _text(value: bytes | None) -> str:
-    # A name that is no UTF-8 must still be a name that can be stored.
-    return (value or b"").decode("utf-8", "backslashreplace")
-
-
-def _plain(value: Any) -> Any:
-    return value if isinstance(value, int | float | str) else None

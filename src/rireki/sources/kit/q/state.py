@@ -92,27 +92,27 @@ class Image(msgspec.Struct, frozen=True):
 class ResultBlock(msgspec.Struct, frozen=True):
     """A piece of a tool's output: exactly one of the two."""
 
-    text: str | UnsetType = field(default=UNSET, name="Text")
+    text: Any = field(default=UNSET, name="Text")
     json: Any = field(default=UNSET, name="Json")
 
 
 class ToolUseResult(msgspec.Struct, frozen=True):
-    tool_use_id: str = ""
-    content: list[ResultBlock] = []
-    status: str = "Success"
+    tool_use_id: str | None = None
+    content: list[ResultBlock] | None = None
+    status: str | None = "Success"
 
 
 class Prompt(msgspec.Struct, frozen=True):
-    prompt: str = ""
+    prompt: str | None = None
 
 
 class ToolUseResults(msgspec.Struct, frozen=True):
-    tool_use_results: list[ToolUseResult] = []
+    tool_use_results: list[ToolUseResult] | None = None
 
 
 class CancelledToolUses(msgspec.Struct, frozen=True):
     prompt: str | None = None
-    tool_use_results: list[ToolUseResult] = []
+    tool_use_results: list[ToolUseResult] | None = None
 
 
 class UserContent(msgspec.Struct, frozen=True):
@@ -142,7 +142,7 @@ class Thinking(msgspec.Struct, frozen=True):
 class ToolUse(msgspec.Struct, frozen=True):
     """A call. `name` and `args` are what the backend sees, and get rewritten later."""
 
-    id: str = ""
+    id: str | None = None
     name: str | None = None
     orig_name: str | None = None
     args: Any = None
@@ -152,7 +152,7 @@ class ToolUse(msgspec.Struct, frozen=True):
 class Response(msgspec.Struct, frozen=True):
     """Both kinds of answer; a plain one has no `tool_uses`. The id is null where the client made it up."""
 
-    message_id: str | None = None
+    message_id: str | UnsetType | None = UNSET
     content: str | None = ""
     tool_uses: list[ToolUse] | None = None
     thinking: Thinking | None = None

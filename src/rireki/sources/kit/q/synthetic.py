@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["CANCELLED", "Rule", "rule_of_answer", "rule_of_prompt"]
+__all__ = ["CANCELLED", "REDACTED", "Rule", "rule_of_answer", "rule_of_prompt"]
 
 #: The output of every call that a person cancelled.
 CANCELLED = "Tool use was cancelled by the user"
+#: Stands for results in a prompt that the client made of them when it trimmed.
+REDACTED = "<tool result redacted>"
 
 
 class Rule(NamedTuple):
@@ -26,6 +28,7 @@ class Rule(NamedTuple):
 _RESUME = Rule("resume prompt", "asked for a summary on resuming")
 _TIMEOUT_PROMPT = Rule("timeout prompt", "asked again after a timeout")
 _INTERRUPT_PROMPT = Rule("interrupt text", "interrupted")
+_REDACTED = Rule("redacted result", "tool results, left out")
 _DENIAL = Rule("denial", "denied", harness=False)
 _INTERRUPT_ANSWER = Rule("interrupt answer", "interrupted")
 _TIMEOUT_ANSWER = Rule("timeout answer", "timed out")
@@ -33,6 +36,7 @@ _TIMEOUT_ANSWER = Rule("timeout answer", "timed out")
 _PROMPTS = {
     "In a few words, summarize our conversation so far.": _RESUME,
     "The user interrupted the tool execution.": _INTERRUPT_PROMPT,
+    REDACTED: _REDACTED,
 }
 #: Texts whose end varies between versions.
 _PROMPT_STARTS = {

@@ -21,7 +21,10 @@ __all__ = ["LABEL", "add_typed", "add_witnessed"]
 
 LABEL = "only in the transcript"
 _TOOLS = re.compile(r"\n\[Tool uses: ([^\n]*)\]$")
-_COMMAND = re.compile(r"/[a-z][\w-]*(\s|$)")
+#: A command to the client, or after `!` to the shell.
+_COMMAND = re.compile(r"/[a-z][\w-]*(\s|$)|!\S")
+#: How much of a text stands on a chip.
+_CHIP = 60
 #: Answers to "allow this action?": yes, no, trust.
 _KEYS = ("y", "n", "t")
 
@@ -128,7 +131,6 @@ def _draft(line: _Line, name: str, label: str) -> Draft:
         id=name,
         author="harness",
         display="chip",
-        label=label,
         upstream="present" if line.present else "gone",
     )
     if line.speaker == "user":
@@ -142,7 +144,14 @@ def _draft(line: _Line, name: str, label: str) -> Draft:
         message.parts = _said(line)
     else:
         message.parts = [Notice(line.text, "error")]
+    message.label = label if message.display == "bubble" else f"{_gist(line.text)} ({label})"
     return Draft(message, witness=line.witness)
+
+
+def _gist(text: str) -> str:
+    """What a chip says on its one line."""
+    line = " ".join(text.split())
+    return line if len(line) <= _CHIP else f"{line[: _CHIP - 1]}…"
 
 
 def _said(line: _Line) -> list[Part]:

@@ -14,9 +14,10 @@ from typing import Any
 
 import msgspec
 
+from rireki.model.conversation import Trouble
 from rireki.model.strand import State, Strand, expand, weave
 from rireki.sources.kit.digests import digest_of_json
-from rireki.sources.kit.q.decode import NotReadable, fit_loosely, load
+from rireki.sources.kit.q.decode import TOO_DEEP, NotReadable, fit_loosely, is_too_deep, load
 from rireki.sources.kit.q.split import HEAD, HISTORY, SUMMARY, TRANSCRIPT, WHOLE, split
 from rireki.sources.kit.q.state import ConversationState
 from rireki.sources.reader import Piece
@@ -69,6 +70,7 @@ class Chronicle:
     entries: dict[bytes, bytes]
     #: Transcript lines in order, each with whether the source still has it.
     transcript: list[tuple[str, bool]]
+    troubles: list[Trouble] = field(default_factory=list)
 
     @property
     def newest(self) -> Version:
@@ -79,7 +81,8 @@ def chronicle(strand: Strand) -> Chronicle:
     whole = any(run.lane == WHOLE for state in strand.states for run in state.runs)
     source = _Whole(strand) if whole else _Pieces(strand)
     versions = [source.version(state) for state in source.states_that_matter()]
-    return Chronicle(strand, versions or [Version()], source.entries, source.transcript(versions))
+    lines = source.transcript(versions)
+    return Chronicle(strand, versions or [Version()], source.entries, lines, source.troubles)
 
 
 class _Pieces:
@@ -88,6 +91,7 @@ class _Pieces:
     def __init__(self, strand: Strand) -> None:
         self.strand = strand
         self.entries: dict[bytes, bytes] = {}
+        self.troubles: list[Trouble] = []
         self._known: dict[tuple[str, int], Piece] = {}
 
     def states_that_matter(self, lanes: tuple[str, ...] = (HISTORY, SUMMARY)) -> Iterator[State]:
@@ -153,7 +157,10 @@ class _Whole(_Pieces):
         yield from self.strand.states
 
     def version(self, state: State) -> Version:
-        contents = split(_cuttable(self.strand.document(state)))
+        document = self.strand.document(state)
+        contents = split(_cuttable(document))
+        if state is self.strand.states[-1] and is_too_deep(document):
+            self.troubles.append(Trouble(self.strand.place, TOO_DEEP, "All of it is kept."))
         return self.assemble((content.lane, content.pieces) for content in contents)
 
     def transcript(self, versions: Sequence[Version]) -> list[tuple[str, bool]]:

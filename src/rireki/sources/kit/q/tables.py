@@ -1,0 +1,166 @@
+"""The two conversation tables of an Amazon Q or Kiro database: listed, and fetched a row at a time.
+
+Every statement is short, because the agent drops a save that has to wait for a
+reader: rows are listed in small batches, and a long value is read in slices.
+What a value means is not known here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from rireki.errors import SourceTrouble
+from rireki.sources.kit.digests import digest_of_bytes
+from rireki.sources.kit.sqlite import Database
+
+__all__ = ["NEW", "OLD", "Row", "fetch", "list_rows", "tables_of"]
+
+OLD, NEW = "conversations", "conversations_v2"
+_COLUMNS = {OLD: {"key", "value"}, NEW: {"key", "conversation_id", "value"}}
+_BATCH = 200
+#: A longer value is read in slices of this size: no lock lasts longer than a blink.
+SLICE = 4 << 20
+#: How often a value that was saved between two slices is begun again.
+_ATTEMPTS = 10
+#: Bytes at the start of a value, which hold the conversation's id and its first prompt.
+_START = 4096
+
+
+class Row(NamedTuple):
+    """A row as the list shows it, without its value."""
+
+    table: str
+    rowid: int
+    directory: str
+    #: The column of that name; None in the old table, which has none.
+    conversation: str | None
+    length: int | None
+    created_at: Any
+    updated_at: Any
+    #: A digest of how the value begins: in a new file, rowids are those of the old one.
+    start: str | None
+
+    @property
+    def marks(self) -> dict[str, Any]:
+        """What stays the same as long as the row does."""
+        return {
+            "rowid": self.rowid,
+            "length": self.length,
+            "created_at": self.created_at,
+            "updated_at": self.updated_at,
+            "start": self.start,
+        }
+
+
+def tables_of(database: Database) -> list[str]:
+    # By shape, not by the migrations table: that one has gaps.
+    return [table for table, wanted in _COLUMNS.items() if wanted <= database.columns(table)]
+
+
+def list_rows(database: Database, table: str) -> Iterator[Row]:
+    """The rows of a table, in batches that each take one short statement."""
+    timed = _is_timed(database, table)
+    column = "conversation_id" if table == NEW else "NULL"
+    last = -(1 << 63)
+    while True:
+        batch = database.rows(
+            f"SELECT rowid, CAST(key AS BLOB), CAST({column} AS BLOB), octet_length(value)"
+            f" FROM {table} WHERE rowid > ? ORDER BY rowid LIMIT {_BATCH}",
+            (last,),
+        )
+        for rowid, directory, conversation, length in batch:
+            marks = _marks(database, table, rowid, timed)
+            yield Row(table, rowid, _text(directory), _text(conversation) or None, length, *marks)
+        if len(batch) < _BATCH:
+            return
+        last = batch[-1][0]
+
+
+def fetch(database: Database, row: Row) -> tuple[Row, bytes | None] | None:
+    """The row with its value. It may have been saved again, or deleted, since it was listed."""
+    for _ in range(_ATTEMPTS):
+        found = _find(database, row)
+        if found is None:
+            return None
+        if (found.length or 0) <= SLICE:
+            return _fetch_at_once(database, found)
+        value = _fetch_in_slices(database, found)
+        if value is not None:
+            return found, value
+    raise SourceTrouble(
+        f"{database.place}: {row.table} row {row.directory} changes faster than it can be read",
+        "Import again in a moment.",
+    )
+
+
+def _find(database: Database, row: Row) -> Row | None:
+    """The row as it is now: a save may have given it another rowid."""
+    for condition, values in _ways_to(row):
+        rows = database.rows(
+            f"SELECT rowid, octet_length(value) FROM {row.table} WHERE {condition}", values
+        )
+        if rows:
+            rowid, length = rows[0]
+            timed = _is_timed(database, row.table)
+            created, updated, start = _marks(database, row.table, rowid, timed)
+            return row._replace(
+                rowid=rowid, length=length, created_at=created, updated_at=updated, start=start
+            )
+    return None
+
+
+def _ways_to(row: Row) -> list[tuple[str, tuple[Any, ...]]]:
+    by_rowid = ("rowid = ?", (row.rowid,))
+    if row.table == OLD:
+        return [by_rowid, ("key = ?", (row.directory,))]
+    names = (row.directory, row.conversation)
+    return [by_rowid, ("key = ? AND conversation_id = ?", names)]
+
+
+def _fetch_at_once(database: Database, row: Row) -> tuple[Row, bytes | None] | None:
+    rows = database.rows(
+        f"SELECT CAST(value AS BLOB), octet_length(value) FROM {row.table} WHERE rowid = ?",
+        (row.rowid,),
+    )
+    return (row._replace(length=rows[0][1]), rows[0][0]) if rows else None
+
+
+def _fetch_in_slices(database: Database, row: Row) -> bytes | None:
+    """The value, or None when the row was saved while its slices were read."""
+    length = row.length or 0
+    slices: list[bytes] = []
+    for start in range(0, length, SLICE):
+        piece = database.slice(row.table, "value", row.rowid, start, SLICE)
+        if piece is None or len(piece) != min(SLICE, length - start):
+            return None
+        slices.append(piece)
+    # Amazon Q gives a saved row a new rowid, Kiro a new time.
+    return b"".join(slices) if _find(database, row) == row else None
+
+
+def _marks(database: Database, table: str, rowid: int, timed: bool) -> tuple[Any, Any, str | None]:
+    """Times and start of a value, each in a statement of its own.
+
+    The times stand behind the value, so SQLite walks through all of it to reach them.
+    """
+    rows: list[tuple[Any, ...]] = []
+    if timed:
+        rows = database.rows(f"SELECT created_at, updated_at FROM {NEW} WHERE rowid = ?", (rowid,))
+    created, updated = rows[0] if rows else (None, None)
+    start = database.slice(table, "value", rowid, 0, _START)
+    digest = None if start is None else digest_of_bytes(start).hex()
+    return _plain(created), _plain(updated), digest
+
+
+def _is_timed(database: Database, table: str) -> bool:
+    return table == NEW and {"created_at", "updated_at"} <= database.columns(table)
+
+
+def _text(value: bytes | None) -> str:
+    # A name that is no UTF-8 must still be a name that can be stored.
+    return (value or b"").decode("utf-8", "backslashreplace")
+
+
+def _plain(value: Any) -> Any:
+    return value if isinstance(value, int | float | str) else None
