@@ -43,7 +43,7 @@ def line(number: int, session: str) -> str:
         json.dumps(
             {
                 "type": "user",
-                "uuid": f"{number:08d}-0000-4000-8000-000000000000",
+                "uuid": f"{number:08d}-0000-4000-8000-{session[-12:]}",
                 "parentUuid": None,
                 "sessionId": session,
                 "cwd": "/home/u/x",
@@ -61,7 +61,7 @@ def thousand(home: Path) -> Path:
     folder.mkdir(parents=True)
     for number in range(1000):
         session = SESSION.format(number)
-        (folder / f"{session}.jsonl").write_text(line(1, session) * 1 + line(2, session))
+        (folder / f"{session}.jsonl").write_text(line(1, session) + line(2, session))
     return folder
 
 

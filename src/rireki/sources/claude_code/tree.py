@@ -52,8 +52,16 @@ class Tree(Struct):
             self.prompts.setdefault(above, []).append(uuid)
 
     def forks(self) -> list[list[str]]:
-        """Prompts that a person chose between."""
-        return [uuids for uuids in self.prompts.values() if len(uuids) > 1]
+        """Prompts that a person chose between.
+
+        At the top only what was answered counts: a file whose lines do not say what
+        they follow is no file full of rewinds.
+        """
+        followed = set(self.parents.values())
+        choices = dict(self.prompts)
+        if tops := choices.get(TOP):
+            choices[TOP] = [uuid for uuid in tops[:-1] if uuid in followed] + tops[-1:]
+        return [uuids for uuids in choices.values() if len(uuids) > 1]
 
     def abandoned(self, spoken: set[str]) -> set[str]:
         """Every line on a branch that was left: all but the one that was spoken on last.
@@ -61,13 +69,13 @@ class Tree(Struct):
         `spoken` are the lines that say something: the last of them is where the person is now.
         """
         forks = self.forks()
+        if not forks:
+            return set()
         last = self._last_words(spoken)
-        losers = {
-            uuid
-            for uuids in forks
-            for uuid in uuids
-            if uuid != max(uuids, key=lambda uuid: last.get(uuid, -1))
-        }
+        losers: set[str] = set()
+        for uuids in forks:
+            kept = max(uuids, key=lambda uuid: last.get(uuid, -1))
+            losers.update(uuid for uuid in uuids if uuid != kept)
         left: set[str] = set()
         for uuid, parent in self.parents.items():
             if uuid in losers or parent in left:
