@@ -1,5 +1,5 @@
 """`python -m rireki` is `rireki`."""
 
-from rireki.faces.cli.main import main
+from rireki.faces.cli.start import main
 
 main()

@@ -159,7 +159,7 @@ class Projection:
         rows = select(
             self.sql,
             f"""SELECT number, data, title FROM conversation {where}
-                 ORDER BY updated_at DESC NULLS LAST, id LIMIT ?""",
+                 ORDER BY updated_at DESC, id LIMIT ?""",
             (*values, -1 if wanted.limit is None else wanted.limit),
         )
         links = self._links()

@@ -123,6 +123,7 @@ CREATE TABLE conversation (
 CREATE INDEX conversation_by_native_id ON conversation (native_id);
 CREATE INDEX conversation_by_grouping ON conversation (family, grouping);
 CREATE INDEX conversation_by_project ON conversation (project);
+CREATE INDEX conversation_by_time ON conversation (updated_at DESC, id);
 
 CREATE TABLE answers (
     conversation INTEGER PRIMARY KEY REFERENCES conversation (number) ON DELETE CASCADE,
