@@ -31,12 +31,11 @@ class Bulk(msgspec.Struct):
     done: Callable[[Origin, int, Trouble | None], None]
     #: Files that have to be taken in one by one after all.
     left: dict[str, Origin] = msgspec.field(default_factory=dict)
-    #: Conversations that were stored.
-    stored: list[Conversation] = msgspec.field(default_factory=list)
     cursors: dict[str, Any] = msgspec.field(default_factory=dict)
     sizes: dict[str, int] = msgspec.field(default_factory=dict)
 
-    def take(self, crew: Crew, origins: Sequence[Origin]) -> None:
+    def take(self, crew: Crew, origins: Sequence[Origin]) -> Iterator[Conversation]:
+        """Keep the files; yields the conversations they turn out to be."""
         for group in self._batches(crew.run(self._tasks(origins))):
             kept = [item for item in group if not self._is_left(item)]
             try:
@@ -47,9 +46,10 @@ class Bulk(msgspec.Struct):
                 # Another process imports the same files at the same time: take them singly.
                 self.left.update((o.place, o) for item in kept for o in _origins(item))
                 continue
-            self.stored += stored
+            yield from stored
             for item in kept:
                 if isinstance(item, PackedOrigin):
+                    self.cursors.pop(item.origin.place, None)
                     self.done(item.origin, self.sizes.pop(item.origin.place, 0), item.trouble)
 
     def _tasks(self, origins: Sequence[Origin]) -> list[PackTask]:

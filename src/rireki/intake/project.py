@@ -22,19 +22,19 @@ TASK = 12
 BATCH = 200
 
 
-def project_dirty(archive: Archive, progress: Progress, crew: Crew | None) -> list[Conversation]:
-    """Bring the projection up to date with the records; returns what was stored."""
+def project_dirty(
+    archive: Archive, progress: Progress, crew: Crew | None
+) -> Iterator[Conversation]:
+    """Bring the projection up to date with the records, conversation by conversation."""
     groups = archive.dirty()
     progress.start("understanding", len(groups))
-    stored: list[Conversation] = []
     batch: list[tuple[Dirty, list[Reading]]] = []
     for group, readings in _interpreted(archive, groups, crew):
         batch.append((group, readings))
         if len(batch) >= BATCH:
-            stored += _store(archive, batch, progress)
-    stored += _store(archive, batch, progress)
+            yield from _store(archive, batch, progress)
+    yield from _store(archive, batch, progress)
     progress.finish()
-    return stored
 
 
 def _store(

@@ -14,6 +14,6 @@ def rebuild(archive: Archive, progress: Progress | None = None) -> int:
     """Interpret every conversation again; returns how many there are."""
     archive.soil()
     if len(archive.dirty()) < MANY:
-        return len(project_dirty(archive, progress or Silent(), None))
+        return sum(1 for _ in project_dirty(archive, progress or Silent(), None))
     with Crew(processors()) as crew:
-        return len(project_dirty(archive, progress or Silent(), crew))
+        return sum(1 for _ in project_dirty(archive, progress or Silent(), crew))

@@ -230,8 +230,7 @@ class _Walk:
         from rireki.intake.bulk import Bulk
 
         bulk = Bulk(self.archive, families, self._count)
-        bulk.take(crew, wanted)
-        self._count_conversations(bulk.stored)
+        self._count_conversations(bulk.take(crew, wanted))
         done = {(o.source, o.place) for o in wanted if o.place not in bulk.left}
         return [o for o in todo if (o.source, o.place) not in done]
 
@@ -248,7 +247,7 @@ class _Walk:
             return
         self._count_conversations(project_dirty(self.archive, self.progress, crew))
 
-    def _count_conversations(self, stored: Sequence[Conversation]) -> None:
+    def _count_conversations(self, stored: Iterable[Conversation]) -> None:
         for conversation in stored:
             report = self.reports.get(conversation.source)
             if report is None:
