@@ -7,6 +7,7 @@ done by the caller.
 from __future__ import annotations
 
 import os
+import pickle
 import subprocess
 import sys
 import threading
@@ -14,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from queue import Queue
 from typing import Any, NamedTuple
 
-from rireki.intake.worker import Done, receive, send
+from rireki.intake.worker import receive, send
 
 __all__ = ["Crew", "Failed", "processors"]
 
@@ -55,7 +56,7 @@ class Crew:
         """The answers to all tasks, in whatever order they come."""
         waiting = iter(tasks)
         lock = threading.Lock()
-        answers: Queue[Any] = Queue(WAITING)
+        answers: Queue[bytes | Failed | None] = Queue(WAITING)
 
         def following() -> Any:
             with lock:
@@ -77,17 +78,26 @@ class Crew:
             answer = answers.get()
             if answer is None:
                 running -= 1
-            else:
+            elif isinstance(answer, Failed):
                 yield answer
+            else:
+                yield from pickle.loads(answer)
 
 
-def _perform(worker: subprocess.Popen[bytes], task: Any, answers: Queue[Any]) -> bool:
-    """Let a worker do a task; False when it is dead."""
+def _perform(
+    worker: subprocess.Popen[bytes], task: Any, answers: Queue[bytes | Failed | None]
+) -> bool:
+    """Let a worker do a task; False when it is dead.
+
+    Answers are passed on as they came: unpickling them here would take turns with the writer.
+    """
     assert worker.stdin is not None and worker.stdout is not None
     try:
         send(worker.stdin, task)
-        while not isinstance(answer := receive(worker.stdout), Done):
-            answers.put(answer)
+        last = False
+        while not last:
+            data, last = receive(worker.stdout)
+            answers.put(data)
     except (EOFError, OSError):
         return False
     return True

@@ -41,6 +41,11 @@ __all__ = [
 ]
 
 
+#: Compressed bytes per message.
+MESSAGE = 1 << 20
+_HEADER = struct.Struct(">Q?")
+
+
 class FreshGroup(msgspec.Struct):
     """Files that were never seen before and belong to one conversation."""
 
@@ -90,27 +95,24 @@ class PackedGroup(msgspec.Struct):
     readings: list[Summary]
 
 
-class Done(msgspec.Struct):
-    """The task is finished; the worker waits for the next one."""
-
-
-def send(stream: IO[bytes], value: Any) -> None:
+def send(stream: IO[bytes], value: Any, last: bool = True) -> None:
+    """One value; `last` tells the other side that nothing more belongs to it."""
     data = pickle.dumps(value, protocol=5)
-    stream.write(struct.pack(">Q", len(data)))
+    stream.write(_HEADER.pack(len(data), last))
     stream.write(data)
     stream.flush()
 
 
-def receive(stream: IO[bytes]) -> Any:
-    """The next value; raises EOFError when the other side is gone."""
-    header = stream.read(8)
-    if len(header) < 8:
+def receive(stream: IO[bytes]) -> tuple[bytes, bool]:
+    """The next value, still pickled, and whether it is the last; EOFError when the other side is gone."""
+    header = stream.read(_HEADER.size)
+    if len(header) < _HEADER.size:
         raise EOFError
-    (size,) = struct.unpack(">Q", header)
+    size, last = _HEADER.unpack(header)
     data = stream.read(size)
     if len(data) < size:
         raise EOFError
-    return pickle.loads(data)
+    return data, last
 
 
 def main() -> None:
@@ -121,12 +123,23 @@ def main() -> None:
     sys.stdout = sys.stderr
     while True:
         try:
-            task = receive(source)
+            data, _ = receive(source)
         except EOFError:
             return
-        for answer in pack_files(task) if isinstance(task, PackTask) else project(task):
-            send(target, answer)
-        send(target, Done())
+        _answer(target, pickle.loads(data))
+
+
+def _answer(target: IO[bytes], task: PackTask | ProjectTask) -> None:
+    """Do a task; answers go back many at a time, because every message interrupts the writer."""
+    answers: list[Any] = []
+    size = 0
+    for answer in pack_files(task) if isinstance(task, PackTask) else project(task):
+        answers.append(answer)
+        size += sum(len(c.data) for c in answer.chunks) if isinstance(answer, Packed) else 0
+        if size >= MESSAGE:
+            send(target, answers, last=False)
+            answers, size = [], 0
+    send(target, answers)
 
 
 def pack_files(task: PackTask) -> Iterator[Packed | PackedOrigin | PackedGroup]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from io import BytesIO
 from typing import Any
 
 from rireki.errors import SourceTrouble
@@ -40,9 +41,9 @@ def read_lines(origin: Origin, known: Known) -> Iterator[Update]:
 
 def split_lines(data: bytes) -> tuple[list[bytes], bytes]:
     """Complete lines, each with its newline, and what is left. Splits at b"\\n" only."""
-    lines = data.split(b"\n")
-    tail = lines.pop()
-    return [line + b"\n" for line in lines], tail
+    lines = BytesIO(data).readlines()
+    tail = lines.pop() if lines and not lines[-1].endswith(b"\n") else b""
+    return lines, tail
 
 
 def _open(origin: Origin) -> Any:
