@@ -102,6 +102,15 @@ def test_things_that_are_not_files(archive: SqliteArchive, home: Path, project: 
     assert [c.native_id for c in archive.conversations()] == [GOOD]
 
 
+def test_a_name_that_is_no_text(archive: SqliteArchive, home: Path, project: Path) -> None:
+    os.close(os.open(os.fsencode(project) + b"/\xff\xfe.jsonl", os.O_CREAT | os.O_WRONLY))
+    (project / "ääää 日本語\n.jsonl").write_bytes(user("odd, but text"))
+    report = take_in(archive, home)
+    (trouble,) = [t for s in report.sources for t in s.troubles]
+    assert trouble.place.endswith("\\xff\\xfe.jsonl") and "Rename" in trouble.hint
+    assert "odd, but text" in text_of(archive, "ääää")
+
+
 def test_a_file_that_may_not_be_read(
     archive: SqliteArchive, home: Path, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

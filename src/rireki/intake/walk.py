@@ -80,17 +80,35 @@ def import_history(
 def discover(readers: Sequence[Reader], places: Places, paths: Sequence[Path] = ()) -> Discovery:
     """Every origin of these readers at home, or in the paths the user named."""
     whole = Discovery()
-    if paths:
-        for path in paths:
-            whole.origins += _recognise(readers, path)
-            whole.looked += [Looked(r.name, str(path), True) for r in readers]
-        return whole
-    for reader in readers:
+    for path in paths:
+        whole.origins += _recognise(readers, path)
+        whole.looked += [Looked(r.name, str(path), True) for r in readers]
+    for reader in readers if not paths else ():
         found = reader.discover(places)
         whole.origins += found.origins
         whole.looked += found.looked
         whole.troubles += found.troubles
+    _set_apart_nameless(whole)
     return whole
+
+
+def _set_apart_nameless(found: Discovery) -> None:
+    """Names that are no text can neither be kept nor told; the file's owner can rename it."""
+    nameless = [origin for origin in found.origins if not _is_text(origin.place)]
+    if nameless:
+        found.origins = [origin for origin in found.origins if _is_text(origin.place)]
+    for origin in nameless:
+        place = origin.place.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+        hint = "Rename it and import again; until then it is left alone."
+        found.troubles.append(Trouble(place, "its name is not valid UTF-8", hint))
+
+
+def _is_text(place: str) -> bool:
+    try:
+        place.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _recognise(readers: Sequence[Reader], path: Path) -> list[Origin]:

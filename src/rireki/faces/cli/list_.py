@@ -133,7 +133,7 @@ def _table(
         yield style.dim("  ".join([*head, "  TITLE"]))
     for c in found:
         row = [
-            style.cyan(pad(names[c.id], ids)),
+            style.cyan(pad(one_line(names[c.id]), ids)),
             pad(ago(c.updated_at, now), 10, right=True),
             style.dim(pad(c.source, sources)),
             pad(str(c.turns), turns, right=True),
