@@ -6,28 +6,22 @@ in `kit/q`, because the two products share their conversations.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 from shlex import quote
 
-from rireki.model.conversation import Conversation, Reading
-from rireki.model.strand import Strand
-from rireki.sources.kit.document import read_document
-from rireki.sources.kit.jsonl import read_lines
+from rireki.model.conversation import Conversation
 from rireki.sources.kit.places import Places
 from rireki.sources.kit.q import look, roles
-from rireki.sources.kit.q.resume import resume_command
-from rireki.sources.kit.q.rows import read_database
-from rireki.sources.reader import Discovery, Known, Looked, Origin, Roll, Update
+from rireki.sources.kit.q.family import Family
+from rireki.sources.reader import Discovery, Looked, Origin
 
 __all__ = ["READER"]
 
 NAME = "amazon-q"
 
 
-class AmazonQ:
+class AmazonQ(Family):
     name = NAME
-    family = "amazon-q"
 
     def discover(self, places: Places) -> Discovery:
         found = Discovery()
@@ -53,20 +47,6 @@ class AmazonQ:
                     ],
                 )
         return origins
-
-    def read(self, origin: Origin, known: Known) -> Iterator[Update | Roll]:
-        if origin.form == "database":
-            return read_database(origin, known)
-        return read_lines(origin, known) if origin.form == "lines" else read_document(origin)
-
-    def interpret(self, conversation: str, strands: Sequence[Strand]) -> list[Reading]:
-        # Imported late: discovering and reading need none of it.
-        from rireki.sources.kit.q import fold
-
-        return fold.interpret(conversation, strands)
-
-    def resume(self, conversation: Conversation) -> str | None:
-        return resume_command(conversation)
 
     def revive(self, conversation: Conversation) -> str | None:
         """A row comes back as a file that the client can load."""

@@ -7,18 +7,13 @@ Q, in `kit/q`, because the two products share their conversations.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from rireki.model.conversation import Conversation, Reading
-from rireki.model.strand import Strand
-from rireki.sources.kit.document import read_document
-from rireki.sources.kit.jsonl import read_lines
+from rireki.model.conversation import Conversation
 from rireki.sources.kit.places import Places
 from rireki.sources.kit.q import look, roles
-from rireki.sources.kit.q.resume import resume_command
-from rireki.sources.kit.q.rows import read_database
-from rireki.sources.reader import Discovery, Form, Known, Looked, Origin, Roll, Update
+from rireki.sources.kit.q.family import Family
+from rireki.sources.reader import Discovery, Form, Looked, Origin
 
 __all__ = ["READER"]
 
@@ -36,9 +31,8 @@ _THIRD: dict[str, tuple[Form, str]] = {
 _PREFIX = "sess_"
 
 
-class Kiro:
+class Kiro(Family):
     name = NAME
-    family = "amazon-q"
 
     def discover(self, places: Places) -> Discovery:
         found = Discovery()
@@ -59,20 +53,6 @@ class Kiro:
             if str(database) not in known and look.belongs_to_kiro(database):
                 found.origins += filter(None, [look.database_origin(NAME, database)])
         return found.origins + _saved(path, known)
-
-    def read(self, origin: Origin, known: Known) -> Iterator[Update | Roll]:
-        if origin.form == "database":
-            return read_database(origin, known)
-        return read_lines(origin, known) if origin.form == "lines" else read_document(origin)
-
-    def interpret(self, conversation: str, strands: Sequence[Strand]) -> list[Reading]:
-        # Imported late: discovering and reading need none of it.
-        from rireki.sources.kit.q import fold
-
-        return fold.interpret(conversation, strands)
-
-    def resume(self, conversation: Conversation) -> str | None:
-        return resume_command(conversation)
 
     def revive(self, conversation: Conversation) -> str | None:
         """Which of Kiro's engines wrote it decides how it goes back: nothing short is true for all."""
