@@ -191,7 +191,7 @@ def test_an_unchanged_database_gives_only_the_roll(tmp_path: Path) -> None:
     q.look()
     (origin,) = READER.discover(Places.at(tmp_path)).origins
     items = list(READER.read(origin, Known(q.memory.cursors[origin.place])))
-    assert items == [Roll(['["conversations", "/work/app", "one"]'])]
+    assert items == [Roll(['["conversations", "/home/u/app", "one"]'])]
 
 
 def test_a_row_saved_again_unchanged_stores_nothing(tmp_path: Path) -> None:

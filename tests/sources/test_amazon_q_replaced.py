@@ -92,18 +92,18 @@ def test_what_the_directory_no_longer_holds_cannot_be_resumed(q: Client) -> None
     q.save_and_look(talk("old", HELLO))
     q.save_and_look(talk("new", OTHER))
     found = {name: READER.resume(one.conversation) for name, one in q.look().items()}
-    assert found == {"old": None, "new": "cd /work/app && q chat --resume"}
+    assert found == {"old": None, "new": "cd /home/u/app && q chat --resume"}
 
 
 def test_what_is_known_from_a_saved_file_only_cannot_be_resumed(tmp_path: Path) -> None:
     entry = said("m1", "hello", "Hi.")
-    entry["user"]["env_context"]["env_state"] = {"current_working_directory": "/work/app"}
+    entry["user"]["env_context"]["env_state"] = {"current_working_directory": "/home/u/app"}
     (tmp_path / "mine.json").write_text(json.dumps(talk("one", entry)))
     memory = Memory(READER)
     (origin,) = READER.recognise(tmp_path / "mine.json")
     memory.take(origin)
     (reading,) = memory.readings().values()
-    assert (reading.conversation.project, reading.conversation.held_by) == ("/work/app", [])
+    assert (reading.conversation.project, reading.conversation.held_by) == ("/home/u/app", [])
     assert READER.resume(reading.conversation) is None
 
 

@@ -157,7 +157,7 @@ def test_half_a_surrogate_is_kept_and_shown_as_a_replacement(q: Client) -> None:
 
 def test_bytes_that_are_no_utf8_cost_nothing_else(q: Client) -> None:
     text = json.dumps(talk("one", said("m1", "X", "fine"))).encode().replace(b"X", b"\xff\xfe")
-    q.run("INSERT INTO conversations VALUES (?, CAST(? AS TEXT))", "/work/app", text)
+    q.run("INSERT INTO conversations VALUES (?, CAST(? AS TEXT))", "/home/u/app", text)
     q.run("INSERT INTO conversations VALUES (CAST(? AS TEXT), '{}')", b"/\xff")
     reading = q.look()["one"]
     assert "fine" in words(reading)

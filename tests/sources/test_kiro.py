@@ -485,7 +485,7 @@ class Stores(Client):
         connection.close()
 
     def save_in_kiro(
-        self, value: dict[str, Any], directory: str = "/work/app", at: int = 1
+        self, value: dict[str, Any], directory: str = "/home/u/app", at: int = 1
     ) -> None:
         self.run_kiro(
             "INSERT INTO conversations_v2 VALUES (?, ?, ?, ?, ?) ON CONFLICT (key, conversation_id)"
@@ -521,7 +521,7 @@ def test_the_same_conversation_in_both_databases_appears_once(stores: Stores) ->
     assert (reading.conversation.entries, reading.conversation.turns) == (2, 2)
     assert (reading.conversation.project, reading.conversation.trail) == (
         "/work/elsewhere",
-        ["/work/app"],
+        ["/home/u/app"],
     )
     stores.run("DELETE FROM conversations")
     assert stores.look()["one"].conversation.upstream == "present"
@@ -547,7 +547,7 @@ def test_the_row_tells_the_common_part_and_the_log_what_follows(stores: Stores) 
         answered("m3", "Welcome."),
         name="one",
     )
-    stores.sessions.session("one", exported_from_v1=True, cwd="/work/app", title="undo")
+    stores.sessions.session("one", exported_from_v1=True, cwd="/home/u/app", title="undo")
     reading = stores.look()["one"]
     assert words(reading) == [
         "how do I undo?",
@@ -614,7 +614,7 @@ def test_what_amazon_q_lost_and_kiro_has_is_resumed_with_kiro(stores: Stores) ->
     stores.save(talk("two", TWO))
     found = stores.look()["one"].conversation
     assert (found.id, found.held_by) == ("amazon-q/one", ["kiro"])
-    assert AMAZON_Q.resume(found) == "cd /work/app && kiro-cli chat --resume-id one"
+    assert AMAZON_Q.resume(found) == "cd /home/u/app && kiro-cli chat --resume-id one"
 
 
 def test_a_row_that_breaks_leaves_what_it_held(stores: Stores) -> None:
@@ -792,4 +792,4 @@ def test_going_on_with_a_conversation(kiro: Sessions, tmp_path: Path) -> None:
     kiro.session(parent_session_id="s0", session_created_reason="subagent")
     assert READER.resume(kiro.look().conversation) is None
     row = Client(tmp_path / "q").save_and_look(talk("one", ONE)).conversation
-    assert AMAZON_Q.resume(row) == "cd /work/app && q chat --resume"
+    assert AMAZON_Q.resume(row) == "cd /home/u/app && q chat --resume"

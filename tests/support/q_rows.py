@@ -103,7 +103,7 @@ class Client:
         finally:
             connection.close()
 
-    def save(self, value: Value | str, directory: str = "/work/app") -> None:
+    def save(self, value: Value | str, directory: str = "/home/u/app") -> None:
         text = value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
         self.run("INSERT OR REPLACE INTO conversations VALUES (?, ?)", directory, text)
 
@@ -112,7 +112,7 @@ class Client:
         self.memory.import_home(self.home)
         return {one.conversation.native_id: one for one in self.memory.readings().values()}
 
-    def save_and_look(self, value: Value, directory: str = "/work/app") -> Reading:
+    def save_and_look(self, value: Value, directory: str = "/home/u/app") -> Reading:
         self.save(value, directory)
         return self.look()[value["conversation_id"]]
 
