@@ -45,4 +45,6 @@ def _visible(character: str) -> str:
 
 def one_line(text: str) -> str:
     """The text as a single safe line: runs of white space become one space."""
+    if text.isprintable() and "  " not in text and text.strip() == text:
+        return text
     return " ".join(safe(text).split())

@@ -78,7 +78,7 @@ def ago(stamp: str | None, now: datetime) -> str:
         return "–"
     seconds = (now - local).total_seconds()
     if seconds < -60 or seconds >= 7 * 86400:
-        return local.strftime("%Y-%m-%d")
+        return local.date().isoformat()
     for size, unit in ((86400, "d"), (3600, "h"), (60, "min")):
         if seconds >= size:
             return f"{int(seconds // size)} {unit} ago"
