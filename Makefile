@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: serve test lint stress bench clean
+.PHONY: serve test stress bench clean
 
 serve: $(READY)  ## take in this machine's histories and show them
 	@$(BIN)/python -m rireki.faces.cli.serve

@@ -15,6 +15,7 @@ from rireki.model.conversation import Reading
 from rireki.model.message import Message
 from rireki.model.parts import Part, ToolCall, ToolResult
 from rireki.sources import registry
+from tests.sources.test_amazon_q_golden import STORES, golden_file, golden_of
 from tests.support.memory import Memory
 
 FIXTURES = Path(__file__).parent / "fixtures"
@@ -66,6 +67,9 @@ def main() -> None:
         text = json.dumps(golden(home, source), ensure_ascii=False, indent=1)
         expected(home).write_text(text + "\n", encoding="utf-8")
         print(f"wrote {expected(home)}")
+    for store in STORES:
+        golden_file(store).write_text(golden_of(store), encoding="utf-8")
+        print(f"wrote {golden_file(store)}")
 
 
 if __name__ == "__main__":

@@ -56,8 +56,3 @@ def golden_file(store: str) -> Path:
 @pytest.mark.parametrize("store", STORES)
 def test_the_fixtures_mean_what_they_meant(store: str) -> None:
     assert golden_of(store) == golden_file(store).read_text(encoding="utf-8")
-
-
-if __name__ == "__main__":
-    for name in STORES:
-        golden_file(name).write_text(golden_of(name), encoding="utf-8")

@@ -7,7 +7,8 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -190,7 +191,7 @@ print(failed)
 
 def test_a_writer_without_patience_never_fails_while_we_read(q: Client) -> None:
     for number in range(300):
-        q.save(talk(f"c{number}", said("m1", "a", "b" * 5000)), f"/work/{number}")
+        q.save(talk(f"c{number}", said("m1", "a", "b" * 5000)), f"/home/u/{number}")
     writer = subprocess.Popen(
         [sys.executable, "-c", WRITER, str(q.database)], stdout=subprocess.PIPE, text=True
     )
@@ -204,23 +205,23 @@ def test_a_writer_without_patience_never_fails_while_we_read(q: Client) -> None:
 
 def test_no_lock_is_held_between_two_updates(q: Client) -> None:
     for number in range(3):
-        q.save(talk(f"c{number}", said("m1", "a", "b")), f"/work/{number}")
+        q.save(talk(f"c{number}", said("m1", "a", "b")), f"/home/u/{number}")
     (origin,) = READER.discover(Places.at(q.home)).origins
     items = READER.read(origin, Known())
     next(items)
     q.run("PRAGMA busy_timeout = 0")
-    q.save(talk("meanwhile", said("m1", "a", "b")), "/work/other")
+    q.save(talk("meanwhile", said("m1", "a", "b")), "/home/u/other")
     assert len(list(items)) == 3
 
 
 def test_a_row_replaced_while_we_read_is_read_as_it_is_now(q: Client) -> None:
     for name in ("a", "b"):
-        q.save(talk(name, said("m1", "a", "b")), f"/work/{name}")
+        q.save(talk(name, said("m1", "a", "b")), f"/home/u/{name}")
     (origin,) = READER.discover(Places.at(q.home)).origins
     items = READER.read(origin, Known())
     next(items)
-    q.save(talk("new", said("m1", "a", "b")), "/work/b")
-    q.run("DELETE FROM conversations WHERE key = '/work/a'")
+    q.save(talk("new", said("m1", "a", "b")), "/home/u/b")
+    q.run("DELETE FROM conversations WHERE key = '/home/u/a'")
     found = [item.conversation for item in items if isinstance(item, Update)]
     assert found == ["new"]
 
@@ -251,13 +252,9 @@ def test_reading_leaves_no_files_behind(q: Client) -> None:
     assert list(q.database.parent.iterdir()) == [q.database]
 
 
-def test_rows_that_are_only_in_the_write_ahead_log_are_seen(q: Client) -> None:
-    script = (
-        "import sqlite3, sys; db = sqlite3.connect(sys.argv[1], isolation_level=None);"
-        "db.execute('PRAGMA journal_mode = WAL');"
-        'db.execute("INSERT INTO conversations VALUES (\'/w\', \'{\\"conversation_id\\":\\"w\\"}\')");'
-        "print('ready', flush=True); input()"
-    )
+@contextmanager
+def held_open(q: Client, script: str) -> Iterator[None]:
+    """Another process has run the script and keeps the database as it left it."""
     writer = subprocess.Popen(
         [sys.executable, "-c", script, str(q.database)],
         stdin=subprocess.PIPE,
@@ -267,9 +264,20 @@ def test_rows_that_are_only_in_the_write_ahead_log_are_seen(q: Client) -> None:
     assert writer.stdout is not None
     writer.stdout.readline()
     try:
-        assert [update.conversation for update in read(q)] == ["w"]
+        yield
     finally:
         writer.communicate("\n")
+
+
+def test_rows_that_are_only_in_the_write_ahead_log_are_seen(q: Client) -> None:
+    script = (
+        "import sqlite3, sys; db = sqlite3.connect(sys.argv[1], isolation_level=None);"
+        "db.execute('PRAGMA journal_mode = WAL');"
+        'db.execute("INSERT INTO conversations VALUES (\'/w\', \'{\\"conversation_id\\":\\"w\\"}\')");'
+        "print('ready', flush=True); input()"
+    )
+    with held_open(q, script):
+        assert [update.conversation for update in read(q)] == ["w"]
 
 
 def origin_at(path: Path) -> Origin:
@@ -294,18 +302,8 @@ def test_a_locked_database_is_a_trouble_with_a_hint(
         "import sqlite3, sys; db = sqlite3.connect(sys.argv[1], isolation_level=None);"
         "db.execute('BEGIN EXCLUSIVE'); print('ready', flush=True); input()"
     )
-    writer = subprocess.Popen(
-        [sys.executable, "-c", script, str(q.database)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert writer.stdout is not None
-    writer.stdout.readline()
-    try:
+    with held_open(q, script):
         assert "locked" in trouble_of(q.database).message
-    finally:
-        writer.communicate("\n")
 
 
 def test_a_change_that_was_never_finished_is_a_trouble_with_a_hint(q: Client) -> None:

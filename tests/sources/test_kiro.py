@@ -515,12 +515,12 @@ TWO = said("m2", "and push?", "git push")
 
 def test_the_same_conversation_in_both_databases_appears_once(stores: Stores) -> None:
     stores.save(talk("one", ONE))
-    stores.save_in_kiro(talk("one", ONE, TWO), "/work/elsewhere")
+    stores.save_in_kiro(talk("one", ONE, TWO), "/home/u/elsewhere")
     reading = stores.look()["one"]
     assert reading.conversation.id == "amazon-q/one"
     assert (reading.conversation.entries, reading.conversation.turns) == (2, 2)
     assert (reading.conversation.project, reading.conversation.trail) == (
-        "/work/elsewhere",
+        "/home/u/elsewhere",
         ["/home/u/app"],
     )
     stores.run("DELETE FROM conversations")
@@ -579,7 +579,7 @@ def test_a_compaction_that_kept_no_answer_is_known_by_how_the_transcript_begins(
     three = said("m3", "thanks", "Welcome.")
     lines = [*shown(ONE, TWO), "> /compact", *shown(three)]
     stores.save_in_kiro(talk("new", three, latest_summary=["summary", None], transcript=lines))
-    stores.save_in_kiro(talk("elsewhere", ONE), "/work/other")
+    stores.save_in_kiro(talk("elsewhere", ONE), "/home/u/other")
     found = stores.look()
     (offer,), (want,), (other,) = (
         [tie for tie in found[name].ties if tie.token.startswith("opening:")]
@@ -786,9 +786,9 @@ def test_text_of_an_answer_stays_in_its_blocks(kiro: Sessions) -> None:
 
 def test_going_on_with_a_conversation(kiro: Sessions, tmp_path: Path) -> None:
     kiro.log(*TALK)
-    kiro.session(cwd="/work/my app")
+    kiro.session(cwd="/home/u/my app")
     found = kiro.look().conversation
-    assert READER.resume(found) == "cd '/work/my app' && kiro-cli chat --resume-id s1"
+    assert READER.resume(found) == "cd '/home/u/my app' && kiro-cli chat --resume-id s1"
     kiro.session(parent_session_id="s0", session_created_reason="subagent")
     assert READER.resume(kiro.look().conversation) is None
     row = Client(tmp_path / "q").save_and_look(talk("one", ONE)).conversation
