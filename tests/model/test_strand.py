@@ -97,6 +97,7 @@ def test_a_strand_that_only_grew_is_woven_the_short_way_to_the_same_story(
     )
     story = [(o.ordinal, o.present, o.state) for o in strand.story("lines")]
     assert story == weave([[version] for version in versions])
+    assert strand.places("lines") == story
 
 
 def test_a_head_cut_off_a_hundred_times_costs_little() -> None:

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rireki.model.conversation import Reading
-from rireki.model.parts import ToolCall, ToolResult
+from rireki.model.parts import Text, ToolCall, ToolResult
 from rireki.sources.claude_code import READER
 from tests.sources.transcripts import FIXTURES, SESSION, Transcript, lay, read, words
 from tests.support.memory import Memory
@@ -122,6 +122,38 @@ def test_a_field_of_another_type_costs_only_itself(home: Path) -> None:
     }
     reading = between(home, json.dumps(line).encode() + b"\n")
     assert words(reading.messages()[1]) == "still here"
+
+
+def test_arguments_nested_too_deeply_cost_only_themselves(home: Path) -> None:
+    transcript = Transcript()
+    call = {"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"x": "DEEP"}}
+    transcript.answer("I will", call, uuid="calls")
+    deep = b'{"y":' * 450 + b"1" + b"}" * 450
+    reading = between(home, transcript.bytes().replace(b'"DEEP"', deep))
+    text, found = reading.messages()[1].parts
+    assert (text, found) == (Text("I will"), ToolCall("toolu_1", "Bash", None))
+
+
+@pytest.mark.parametrize("depth", [300, 450])
+def test_an_outcome_nested_however_deeply_does_not_hide_the_output(home: Path, depth: int) -> None:
+    transcript = Transcript()
+    transcript.call("toolu_1", uuid="call")
+    transcript.result("toolu_1", "output", uuid="result", toolUseResult={"x": "DEEP"})
+    deep = b"[" * depth + b"]" * depth
+    reading = between(home, transcript.bytes().replace(b'"DEEP"', deep))
+    assert words(reading.messages()[2]) == "output"
+
+
+def test_what_the_fast_decoder_refuses_is_the_same_in_a_part_as_in_a_whole_line(
+    home: Path,
+) -> None:
+    transcript = Transcript()
+    transcript.call("toolu_1", uuid="call", input={"n": "BIG", "bad": "BAD"})
+    transcript.result("toolu_1", "BAD output", uuid="result", toolUseResult={"interrupted": True})
+    damaged = transcript.bytes().replace(b'"BIG"', b"1e999").replace(b"BAD", b"\xff")
+    _, call, result, _ = between(home, damaged).messages()
+    assert call.parts == [ToolCall("toolu_1", "Bash", {"n": float("inf"), "bad": "\ufffd"})]
+    assert result.parts == [ToolResult("toolu_1", "cancelled", "\ufffd output")]
 
 
 def test_a_damaged_block_costs_only_its_field(home: Path) -> None:

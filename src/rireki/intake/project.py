@@ -57,7 +57,9 @@ def _interpreted(
 ) -> Iterator[tuple[Dirty, list[Reading]]]:
     if crew is None or len(groups) < MANY:
         for group in groups:
-            yield group, interpret(group.conversation, archive.strands(*group[:2]))
+            readings = interpret(group.conversation, archive.strands(*group[:2]))
+            # A reading holds the records it was made of: many of them wait here, and only to be stored.
+            yield group, as_readings([(r.conversation, r.answers, r.ties) for r in readings])
         return
     # Imported late: a run with little to do needs no crew.
     from rireki.intake.crew import Failed

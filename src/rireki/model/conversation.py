@@ -12,6 +12,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from rireki.model.message import Message, Usage
+from rireki.model.strand import Ref
 
 __all__ = [
     "Answer",
@@ -114,3 +115,5 @@ class Reading(msgspec.Struct, kw_only=True):
     ties: list[Tie] = msgspec.field(default_factory=list)
     #: The bytes of an attachment, by its digest.
     attachment: Callable[[str], bytes | None] = lambda digest: None
+    #: The records each message was made of, by message id; what is shown of it stands in them.
+    records: Callable[[], dict[str, list[Ref]]] = dict

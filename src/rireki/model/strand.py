@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-__all__ = ["Occurrence", "Run", "State", "Strand", "expand", "shorten", "weave"]
+__all__ = ["Occurrence", "Ref", "Run", "State", "Strand", "expand", "shorten", "weave"]
 
 
 class Run(msgspec.Struct, frozen=True, array_like=True):
@@ -48,6 +48,15 @@ class Occurrence(NamedTuple):
     present: bool
     #: Index of the first state that held it here.
     state: int
+
+
+class Ref(NamedTuple):
+    """Names one record among those of a conversation. A record never changes, so this holds for good."""
+
+    strand: int
+    lane: str
+    #: Its number in the lane, as `Strand.fetch` takes it.
+    record: int
 
 
 def expand(records: str) -> list[int]:
@@ -97,7 +106,10 @@ def weave(
     what the last state holds in any of its lists. `grown` stands for earlier
     states that held the records from 0 on, each as many as it says.
     """
-    story = [_Place(n, bisect_right(grown, n)) for n in range(grown[-1] if grown else 0)]
+    count = grown[-1] if grown else 0
+    if not states:
+        return [(n, True, bisect_right(grown, n)) for n in range(count)]
+    story = [_Place(n, bisect_right(grown, n)) for n in range(count)]
     for number, lists in enumerate(states, len(grown)):
         last = number == len(grown) + len(states) - 1
         if last:
@@ -203,14 +215,18 @@ class Strand(msgspec.Struct, kw_only=True):
 
     def story(self, lane: str) -> list[Occurrence]:
         """Every record the source ever held in this lane, in order; gone ones where they stood."""
-        grown = _growth(self.states, lane)
-        rest = self.states[len(grown) :]
-        places = weave([state.ordinals(lane) for state in rest], grown)
+        places = self.places(lane)
         data = self.fetch(lane, [ordinal for ordinal, _, _ in places])
         return [
             Occurrence(ordinal, raw, present and self.present, state)
             for (ordinal, present, state), raw in zip(places, data, strict=True)
         ]
+
+    def places(self, lane: str) -> list[tuple[int, bool, int]]:
+        """The story without its bytes: (ordinal, held by the last state, first state) per place."""
+        grown = _growth(self.states, lane)
+        rest = self.states[len(grown) :]
+        return weave([state.ordinals(lane) for state in rest], grown)
 
     def document(self, state: State | None = None) -> bytes:
         """The bytes of one version, the newest unless said otherwise."""

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator
 from hashlib import sha256
 from typing import Any
 
+from msgspec import Struct
+
 from rireki.model.parts import (
     Attachment,
     Notice,
@@ -23,9 +25,11 @@ from rireki.model.parts import (
     ToolResult,
     Unknown,
 )
+from rireki.sources.claude_code.spills import SPILLED
 from rireki.sources.claude_code.tags import without_colours
 
 __all__ = [
+    "Outcome",
     "Spill",
     "answer_parts",
     "binaries",
@@ -36,14 +40,27 @@ __all__ = [
 ]
 
 #: The full output of a tool that spilled it to a file, by the text that stands in its place.
-Spill = Callable[[str, Any], str | None]
+Spill = Callable[[str, str | None], str | None]
 
-SPILLED = "<persisted-output>"
 _REFUSED = (
     "The user doesn't want to proceed with this tool use",
     "The user doesn't want to take this action",
     "[Request interrupted by user",
 )
+
+
+class Outcome(Struct, frozen=True, gc=False):
+    """What is noted about a result besides its text."""
+
+    #: A person stopped the tool while it ran.
+    interrupted: bool = False
+    #: The file that holds the full output.
+    path: str | None = None
+    #: A newer version noted that a person said no.
+    denied: bool = False
+
+
+_NOTHING = Outcome()
 
 
 def texts(content: Any) -> str:
@@ -87,7 +104,7 @@ def _answer_block(block: Any) -> Iterator[Part]:
     elif kind.endswith("tool_use"):
         yield ToolCall(_string(block, "id"), _string(block, "name"), block.get("input"))
     elif kind.endswith("tool_result"):
-        yield from result_parts(block, {})
+        yield from result_parts(block)
     elif kind in ("image", "document"):
         yield _picture(block)
     else:
@@ -96,30 +113,34 @@ def _answer_block(block: Any) -> Iterator[Part]:
 
 def result_parts(
     block: Any,
-    line: dict[str, Any],
+    outcome: Outcome = _NOTHING,
     spill: Spill | None = None,
     refused: bool = False,
     elsewhere: str = "",
-) -> Iterator[Part]:
-    """A tool's outcome, its pictures behind it. `line` may tell more than the block.
+) -> list[Part]:
+    """A tool's outcome, its pictures behind it.
 
     `elsewhere` says where a spilled output is that `spill` cannot bring.
     """
     content = block.get("content")
-    items = [{"type": "text", "text": content}] if isinstance(content, str) else _items(content)
-    output = "\n".join(_string(item, "text") for item in items if _kind(item) == "text")
-    notice = None
+    output = texts(content)
+    missing = False
     if output.startswith(SPILLED) and spill is not None:
-        full = spill(output, line.get("toolUseResult"))
+        full = spill(output, outcome.path)
         output = full if full is not None else output
-        if full is None:
-            notice = Notice(elsewhere, "warning")
+        missing = full is None
     failed = bool(block.get("is_error"))
-    status = "cancelled" if refused and failed else _status(block, line, output)
-    yield ToolResult(_string(block, "tool_use_id"), status, without_colours(output))
-    if notice is not None:
-        yield notice
-    for item in items:
+    status = "cancelled" if refused and failed else _status(failed, outcome, output)
+    parts: list[Part] = [ToolResult(_string(block, "tool_use_id"), status, without_colours(output))]
+    if missing:
+        parts.append(Notice(elsewhere, "warning"))
+    if not isinstance(content, str):
+        parts += _beside_text(content)
+    return parts
+
+
+def _beside_text(content: Any) -> Iterator[Part]:
+    for item in _items(content):
         kind = _kind(item)
         if kind in ("image", "document"):
             yield _picture(item)
@@ -127,15 +148,10 @@ def result_parts(
             yield Unknown(kind or "block", item)
 
 
-def _status(block: Any, line: dict[str, Any], output: str) -> ResultStatus:
-    if not block.get("is_error"):
-        outcome = line.get("toolUseResult")
-        stopped = isinstance(outcome, dict) and outcome.get("interrupted") is True
-        return "cancelled" if stopped else "ok"
-    refused = (
-        output.startswith(_REFUSED) or line.get("toolDenialKind") or line.get("holdsPersonsWords")
-    )
-    return "cancelled" if refused else "error"
+def _status(failed: bool, outcome: Outcome, output: str) -> ResultStatus:
+    if not failed:
+        return "cancelled" if outcome.interrupted else "ok"
+    return "cancelled" if output.startswith(_REFUSED) or outcome.denied else "error"
 
 
 def _picture(block: Any) -> Part:

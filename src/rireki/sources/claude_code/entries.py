@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 from msgspec import Raw
 
-from rireki.sources.claude_code.repair import clean, loads
+from rireki.sources.claude_code.repair import loads
 from rireki.sources.claude_code.shapes import Attached, Block, Look
 
 __all__ = [
@@ -67,8 +67,8 @@ def flat(raw: Raw) -> str:
         try:
             return _string(data)
         except ValueError:
-            return str(clean(loads(data)) or "")
-    value = clean(loads(data))
+            return str(loads(data) or "")
+    value = loads(data)
     if not isinstance(value, list):
         return ""
     texts = (item.get("text") for item in value if isinstance(item, dict))
@@ -77,7 +77,7 @@ def flat(raw: Raw) -> str:
 
 def sessions_named(data: bytes) -> list[str]:
     """Other sessions that a line of metadata names. What the field is called differs."""
-    value = clean(loads(data))
+    value = loads(data)
     fields = value.items() if isinstance(value, dict) else ()
     return [
         session

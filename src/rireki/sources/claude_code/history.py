@@ -15,12 +15,13 @@ from msgspec import Struct
 from rireki.model.conversation import Conversation, ConversationUpstream, Reading, Trouble
 from rireki.model.message import Entry, Message
 from rireki.model.parts import Notice, Part, Text
-from rireki.model.strand import Strand
+from rireki.model.strand import Ref, Strand
 from rireki.model.tally import Tally
 from rireki.model.times import from_ms
 from rireki.sources.claude_code.drafts import line_id
 from rireki.sources.claude_code.lines import Line, read_strand
-from rireki.sources.claude_code.repair import clean, loads
+from rireki.sources.claude_code.refs import record_of
+from rireki.sources.claude_code.repair import loads
 from rireki.sources.claude_code.tags import one_line
 from rireki.sources.claude_code.walk import NAME
 
@@ -56,7 +57,7 @@ def _sessions(strands: Sequence[Strand], troubles: list[Trouble]) -> dict[str, l
         for line in read_strand(strand, troubles):
             first = seen.setdefault(line.data.strip(), line)
             first.present = first.present or line.present
-            value = clean(loads(line.data)) if first is line else None
+            value = loads(line.data) if first is line else None
             if isinstance(value, dict) and isinstance(value.get("display"), str):
                 sessions.setdefault(_session(value), []).append(_typed(line, value))
     return sessions
@@ -106,7 +107,11 @@ def _reading(session: str, typed: list[Typed], strands: Sequence[Strand]) -> Rea
     tally.entries = len(typed)
     tally.turns = len(typed)
     tally.fill(conversation)
-    return Reading(conversation=conversation, messages=partial(_messages, session, strands))
+    return Reading(
+        conversation=conversation,
+        messages=partial(_messages, session, typed),
+        records=partial(_records, typed),
+    )
 
 
 def _title(typed: list[Typed]) -> str:
@@ -121,8 +126,7 @@ def _upstream(typed: list[Typed], strands: Sequence[Strand]) -> ConversationUpst
     return "present" if all(one.line.present for one in typed) else "changed"
 
 
-def _messages(session: str, strands: Sequence[Strand]) -> list[Message]:
-    typed = _sessions(strands, []).get(session, [])
+def _messages(session: str, typed: list[Typed]) -> list[Message]:
     notice = Message(
         id=f"{session}#survivors",
         author="harness",
@@ -132,6 +136,10 @@ def _messages(session: str, strands: Sequence[Strand]) -> list[Message]:
         parts=[Notice(SURVIVORS, "warning")],
     )
     return [notice, *(_message(number, one) for number, one in enumerate(typed, 1))]
+
+
+def _records(typed: list[Typed]) -> dict[str, list[Ref]]:
+    return {line_id(one.line): record_of(one.line) for one in typed}
 
 
 def _message(turn: int, typed: Typed) -> Message:

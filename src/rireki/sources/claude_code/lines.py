@@ -14,8 +14,8 @@ import msgspec
 from msgspec import Struct
 
 from rireki.model.conversation import Trouble
-from rireki.model.strand import Strand
-from rireki.sources.claude_code.repair import clean, loads, objects_in
+from rireki.model.strand import Occurrence, Strand
+from rireki.sources.claude_code.repair import loads, objects_in
 from rireki.sources.claude_code.shapes import Look
 from rireki.sources.kit.jsonl import LANE
 
@@ -35,6 +35,11 @@ class Line(Struct, gc=False):
     present: bool
     #: None when the line could not be understood at all.
     look: Look | None
+    #: Where its bytes are kept. The unfinished end of a file is no record yet.
+    strand: int = 0
+    record: int | None = None
+    #: The look was taken at a corrected copy, so that `data` alone says what stands there.
+    mended: bool = False
     #: Counted from 1 on lines that the source has since replaced by another of the same uuid.
     version: int = 0
 
@@ -43,13 +48,13 @@ def read_strand(strand: Strand, troubles: list[Trouble]) -> list[Line]:
     """Every line the file ever held, in order; what is wrong with them goes to `troubles`."""
     lines: list[Line] = []
     add = lines.append
-    number = 0
+    number, name = 0, strand.id
     for number, record in enumerate(strand.story(LANE), 1):
-        data = record.data
+        ordinal, data, present, _ = record
         try:
-            add(Line(number, data, record.present, _look(data)))
+            add(Line(number, data, present, _look(data), name, ordinal))
         except (ValueError, RecursionError):
-            lines.extend(_mend(strand, number, data, record.present, troubles))
+            lines.extend(_mend(strand, number, record, troubles))
     tail = strand.states[-1].tail if strand.states else b""
     if tail.strip():
         lines.extend(_read_tail(strand, number + 1, tail, troubles))
@@ -63,7 +68,7 @@ def _read_tail(strand: Strand, number: int, tail: bytes, troubles: list[Trouble]
     except (ValueError, RecursionError):
         found = _look_leniently(tail)
     if found is not None:
-        return [Line(number, tail, strand.present, found)]
+        return [Line(number, tail, strand.present, found, mended=True)]
     troubles.append(
         Trouble(
             f"{strand.place}: line {number}",
@@ -75,13 +80,18 @@ def _read_tail(strand: Strand, number: int, tail: bytes, troubles: list[Trouble]
 
 
 def _mend(
-    strand: Strand, number: int, data: bytes, present: bool, troubles: list[Trouble]
+    strand: Strand, number: int, record: Occurrence, troubles: list[Trouble]
 ) -> Iterator[Line]:
     """The lines in a damaged one, and one trouble unless nothing was missing."""
+
+    def line(data: bytes, look: Look | None) -> Line:
+        return Line(number, data, record.present, look, strand.id, record.ordinal, mended=True)
+
+    data = record.data
     if not data.strip():
         return
     if b"\0" not in data and (found := _look_leniently(data)) is not None:
-        yield Line(number, data, present, found)
+        yield line(data, found)
         return
     lost = False
     pieces = 0
@@ -89,7 +99,7 @@ def _mend(
         pieces += 1
         found = _look_leniently(piece)
         lost = lost or found is None
-        yield Line(number, piece, present, found)
+        yield line(piece, found)
     if lost or not pieces:
         message = "not readable as a line of a transcript"
     else:
@@ -101,7 +111,7 @@ def _mend(
 
 def _look_leniently(data: bytes) -> Look | None:
     """A look at a line with half a character in it, or with fields of unexpected types."""
-    value = clean(loads(data))
+    value = loads(data)
     if not isinstance(value, dict):
         return None
     for _ in range(CORRECTIONS):

@@ -1,10 +1,9 @@
-"""Full messages out of drafts: each line is decoded once more, now completely."""
+"""Full messages out of drafts: now the lines are decoded as far as they are shown."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from hashlib import sha256
-from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any
 
 import msgspec
@@ -13,10 +12,11 @@ from rireki.model.message import Entry, Message
 from rireki.model.parts import Attachment, Notice, Part, Text, Unknown
 from rireki.model.strand import Strand
 from rireki.model.times import from_iso
-from rireki.sources.claude_code.content import answer_parts, binaries, prompt_parts, result_parts
+from rireki.sources.claude_code.content import binaries, prompt_parts, result_parts
 from rireki.sources.claude_code.drafts import Draft
 from rireki.sources.claude_code.entries import flags_of
 from rireki.sources.claude_code.fold import Fold
+from rireki.sources.claude_code.full import answer_in, get, outcome_in, results_in, value_of
 from rireki.sources.claude_code.labels import (
     Shown,
     attachment_shown,
@@ -28,8 +28,7 @@ from rireki.sources.claude_code.labels import (
     system_shown,
 )
 from rireki.sources.claude_code.lines import Line
-from rireki.sources.claude_code.repair import clean, loads
-from rireki.sources.kit.document import LANE as WHOLE
+from rireki.sources.claude_code.spills import Spills, base_name
 
 __all__ = ["find_attachment", "render"]
 
@@ -56,9 +55,9 @@ def find_attachment(lines: Sequence[Line], digest: str) -> bytes | None:
     for line in lines:
         if b"base64" not in line.data and b'"source"' not in line.data:
             continue
-        value = _value(line)
+        value = value_of(line)
         for place in _PICTURES:
-            for data in binaries(_of(value, *place)):
+            for data in binaries(get(value, *place)):
                 if sha256(data).hexdigest() == digest:
                     return data
     return None
@@ -68,9 +67,7 @@ class _Rendering:
     def __init__(self, fold: Fold, strands: Sequence[Strand]) -> None:
         self.fold = fold
         self.elsewhere = _WITH_SESSION if fold.agent else _NEVER_SEEN
-        self.outputs = {
-            _base(strand.place): strand for strand in strands if strand.role == "tool-output"
-        }
+        self.spills = Spills(strands)
         #: The message that shows each line; for parents.
         self.holders = {
             line.look.uuid: draft.id
@@ -85,8 +82,7 @@ class _Rendering:
 
     def message(self, draft: Draft) -> Message:
         look = draft.line.look
-        value = _value(draft.line)
-        shown = self._shown(draft, value)
+        shown = self._shown(draft)
         spoken = look.message if look is not None and draft.what == "answer" else None
         return Message(
             id=draft.id,
@@ -110,20 +106,21 @@ class _Rendering:
             ),
         )
 
-    def _shown(self, draft: Draft, value: Any) -> Shown:
+    def _shown(self, draft: Draft) -> Shown:
+        if draft.what == "answer":
+            return self._answer(draft)
+        if draft.what == "result":
+            return self._result(draft)
+        value = value_of(draft.line)
         match draft.what:
             case "prompt":
                 return prompt_shown(draft.rule.row, value)
             case "context":
                 return context_shown(value)
-            case "answer":
-                return self._answer(draft)
-            case "result":
-                return self._result(draft, value)
             case "said":
                 return said_shown(draft.rule.row, value, self.fold.tools)
             case "divider":
-                return divider_shown([_value(line) for line in draft.lines])
+                return divider_shown([value_of(line) for line in draft.lines])
             case "attachment":
                 return attachment_shown(draft.rule.row, value)
             case "system":
@@ -133,46 +130,35 @@ class _Rendering:
         return _strange(draft.line, value)
 
     def _answer(self, draft: Draft) -> Shown:
-        contents = (_of(_value(line), "message", "content") for line in draft.lines)
-        parts = [part for content in contents for part in answer_parts(content)]
+        parts = [part for line in draft.lines for part in answer_in(line)]
         if draft.rule.row != "api error":
             return Shown("", parts)
         words = [part.text for part in parts if isinstance(part, Text)]
         return Shown("error", [Notice("\n".join(words), "error")])
 
-    def _result(self, draft: Draft, value: Any) -> Shown:
+    def _result(self, draft: Draft) -> Shown:
         refused = draft.uuid in self.refused
-        content = _of(value, "message", "content")
+        content, outcome = results_in(draft.line), outcome_in(draft.line)
         parts: list[Part] = []
         names: dict[str, None] = {}
         for block in content if isinstance(content, list) else []:
             if isinstance(block, dict) and block.get("type") == "tool_result":
-                parts += result_parts(block, value, self._spilled, refused, self.elsewhere)
+                parts += result_parts(block, outcome, self.spills.text, refused, self.elsewhere)
                 names.setdefault(self.fold.tools.get(str(block.get("tool_use_id")), ""))
             else:
                 parts += prompt_parts([block])
         return Shown(", ".join(name for name in names if name), parts)
 
-    def _spilled(self, preview: str, outcome: Any) -> str | None:
-        """The whole of an output that the line only begins."""
-        path = outcome.get("persistedOutputPath") if isinstance(outcome, dict) else None
-        if not isinstance(path, str):
-            path = preview.partition("saved to: ")[2].partition("\n")[0].strip()
-        strand = self.outputs.get(_base(path))
-        records = strand.story(WHOLE) if strand is not None else []
-        return records[-1].data.decode("utf-8", "replace") if records else None
-
     def _parent(self, draft: Draft) -> str | None:
         """The message above: the nearest line up the tree that became one."""
         if draft.what in ("said", "context"):
             return self.holders.get(draft.uuid or "")
-        own = {line.look.uuid for line in draft.lines if line.look is not None}
-        above = draft.uuid
-        for _ in range(len(self.fold.tree.parents) + 1):
-            above = self.fold.tree.parents.get(above) if above is not None else None
-            if above is None or (above in self.holders and above not in own):
-                break
-        return self.holders.get(above or "")
+        parents, holders = self.fold.tree.parents, self.holders
+        own = {line.look.uuid for line in draft.more or () if line.look is not None}
+        above = parents.get(draft.uuid or "")
+        while above and (above not in holders or above in own):
+            above = parents.get(above)
+        return holders.get(above or "")
 
 
 def _name_pictures(messages: list[Message], drafts: list[Draft]) -> None:
@@ -183,7 +169,7 @@ def _name_pictures(messages: list[Message], drafts: list[Draft]) -> None:
         if draft.rule.row != "7" or above is None:
             continue
         path = next((part.text for part in message.parts if isinstance(part, Text)), "")
-        name = _base(path.partition("source:")[2].strip().removesuffix("]"))
+        name = base_name(path.partition("source:")[2].strip().removesuffix("]"))
         above.parts = [
             msgspec.structs.replace(part, name=name)
             if isinstance(part, Attachment) and not part.name
@@ -198,18 +184,3 @@ def _strange(line: Line, value: Any) -> Shown:
         return Shown("unreadable line", [Unknown("unreadable line", text)])
     name = line.look.type or "line"
     return Shown(name, [Unknown(name, value)])
-
-
-def _value(line: Line) -> Any:
-    return clean(loads(line.data))
-
-
-def _of(value: Any, *path: str) -> Any:
-    for name in path:
-        value = value.get(name) if isinstance(value, dict) else None
-    return value
-
-
-def _base(path: str) -> str:
-    """The last name of a path, whichever system wrote it."""
-    return PureWindowsPath(path).name if "\\" in path else PurePosixPath(path).name

@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import msgspec
+from msgspec import Raw
 
-__all__ = ["clean", "is_line", "loads", "objects_in"]
+__all__ = ["is_line", "loads", "objects_in"]
 
 #: Where a line may begin inside a damaged one. Key order is not fixed, but these come first.
 _BEGIN = re.compile(
@@ -22,30 +23,32 @@ _BEGIN = re.compile(
 )
 #: More starting points than this are not tried: a hostile line must not cost quadratic time.
 TRIES = 200
+#: What is nested deeper is not handed out: whoever walks through it needs a stack as deep.
+DEEPEST = 400
 _MARKS = ("sessionId", "uuid", "leafUuid", "messageId")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _decode = msgspec.json.Decoder().decode
 
 
-def loads(data: bytes) -> Any:
-    """The JSON value, or None. Falls back to the forgiving parser, which takes half surrogates."""
-    try:
-        return _decode(data)
-    except (ValueError, RecursionError):
-        try:
-            return json.loads(data.decode("utf-8", "replace"), strict=False)
-        except (ValueError, RecursionError):
-            return None
+def loads(data: bytes | Raw) -> Any:
+    """The JSON value; None when there is none, or when it is nested too deeply to be walked.
 
-
-def clean(value: Any) -> Any:
-    """The same value with every half surrogate replaced, so that it can be written out.
-
-    None when it is nested too deeply to be walked.
+    Its text can be written out: half a surrogate becomes U+FFFD.
     """
     try:
-        return _clean(value)
-    except RecursionError:
+        value = _decode(data)
+    except (ValueError, RecursionError):
+        return _loads_patiently(bytes(data))
+    if type(value) is str:
+        return value
+    return None if _has_many_brackets(bytes(data)) and _is_deep(value) else value
+
+
+def _loads_patiently(data: bytes) -> Any:
+    """What the standard library makes of it. Only here half surrogates get in: msgspec refuses them."""
+    try:
+        return _clean(json.loads(data.decode("utf-8", "replace"), strict=False))
+    except (ValueError, RecursionError):
         return None
 
 
@@ -57,6 +60,21 @@ def _clean(value: Any) -> Any:
     if isinstance(value, list):
         return [_clean(item) for item in value]
     return value
+
+
+def _has_many_brackets(data: bytes) -> bool:
+    """Whether it could be nested deeply at all: nearly nothing can, so nearly nothing is walked."""
+    return data.count(b"{") + data.count(b"[") > DEEPEST
+
+
+def _is_deep(value: Any) -> bool:
+    level = [value]
+    for _ in range(DEEPEST):
+        inside = (one.values() if isinstance(one, dict) else one for one in level)
+        level = [item for items in inside for item in items if isinstance(item, dict | list)]
+        if not level:
+            return False
+    return True
 
 
 def is_line(value: Any) -> bool:

@@ -1,7 +1,7 @@
 """A session or a sub-agent as readings: its files folded together, facts written out.
 
-Import looks at the facts alone; messages are told again, in full, when they are
-asked for. So a count and a message can never disagree.
+Import looks at the facts alone; messages are made of the same lines when they are
+asked for, so a count and a message can never disagree.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from typing import Any
 from msgspec import Struct, field
 
 from rireki.model.conversation import Conversation, ConversationUpstream, Reading, Tie, Trouble
-from rireki.model.message import Message
 from rireki.model.strand import Strand
 from rireki.model.times import from_iso
 from rireki.sources.claude_code.fold import Fold
 from rireki.sources.claude_code.gather import gather
 from rireki.sources.claude_code.lines import Line, read_strand
+from rireki.sources.claude_code.refs import records_of
 from rireki.sources.claude_code.render import find_attachment, render
-from rireki.sources.claude_code.repair import clean, loads
+from rireki.sources.claude_code.repair import loads
 from rireki.sources.claude_code.tags import one_line
 from rireki.sources.claude_code.ties import (
     agent_token,
@@ -50,7 +50,7 @@ class Told(Struct):
 
 
 def read_session(conversation: str, strands: Sequence[Strand]) -> list[Reading]:
-    return [_reading(told, conversation, strands) for told in _tell(conversation, strands)]
+    return [_reading(told, strands) for told in _tell(conversation, strands)]
 
 
 def _tell(conversation: str, strands: Sequence[Strand]) -> list[Told]:
@@ -108,7 +108,7 @@ def _tie_agent(told: Told, strands: Sequence[Strand]) -> None:
 def _meta(strands: Sequence[Strand]) -> dict[str, Any]:
     for strand in strands:
         if strand.role == "agent-meta" and (records := strand.story(WHOLE)):
-            value = clean(loads(records[-1].data))
+            value = loads(records[-1].data)
             return value if isinstance(value, dict) else {}
     return {}
 
@@ -125,7 +125,7 @@ def _sidechain(session: str, root: str, lines: list[Line], calls: dict[str, str]
     return Told(f"{session}/sidechain-{root[:8]}", fold, lines, True, ties)
 
 
-def _reading(told: Told, group: str, strands: Sequence[Strand]) -> Reading:
+def _reading(told: Told, strands: Sequence[Strand]) -> Reading:
     fold, facts = told.fold, told.fold.facts
     directories = list(facts.directories)
     answers = fold.meter.answers()
@@ -150,10 +150,11 @@ def _reading(told: Told, group: str, strands: Sequence[Strand]) -> Reading:
     fold.tally.fill(conversation)
     return Reading(
         conversation=conversation,
-        messages=partial(_messages, told.native_id, group, strands),
+        messages=partial(render, fold, strands),
         answers=answers,
         ties=told.ties,
-        attachment=partial(_attachment, told.native_id, group, strands),
+        attachment=partial(find_attachment, told.lines),
+        records=partial(records_of, fold, strands),
     )
 
 
@@ -169,17 +170,3 @@ def _upstream(told: Told, strands: Sequence[Strand]) -> ConversationUpstream:
     if not any(strand.present for strand in strands if strand.role in _TRANSCRIPTS):
         return "gone"
     return "present" if all(draft.present for draft in told.fold.drafts) else "changed"
-
-
-def _again(native_id: str, group: str, strands: Sequence[Strand]) -> Told | None:
-    return next((told for told in _tell(group, strands) if told.native_id == native_id), None)
-
-
-def _messages(native_id: str, group: str, strands: Sequence[Strand]) -> list[Message]:
-    told = _again(native_id, group, strands)
-    return render(told.fold, strands) if told is not None else []
-
-
-def _attachment(native_id: str, group: str, strands: Sequence[Strand], digest: str) -> bytes | None:
-    told = _again(native_id, group, strands)
-    return find_attachment(told.lines, digest) if told is not None else None

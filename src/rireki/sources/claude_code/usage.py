@@ -31,6 +31,8 @@ class _Reading(Struct, gc=False):
     stopped: bool = False
     aborted: bool = False
     size: int = 0
+    #: What it comes to, once it was asked for.
+    usage: Usage | None = None
 
 
 class Meter:
@@ -92,6 +94,13 @@ def total(answers: Sequence[Answer]) -> Usage | None:
 
 
 def _usage(reading: _Reading) -> Usage:
+    """Asked for when every line was noted: by the summary, and again by each message."""
+    if reading.usage is None:
+        reading.usage = _sum_up(reading)
+    return reading.usage
+
+
+def _sum_up(reading: _Reading) -> Usage:
     tokens, output = reading.tokens, reading.output
     started = output <= 1 or reading.size > BYTES_PER_TOKEN * output
     return Usage(

@@ -9,6 +9,7 @@ from typing import Any
 
 from rireki.model.message import Entry, Message
 from rireki.model.parts import Attachment, Part, ResultStatus, Text, ToolResult, Unknown
+from rireki.model.strand import Ref
 from rireki.sources.kit.q.decode import text_of
 from rireki.sources.kit.q.synthetic import CANCELLED, rule_of_prompt
 
@@ -33,6 +34,8 @@ class Draft:
     directory: str | None = None
     #: Stands at the very end, whatever else is put in.
     last: bool = False
+    #: The records it was made of, where they are known.
+    refs: list[Ref] = field(default_factory=list)
 
     @property
     def role(self) -> str:

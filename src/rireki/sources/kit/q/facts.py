@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 from rireki.model.conversation import Answer, Conversation, Tie, Trouble
 from rireki.model.message import Message, Usage
 from rireki.model.parts import Text, ToolCall, ToolResult
-from rireki.model.strand import Strand
+from rireki.model.strand import Ref, Strand
 from rireki.model.tally import Tally
 from rireki.model.times import from_iso, from_ms
 from rireki.sources.kit.q.draft import Draft, Pictures
@@ -68,6 +68,8 @@ class Told(NamedTuple):
     answers: list[Answer]
     ties: list[Tie]
     pictures: dict[str, bytes]
+    #: The records of each message, by its id.
+    records: dict[str, list[Ref]]
 
 
 def conclude(facts: Facts, flow: list[Draft], live: Sequence[Strand]) -> Told:
@@ -82,8 +84,14 @@ def conclude(facts: Facts, flow: list[Draft], live: Sequence[Strand]) -> Told:
         conversation.upstream = "changed"
     answers = [answer for one in facts.sessions for answer in one.answers(facts.conversation)]
     conversation.usage = _total(answers)
-    messages = [draft.message for draft in flow]
-    return Told(conversation, messages, answers, _ties(facts, flow), facts.pictures.found)
+    return Told(
+        conversation,
+        [draft.message for draft in flow],
+        answers,
+        _ties(facts, flow),
+        facts.pictures.found,
+        {draft.message.id: draft.refs for draft in flow},
+    )
 
 
 def _make_unique(flow: Sequence[Draft]) -> None:

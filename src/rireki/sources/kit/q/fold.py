@@ -8,12 +8,12 @@ nothing here raises for what a source wrote.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cache
 from typing import Any
 
 from rireki.model.conversation import Reading, Trouble
-from rireki.model.strand import Strand
+from rireki.model.strand import Ref, Strand
 from rireki.model.times import from_iso
+from rireki.sources.kit.document import LANE as WHOLE
 from rireki.sources.kit.jsonl import LANE
 from rireki.sources.kit.q.decode import NotReadable, load, text_of
 from rireki.sources.kit.q.draft import Draft, short_hash
@@ -35,7 +35,7 @@ from rireki.sources.kit.q.roles import (
 from rireki.sources.kit.q.rows import directory_of, is_left_behind
 from rireki.sources.kit.q.session import Session, open_session
 from rireki.sources.kit.q.story import SavedStory
-from rireki.sources.kit.q.transcript import add_typed
+from rireki.sources.kit.q.transcript import Noted, add_typed
 from rireki.sources.kit.q.v3 import Telling, open_v3_session
 from rireki.sources.kit.q.versions import Chronicle, chronicle
 
@@ -48,15 +48,14 @@ def interpret(conversation: str, strands: Sequence[Strand]) -> list[Reading]:
     if not strands:
         return []
     told = _tell(conversation, strands)
-    # Import keeps many readings at once and wants no messages: those are told again when asked for.
-    again = cache(lambda: _tell(conversation, strands))
     return [
         Reading(
             conversation=told.conversation,
-            messages=lambda: again().messages,
+            messages=lambda: told.messages,
             answers=told.answers,
             ties=told.ties,
-            attachment=lambda digest: again().pictures.get(digest),
+            attachment=told.pictures.get,
+            records=lambda: told.records,
         )
     ]
 
@@ -110,7 +109,7 @@ def _saved(facts: Facts, live: Sequence[Strand]) -> list[Draft]:
 
 def _opening(one: Chronicle) -> list[str]:
     """The first prompt and answer that were shown in a directory."""
-    lines = [line for line, _ in one.transcript[:2]]
+    lines = [noted.text for noted in one.transcript[:2]]
     return [f"{one.strand.project}:{short_hash(text_of(lines))}"] if len(lines) == 2 else []
 
 
@@ -121,8 +120,8 @@ def _richness(one: Chronicle) -> tuple[bool, int, str]:
 
 def _replayed(facts: Facts, strand: Strand) -> tuple[list[Draft], int]:
     replay = Replay(strand.place, facts.pictures)
-    for line, position, held in _lines(strand):
-        replay.feed_line(line, position, held)
+    for line, position, held, refs in _lines(strand):
+        replay.feed_line(line, position, held, refs)
     _feed_tail(strand, replay)
     facts.troubles += replay.troubles
     return replay.finish(strand.present), replay.entries
@@ -130,8 +129,8 @@ def _replayed(facts: Facts, strand: Strand) -> tuple[list[Draft], int]:
 
 def _told(facts: Facts, strand: Strand) -> tuple[list[Draft], int]:
     telling = Telling(strand.place)
-    for line, position, held in _lines(strand):
-        telling.feed_line(line, position, held and strand.present)
+    for line, position, held, refs in _lines(strand):
+        telling.feed_line(line, position, held and strand.present, refs)
     _feed_tail(strand, telling)
     facts.troubles += telling.troubles
     return telling.drafts, telling.entries
@@ -145,21 +144,24 @@ def _exported(facts: Facts, strand: Strand, live: bool) -> tuple[list[Draft], in
         facts.troubles.append(Trouble(strand.place, str(error)))
         return [], 0
     facts.sessions.append(open_session(export.metadata))
+    refs = [Ref(strand.id, WHOLE, n) for ns in strand.states[-1].ordinals(WHOLE) for n in ns]
     for position, entry in enumerate(export.entries, 1):
+        # A line out of a zip stands in no record as it is.
         if isinstance(entry, bytes):
             replay.feed_line(entry, position)
         else:
-            replay.feed(entry, position)
+            replay.feed(entry, position, refs=refs)
     facts.troubles += replay.troubles
     return replay.finish(live and strand.present), replay.entries
 
 
-def _lines(strand: Strand) -> Iterator[tuple[bytes, int, bool]]:
-    """Every line the file ever had, its number, and whether the file has it still."""
+def _lines(strand: Strand) -> Iterator[tuple[bytes, int, bool, list[Ref]]]:
+    """Every line the file ever had, its number, whether the file has it still, and its record."""
     newest = [n for numbers in strand.states[-1].ordinals(LANE) for n in numbers]
     places = {ordinal: place for place, ordinal in enumerate(newest, 1)}
     for count, line in enumerate(strand.story(LANE), 1):
-        yield line.data, places.get(line.ordinal, count), line.ordinal in places
+        refs = [Ref(strand.id, LANE, line.ordinal)]
+        yield line.data, places.get(line.ordinal, count), line.ordinal in places, refs
 
 
 def _feed_tail(strand: Strand, teller: Replay | Telling) -> None:
@@ -234,8 +236,12 @@ def _date_answers(facts: Facts, flow: Sequence[Draft]) -> None:
         facts.note_model(model)
 
 
-def _typed(strand: Strand) -> list[tuple[str, bool]]:
+def _typed(strand: Strand) -> list[Noted]:
     return [
-        (line.data.decode("utf-8", "replace").rstrip("\r\n"), line.present)
+        Noted(
+            line.data.decode("utf-8", "replace").rstrip("\r\n"),
+            line.present,
+            [Ref(strand.id, LANE, line.ordinal)],
+        )
         for line in strand.story(LANE)
     ]

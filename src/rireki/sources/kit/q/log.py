@@ -8,6 +8,7 @@ knows log entries, not files.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -15,6 +16,7 @@ import msgspec
 
 from rireki.model.conversation import Trouble
 from rireki.model.parts import Notice, Text, Unknown
+from rireki.model.strand import Ref
 from rireki.sources.kit.digests import digest_of_bytes
 from rireki.sources.kit.q.blocks import LogMessage, drafts_of_message
 from rireki.sources.kit.q.decode import NotReadable, fit, fit_loosely, load, text_of
@@ -65,16 +67,26 @@ class Replay:
     _views: list[View] = field(default_factory=lambda: [None])
     _by_id: dict[str, Item] = field(default_factory=dict)
 
-    def feed_line(self, line: bytes, position: int, held: bool = True) -> None:
+    def feed_line(
+        self, line: bytes, position: int, held: bool = True, refs: Sequence[Ref] = ()
+    ) -> None:
         """A line of the file; `held` is False for one that the file no longer has."""
         if not line.strip():
             return
         try:
-            self.feed(load(line), position, held)
+            self.feed(load(line), position, held, refs)
         except NotReadable as error:
             self._report(position, str(error))
 
-    def feed(self, value: Any, position: int, held: bool = True) -> None:
+    def feed(self, value: Any, position: int, held: bool = True, refs: Sequence[Ref] = ()) -> None:
+        """An entry; `refs` are the records it stands in."""
+        known = len(self.items)
+        self._feed(value, position, held)
+        for item in self.items[known:]:
+            for draft in item.drafts:
+                draft.refs += refs
+
+    def _feed(self, value: Any, position: int, held: bool) -> None:
         kind = value.get("kind") if isinstance(value, dict) else None
         if not isinstance(kind, str):
             self._report(position, "not a log entry")

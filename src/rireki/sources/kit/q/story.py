@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rireki.model.parts import Text
-from rireki.model.strand import weave
+from rireki.model.strand import Ref, weave
 from rireki.model.times import from_ms
 from rireki.sources.kit.q import state
 from rireki.sources.kit.q.decode import fit_loosely, text_of
@@ -38,10 +38,12 @@ class SavedStory:
         self.chronicles = chronicles
         self._live = [one for one in live if one.strand.present]
         self.said: dict[bytes, Said] = {}
+        self._refs: dict[bytes, list[Ref]] = {}
         for one in chronicles:
-            for digest, data in one.entries.items():
+            for digest, kept in one.entries.items():
                 if digest not in self.said:
-                    self.said[digest] = open_entry(data, digest)
+                    self.said[digest] = open_entry(kept.data, digest)
+                    self._refs[digest] = kept.refs
         #: How many history entries there ever were; a rewritten one counts once.
         self.entries = 0
         self._versions = [version for one in chronicles for version in one.versions]
@@ -75,6 +77,7 @@ class SavedStory:
         def build(digest: bytes, name: str) -> list[Draft]:
             drafts = drafts_of(self.said[digest], name, positions.get(digest, 0), pictures)
             for draft in drafts:
+                draft.refs = self._refs[digest]
                 draft.message.upstream = "present" if digest in present else "gone"
                 if digest in tangents or self.said[digest].in_tangent:
                     draft.message.label = draft.message.label or TANGENT
@@ -132,11 +135,11 @@ class SavedStory:
         found: dict[str, tuple[bytes | None, Draft]] = {}
         for one in self.chronicles:
             for version in one.versions:
-                for value in version.summaries:
+                for value, refs in version.summaries:
                     text, at = _summary(value)
                     anchor = version.history[0] if version.history else None
                     mark = divider(f"c{short_hash(text)}", COMPACTED, [Text(text)], at)
-                    mark.message.upstream = "gone"
+                    mark.message.upstream, mark.refs = "gone", refs
                     _, mark = found.setdefault(text, (anchor, mark))
                     if one in self._live and version is one.newest:
                         mark.message.upstream = "present"

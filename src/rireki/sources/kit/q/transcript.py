@@ -15,9 +15,10 @@ from typing import NamedTuple
 
 from rireki.model.message import Message
 from rireki.model.parts import Notice, Part, Text
+from rireki.model.strand import Ref
 from rireki.sources.kit.q.draft import Draft, short_hash
 
-__all__ = ["LABEL", "add_typed", "add_witnessed"]
+__all__ = ["LABEL", "Noted", "add_typed", "add_witnessed"]
 
 LABEL = "only in the transcript"
 _TOOLS = re.compile(r"\n\[Tool uses: ([^\n]*)\]$")
@@ -29,26 +30,34 @@ _CHIP = 60
 _KEYS = ("y", "n", "t")
 
 
+class Noted(NamedTuple):
+    """A line as the client noted it, whether the source still has it, and the records that hold it."""
+
+    text: str
+    present: bool
+    refs: list[Ref]
+
+
 class _Line(NamedTuple):
     speaker: str
     text: str
     tools: str
-    present: bool
+    noted: Noted
 
     @property
     def witness(self) -> tuple[str, str]:
         return (self.speaker, _bare(self.text) or self.tools)
 
 
-def add_witnessed(flow: list[Draft], lines: Sequence[tuple[str, bool]]) -> None:
+def add_witnessed(flow: list[Draft], lines: Sequence[Noted]) -> None:
     """Put in what only the transcript holds, each line before what followed it."""
-    _add(flow, [_parse(line, present) for line, present in lines], LABEL)
+    _add(flow, [_parse(noted) for noted in lines], LABEL)
 
 
-def add_typed(flow: list[Draft], lines: Sequence[tuple[str, bool]]) -> None:
+def add_typed(flow: list[Draft], lines: Sequence[Noted]) -> None:
     """The same for a file of typed lines, as Kiro keeps one beside each session."""
     typed = [
-        _Line("user", line.replace("\\n", "\n"), "", present) for line, present in lines if line
+        _Line("user", noted.text.replace("\\n", "\n"), "", noted) for noted in lines if noted.text
     ]
     _add(flow, typed, "only in the list of typed lines")
 
@@ -116,14 +125,15 @@ def _bare(text: str) -> str:
     return text.replace("> \n", "\n").strip()
 
 
-def _parse(line: str, present: bool) -> _Line:
+def _parse(noted: Noted) -> _Line:
+    line = noted.text
     if line.startswith("> "):
-        return _Line("user", line[2:].replace("> \n", "\n"), "", present)
+        return _Line("user", line[2:].replace("> \n", "\n"), "", noted)
     tools = _TOOLS.search(line)
     if tools is not None:
         names = "" if tools[1] == "none" else tools[1]
-        return _Line("agent", line[: tools.start()], names, present)
-    return _Line("harness", line, "", present)
+        return _Line("agent", line[: tools.start()], names, noted)
+    return _Line("harness", line, "", noted)
 
 
 def _draft(line: _Line, name: str, label: str) -> Draft:
@@ -131,7 +141,7 @@ def _draft(line: _Line, name: str, label: str) -> Draft:
         id=name,
         author="harness",
         display="chip",
-        upstream="present" if line.present else "gone",
+        upstream="present" if line.noted.present else "gone",
     )
     if line.speaker == "user":
         message.author = "person"
@@ -145,7 +155,7 @@ def _draft(line: _Line, name: str, label: str) -> Draft:
     else:
         message.parts = [Notice(line.text, "error")]
     message.label = label if message.display == "bubble" else f"{_gist(line.text)} ({label})"
-    return Draft(message, witness=line.witness)
+    return Draft(message, witness=line.witness, refs=line.noted.refs)
 
 
 def _gist(text: str) -> str:

@@ -5,6 +5,7 @@ Known second hand only. What is not recognised is kept and shown folded.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +14,7 @@ import msgspec
 from rireki.model.conversation import Trouble
 from rireki.model.message import Author, Display, Entry, Message
 from rireki.model.parts import Notice, Part, Text, Thinking, ToolCall, Unknown
+from rireki.model.strand import Ref
 from rireki.model.times import from_iso
 from rireki.sources.kit.q.decode import NotReadable, fit_loosely, load, text_of
 from rireki.sources.kit.q.draft import Draft, output_of, prompt, result, short_hash, unknown
@@ -46,7 +48,9 @@ class Telling:
     entries: int = 0
     _seen: set[str] = field(default_factory=set)
 
-    def feed_line(self, line: bytes, position: int, held: bool = True) -> None:
+    def feed_line(
+        self, line: bytes, position: int, held: bool = True, refs: Sequence[Ref] = ()
+    ) -> None:
         if not line.strip():
             return
         try:
@@ -61,6 +65,7 @@ class Telling:
         self.entries += 1
         draft = self._draft(value, payload, position)
         draft.group = draft.message.id
+        draft.refs += refs
         draft.message.at = from_iso(value.get("timestamp"))
         draft.message.upstream = "present" if held else "gone"
         self.drafts.append(draft)

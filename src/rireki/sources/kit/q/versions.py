@@ -10,22 +10,31 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from rireki.model.conversation import Trouble
-from rireki.model.strand import State, Strand, expand, weave
+from rireki.model.strand import Ref, State, Strand, expand, weave
 from rireki.sources.kit.digests import digest_of_json
 from rireki.sources.kit.q.decode import TOO_DEEP, NotReadable, fit_loosely, is_too_deep, load
 from rireki.sources.kit.q.split import HEAD, HISTORY, SUMMARY, TRANSCRIPT, WHOLE, split
 from rireki.sources.kit.q.state import ConversationState
-from rireki.sources.reader import Piece
+from rireki.sources.kit.q.transcript import Noted
 
-__all__ = ["Chronicle", "Version", "chronicle"]
+__all__ = ["Chronicle", "Kept", "Version", "chronicle"]
 
 #: The name of the field that a list begins after.
 _NAME = re.compile(rb'"(\w+)"\s*:\s*\[\s*$')
+
+
+class Kept(NamedTuple):
+    """A piece of a version, and the records that hold it."""
+
+    data: bytes
+    #: Names its value, for entries only.
+    digest: bytes
+    refs: list[Ref]
 
 
 @dataclass(slots=True)
@@ -36,9 +45,9 @@ class Version:
     #: The main talk, while a side talk runs in `history`.
     main: list[bytes] | None = None
     snapshots: list[list[bytes]] = field(default_factory=list)
-    #: As the source wrote them: a text, or a pair of text and request metadata.
-    summaries: list[Any] = field(default_factory=list)
-    transcripts: list[list[str]] = field(default_factory=list)
+    #: As the source wrote them: a text, or a pair of text and request metadata; with their records.
+    summaries: list[tuple[Any, list[Ref]]] = field(default_factory=list)
+    transcripts: list[list[Noted]] = field(default_factory=list)
     head: ConversationState = field(default_factory=ConversationState)
 
     @property
@@ -67,9 +76,9 @@ class Chronicle:
 
     strand: Strand
     versions: list[Version]
-    entries: dict[bytes, bytes]
+    entries: dict[bytes, Kept]
     #: Transcript lines in order, each with whether the source still has it.
-    transcript: list[tuple[str, bool]]
+    transcript: list[Noted]
     troubles: list[Trouble] = field(default_factory=list)
 
     @property
@@ -90,9 +99,9 @@ class _Pieces:
 
     def __init__(self, strand: Strand) -> None:
         self.strand = strand
-        self.entries: dict[bytes, bytes] = {}
+        self.entries: dict[bytes, Kept] = {}
         self.troubles: list[Trouble] = []
-        self._known: dict[tuple[str, int], Piece] = {}
+        self._known: dict[tuple[str, int], Kept] = {}
 
     def states_that_matter(self, lanes: tuple[str, ...] = (HISTORY, SUMMARY)) -> Iterator[State]:
         """The states whose lists the next one does not simply continue."""
@@ -109,7 +118,7 @@ class _Pieces:
         )
         return self.assemble(parts)
 
-    def assemble(self, parts: Iterable[tuple[str, list[Piece]]]) -> Version:
+    def assemble(self, parts: Iterable[tuple[str, list[Kept]]]) -> Version:
         """A version from its pieces; the lists are told apart by the field names before them."""
         version = Version()
         name = ""
@@ -121,32 +130,37 @@ class _Pieces:
                 named = _NAME.search(data[-1][-200:])
                 name = named[1].decode() if named else name
             if lane == HISTORY:
-                self.entries.update((piece.digest, piece.data) for piece in pieces)
+                self.entries.update((piece.digest, piece) for piece in pieces)
                 version.file(name, [piece.digest for piece in pieces])
             elif lane == TRANSCRIPT:
-                version.transcripts.append([line for line in map(_loaded, data) if _is_text(line)])
+                lines = ((_loaded(piece.data), piece.refs) for piece in pieces)
+                shown = [Noted(line, True, refs) for line, refs in lines if _is_text(line)]
+                version.transcripts.append(shown)
             elif lane == SUMMARY:
-                version.summaries += map(_loaded, data)
+                version.summaries += [(_loaded(piece.data), piece.refs) for piece in pieces]
         # The head alone is the document with its lists empty.
         version.head, _ = fit_loosely(_loaded(b"".join(head)), ConversationState)
         return version
 
-    def transcript(self, versions: Sequence[Version]) -> list[tuple[str, bool]]:
+    def transcript(self, versions: Sequence[Version]) -> list[Noted]:
         """Every line ever shown, in order."""
         states = self.states_that_matter((TRANSCRIPT,))
         places = weave([state.ordinals(TRANSCRIPT) for state in states])
         pieces = self.strand.fetch(TRANSCRIPT, [ordinal for ordinal, _, _ in places])
         return [
-            (line, present and self.strand.present)
-            for (_, present, _), line in zip(places, map(_loaded, pieces), strict=True)
+            Noted(line, present and self.strand.present, [self._ref(TRANSCRIPT, ordinal)])
+            for (ordinal, present, _), line in zip(places, map(_loaded, pieces), strict=True)
             if _is_text(line)
         ]
 
-    def _pieces(self, lane: str, ordinals: list[int]) -> list[Piece]:
+    def _ref(self, lane: str, ordinal: int) -> Ref:
+        return Ref(self.strand.id, lane, ordinal)
+
+    def _pieces(self, lane: str, ordinals: list[int]) -> list[Kept]:
         missing = [n for n in dict.fromkeys(ordinals) if (lane, n) not in self._known]
         for ordinal, data in zip(missing, self.strand.fetch(lane, missing), strict=True):
             digest = digest_of_json(data) if lane == HISTORY else b""
-            self._known[lane, ordinal] = Piece(data, digest)
+            self._known[lane, ordinal] = Kept(data, digest, [self._ref(lane, ordinal)])
         return [self._known[lane, ordinal] for ordinal in ordinals]
 
 
@@ -158,23 +172,30 @@ class _Whole(_Pieces):
 
     def version(self, state: State) -> Version:
         document = self.strand.document(state)
-        contents = split(_cuttable(document))
         if state is self.strand.states[-1] and is_too_deep(document):
             self.troubles.append(Trouble(self.strand.place, TOO_DEEP, "All of it is kept."))
-        return self.assemble((content.lane, content.pieces) for content in contents)
+        refs = [self._ref(WHOLE, n) for numbers in state.ordinals(WHOLE) for n in numbers]
+        if not refs:
+            return self.assemble(
+                (run.lane, self._pieces(run.lane, expand(run.records))) for run in state.runs
+            )
+        return self.assemble(
+            (content.lane, [Kept(piece.data, piece.digest, refs) for piece in content.pieces])
+            for content in split(_cuttable(document))
+        )
 
-    def transcript(self, versions: Sequence[Version]) -> list[tuple[str, bool]]:
+    def transcript(self, versions: Sequence[Version]) -> list[Noted]:
         lines: dict[str, int] = {}
-        states = [
-            [
-                [lines.setdefault(line, len(lines)) for line in shown]
-                for shown in version.transcripts
-            ]
-            for version in versions
-        ]
-        texts = list(lines)
+        first: list[Noted] = []
+        states = []
+        for version in versions:
+            for noted in (noted for shown in version.transcripts for noted in shown):
+                if lines.setdefault(noted.text, len(lines)) == len(first):
+                    first.append(noted)
+            states.append([[lines[noted.text] for noted in shown] for shown in version.transcripts])
         return [
-            (texts[number], present and self.strand.present) for number, present, _ in weave(states)
+            first[number]._replace(present=present and self.strand.present)
+            for number, present, _ in weave(states)
         ]
 
 
