@@ -4,7 +4,8 @@
     ├── NotFound           no conversation, file or archive of that name
     ├── Ambiguous          the name fits several conversations; the hint lists them
     ├── ArchiveTrouble     the archive is damaged, locked or from a newer rireki
-    └── SourceTrouble      a file or database of an agent cannot be read just now
+    ├── SourceTrouble      a file or database of an agent cannot be read just now
+    └── QueryError         a search query that cannot be understood (search/query.py); says where
 
 Anything else that is raised is a bug and keeps its traceback.
 """

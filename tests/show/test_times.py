@@ -9,6 +9,7 @@ from datetime import datetime, timedelta, timezone
 import pytest
 
 from rireki.errors import RirekiError
+from rireki.model.when import when
 from rireki.show import times
 
 NOW = datetime(2026, 11, 15, 12, 0, tzinfo=timezone.utc)
@@ -36,20 +37,21 @@ def in_tokyo(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         ("2026-11-15 18:30", "2026-11-15T09:30:00.000Z"),
         ("2026-11-15T18:30:00Z", "2026-11-15T18:30:00.000Z"),
         ("now", "2026-11-15T12:00:00.000Z"),
+        ("104000w", "0033-09-04T12:00:00.000Z"),
     ],
 )
 def test_what_a_person_types(typed: str, meant: str) -> None:
-    assert times.when(typed, NOW) == meant
+    assert when(typed, NOW) == meant
 
 
 def test_as_of_a_date_means_its_end() -> None:
-    assert times.when("2026-11-15", NOW, end_of_day=True) == "2026-11-15T14:59:59.999Z"
+    assert when("2026-11-15", NOW, end_of_day=True) == "2026-11-15T14:59:59.999Z"
 
 
 @pytest.mark.parametrize("typed", ["", "soon", "7x", "2026-13-01", "999999w"])
 def test_what_nobody_can_read_is_said_so(typed: str) -> None:
     with pytest.raises(RirekiError) as error:
-        times.when(typed, NOW)
+        when(typed, NOW)
     assert "7d" in error.value.hint
 
 

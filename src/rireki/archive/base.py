@@ -27,6 +27,7 @@ __all__ = [
     "Dirty",
     "Filter",
     "Found",
+    "Heading",
     "KnownOrigin",
     "Sighting",
     "Stale",
@@ -83,6 +84,23 @@ class Found(NamedTuple):
     grouping: str
 
 
+class Heading(NamedTuple):
+    """A conversation in the fewest words: what a search has to know of every one."""
+
+    id: str
+    family: str
+    grouping: str
+    source: str
+    nature: str
+    project: str | None
+    title: str
+    updated_at: str | None
+    #: The number of the change that was last interpreted.
+    changed: int
+    #: True unless it was asked for and is not so.
+    finished: bool = True
+
+
 class Sighting(msgspec.Struct, frozen=True, kw_only=True):
     """When a conversation was seen in a directory."""
 
@@ -96,6 +114,11 @@ class Sighting(msgspec.Struct, frozen=True, kw_only=True):
 
 class Batch(Protocol):
     """One transaction: all of it is kept, or nothing."""
+
+    @property
+    def number(self) -> int:
+        """The number of this change."""
+        ...
 
     def add(
         self,
@@ -173,6 +196,34 @@ class Archive(Protocol):
 
     def find(self, name: str) -> Found:
         """The conversation of this id or unambiguous prefix. Raises NotFound or Ambiguous."""
+        ...
+
+    def number(self) -> int:
+        """The number of the last change; equal numbers mean that nothing changed."""
+        ...
+
+    def identity(self) -> str:
+        """Tells this archive from every other; made up when it is first asked for."""
+        ...
+
+    def headings(self, finished: bool = False, ids: Sequence[str] | None = None) -> list[Heading]:
+        """Every conversation, or these; with `finished` also whether each is."""
+        ...
+
+    def pick(self, ids: Sequence[str]) -> dict[str, Conversation]:
+        """These conversations, with their links, by id."""
+        ...
+
+    def fetch(self, strand: int, lane: str, ordinals: Sequence[int]) -> list[bytes]:
+        """Records of one lane of a strand. Raises KeyError for one that is not there."""
+        ...
+
+    def strand_ids(self, family: str, grouping: str) -> dict[str, int]:
+        """The strands of a group by the place of their file."""
+        ...
+
+    def weight(self, family: str, grouping: str) -> int:
+        """How many bytes of records a group has."""
         ...
 
     def sightings(self, directory: str, below: bool = False) -> list[Sighting]: ...

@@ -9,6 +9,7 @@ import msgspec
 
 from rireki.archive.base import Archive, Batch, Stale
 from rireki.intake.crew import Crew, Failed
+from rireki.intake.follow import Followed, Follower
 from rireki.intake.understand import as_readings
 from rireki.intake.worker import FreshGroup, Packed, PackedGroup, PackedOrigin, PackTask
 from rireki.model.conversation import Conversation, Trouble
@@ -29,6 +30,7 @@ class Bulk(msgspec.Struct):
     families: dict[str, str]
     #: Called for each file that was read: bytes that were new, and the trouble it gave, if any.
     done: Callable[[Origin, int, Trouble | None], None]
+    follower: Follower | None = None
     #: Files that have to be taken in one by one after all.
     left: dict[str, Origin] = msgspec.field(default_factory=dict)
     cursors: dict[str, Any] = msgspec.field(default_factory=dict)
@@ -47,6 +49,7 @@ class Bulk(msgspec.Struct):
                 self.left.update((o.place, o) for item in kept for o in _origins(item))
                 continue
             yield from stored
+            self._tell_follower(kept, {one.id for one in stored}, batch.number)
             for item in kept:
                 if isinstance(item, PackedOrigin):
                     self.cursors.pop(item.origin.place, None)
@@ -56,15 +59,33 @@ class Bulk(msgspec.Struct):
         tasks: list[PackTask] = []
         groups: list[FreshGroup] = []
         size = 0
+        digest = self.follower.digest if self.follower is not None else ""
         for group in self._groups(origins):
             groups.append(group)
             size += sum(origin.size for origin in group.origins)
             if size >= TASK:
-                tasks.append(PackTask(groups))
+                tasks.append(PackTask(groups, digest))
                 groups, size = [], 0
         if groups:
-            tasks.append(PackTask(groups))
+            tasks.append(PackTask(groups, digest))
         return tasks
+
+    def _tell_follower(self, kept: Sequence[Any], stored: set[str], number: int) -> None:
+        if self.follower is None:
+            return
+        told: list[Followed] = []
+        for item in kept:
+            if not isinstance(item, PackedGroup):
+                continue
+            group = item.group
+            assert group.conversation is not None
+            ids = self.archive.strand_ids(group.family, group.conversation)
+            strands = [ids[origin.place] for origin in group.origins if origin.place in ids]
+            for (conversation, _, _), digest in zip(item.readings, item.digests, strict=True):
+                if conversation.id in stored:
+                    told.append(Followed(conversation.id, number, digest, strands))
+        if told:
+            self.follower.take(told)
 
     def _groups(self, origins: Sequence[Origin]) -> list[FreshGroup]:
         """The files by conversation, the largest first."""

@@ -27,6 +27,7 @@ from rireki.sources.reader import Discovery, Looked, Reader
 
 if TYPE_CHECKING:
     from rireki.intake.crew import Crew
+    from rireki.intake.follow import Follower
 
 __all__ = ["Report", "SourceReport", "discover", "import_history"]
 
@@ -65,12 +66,17 @@ def import_history(
     paths: Sequence[Path] = (),
     sources: Sequence[str] = (),
     progress: Progress | None = None,
+    follower: Follower | None = None,
 ) -> Report:
-    """Take in whatever is new or changed, and note what is gone."""
+    """Take in whatever is new or changed, and note what is gone.
+
+    `follower` is told of new conversations that were interpreted on the way; of others
+    it can learn from their `changed` numbers.
+    """
     started = time.monotonic()
     readers = registry.readers(sources)
     discovery = discover(readers, places, paths)
-    walk = _Walk(archive, readers, discovery, progress or Silent())
+    walk = _Walk(archive, readers, discovery, progress or Silent(), follower)
     walk.run()
     return Report(
         list(walk.reports.values()), discovery.looked, round(time.monotonic() - started, 3)
@@ -128,8 +134,10 @@ class _Walk:
         readers: Sequence[Reader],
         discovery: Discovery,
         progress: Progress,
+        follower: Follower | None,
     ) -> None:
         self.archive = archive
+        self.follower = follower
         self.readers = {reader.name: reader for reader in readers}
         self.discovery = discovery
         self.progress = progress
@@ -247,7 +255,7 @@ class _Walk:
         wanted = [o for o in fresh if (families[o.source], o.conversation) not in forgotten]
         from rireki.intake.bulk import Bulk
 
-        bulk = Bulk(self.archive, families, self._count)
+        bulk = Bulk(self.archive, families, self._count, self.follower)
         self._count_conversations(bulk.take(crew, wanted))
         done = {(o.source, o.place) for o in wanted if o.place not in bulk.left}
         return [o for o in todo if (o.source, o.place) not in done]

@@ -19,6 +19,7 @@ import msgspec
 from rireki.archive.base import Dirty
 from rireki.archive.pack import Chunk, pack
 from rireki.errors import SourceTrouble
+from rireki.intake.follow import digest_of
 from rireki.intake.understand import interpret
 from rireki.model.conversation import Answer, Conversation, Tie, Trouble
 from rireki.model.record import Content, Origin, Update
@@ -27,6 +28,8 @@ from rireki.sources import registry
 from rireki.sources.reader import Known
 
 __all__ = [
+    "DigestTask",
+    "Digested",
     "FreshGroup",
     "PackTask",
     "Packed",
@@ -58,11 +61,21 @@ class FreshGroup(msgspec.Struct):
 
 class PackTask(msgspec.Struct):
     groups: list[FreshGroup]
+    #: The follower's function, if there is one.
+    digest: str = ""
 
 
 class ProjectTask(msgspec.Struct):
     archive: str
     groups: list[Dirty]
+
+
+class DigestTask(msgspec.Struct):
+    """Conversations to be read again for a follower, by family and group."""
+
+    archive: str
+    groups: list[Dirty]
+    digest: str
 
 
 class Packed(msgspec.Struct):
@@ -93,6 +106,14 @@ class PackedGroup(msgspec.Struct):
 
     group: FreshGroup
     readings: list[Summary]
+    #: What the follower's function made of each reading.
+    digests: list[Any]
+
+
+class Digested(msgspec.Struct):
+    group: Dirty
+    #: By the id of the conversation.
+    digests: dict[str, Any]
 
 
 def send(stream: IO[bytes], value: Any, last: bool = True) -> None:
@@ -129,17 +150,23 @@ def main() -> None:
         _answer(target, pickle.loads(data))
 
 
-def _answer(target: IO[bytes], task: PackTask | ProjectTask) -> None:
+def _answer(target: IO[bytes], task: PackTask | ProjectTask | DigestTask) -> None:
     """Do a task; answers go back many at a time, because every message interrupts the writer."""
     answers: list[Any] = []
     size = 0
-    for answer in pack_files(task) if isinstance(task, PackTask) else project(task):
+    for answer in _perform(task):
         answers.append(answer)
         size += sum(len(c.data) for c in answer.chunks) if isinstance(answer, Packed) else 0
         if size >= MESSAGE:
             send(target, answers, last=False)
             answers, size = [], 0
     send(target, answers)
+
+
+def _perform(task: PackTask | ProjectTask | DigestTask) -> Iterator[Any]:
+    if isinstance(task, PackTask):
+        return pack_files(task)
+    return project(task) if isinstance(task, ProjectTask) else digest(task)
 
 
 def pack_files(task: PackTask) -> Iterator[Packed | PackedOrigin | PackedGroup]:
@@ -155,7 +182,7 @@ def pack_files(task: PackTask) -> Iterator[Packed | PackedOrigin | PackedGroup]:
             else:
                 yield PackedOrigin(origin)
         if group.whole and readable and group.conversation is not None:
-            yield PackedGroup(group, _summaries(group.conversation, strands))
+            yield _packed_group(group, strands, task.digest)
 
 
 def _pack_file(origin: Origin, strands: list[Strand]) -> Iterator[Packed]:
@@ -188,8 +215,11 @@ def _strand(origin: Origin, number: int, state: State, records: list[bytes]) -> 
     )
 
 
-def _summaries(conversation: str, strands: list[Strand]) -> list[Summary]:
-    return [(r.conversation, r.answers, r.ties) for r in interpret(conversation, strands)]
+def _packed_group(group: FreshGroup, strands: list[Strand], digest: str) -> PackedGroup:
+    assert group.conversation is not None
+    readings = interpret(group.conversation, strands)
+    digests = [digest_of(digest)(reading, strands) for reading in readings] if digest else []
+    return PackedGroup(group, [(r.conversation, r.answers, r.ties) for r in readings], digests)
 
 
 def project(task: ProjectTask) -> Iterator[Projected]:
@@ -202,5 +232,19 @@ def project(task: ProjectTask) -> Iterator[Projected]:
                 group.conversation, archive.strands(group.family, group.conversation)
             )
             yield Projected(group, [(r.conversation, r.answers, r.ties) for r in readings])
+    finally:
+        archive.close()
+
+
+def digest(task: DigestTask) -> Iterator[Digested]:
+    from rireki.archive.open import open_archive
+
+    archive = open_archive(Path(task.archive), read_only=True)
+    make = digest_of(task.digest)
+    try:
+        for group in task.groups:
+            strands = archive.strands(group.family, group.conversation)
+            readings = interpret(group.conversation, strands)
+            yield Digested(group, {r.conversation.id: make(r, strands) for r in readings})
     finally:
         archive.close()

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 import apsw
 
-from rireki.archive.pack import FULL, Chunk, pack, unpack
+from rireki.archive.pack import FULL, Chunk, pack, unpack, unpack_some
 from rireki.archive.sqlite.connect import select
 from rireki.model.record import DIGEST_SIZE, digest_of_bytes
 
@@ -91,6 +91,8 @@ class Chunks:
             (strand, lane, high, low),
         )
         for number, first, size, lengths, data in rows:
+            if len(ordinals) == 1:
+                return unpack_some(data, size, lengths, f"chunk {number}", [low - first])
             found = unpack(data, size, lengths, f"chunk {number}")
             records.update(enumerate(found, first))
         return [records[ordinal] for ordinal in ordinals]

@@ -11,7 +11,7 @@ from typing import Any
 import apsw
 import msgspec
 
-from rireki.archive.base import Dirty, Filter, Found, Sighting
+from rireki.archive.base import Dirty, Filter, Found, Heading, Sighting
 from rireki.archive.sqlite.connect import select
 from rireki.errors import Ambiguous, NotFound
 from rireki.model.conversation import Answer, Conversation, Link, Reading
@@ -20,6 +20,8 @@ __all__ = ["Projection"]
 
 _CONVERSATION = msgspec.json.Decoder(Conversation)
 _ANSWERS = msgspec.json.Decoder(list[Answer])
+_ONE_LINK = "WHERE child = ?1 OR parent = ?1"
+_ONE_SUCCESSION = "WHERE ?1 IN (c.number, p.number)"
 #: Enough examples to see what an ambiguous prefix might mean.
 EXAMPLES = 5
 
@@ -177,18 +179,18 @@ class Projection:
     def _links(self, only: int | None = None) -> dict[int, list[Link]]:
         """The links of every conversation (or of one), from both of their ends."""
         # CROSS JOIN: few links, many conversations; SQLite must not begin with the latter.
-        where = "WHERE ? IN (l.child, l.parent)" if only is not None else ""
         rows = select(
             self.sql,
             f"""SELECT l.child, l.parent, l.kind, l.call_id, c.id, p.id FROM
-                  (SELECT child, parent, kind, call_id FROM link
+                  (SELECT child, parent, kind, call_id FROM link {_ONE_LINK if only else ""}
                     UNION ALL
                    SELECT c.number, p.number, 'supersedes', NULL FROM succession s
                      CROSS JOIN conversation c ON c.family = s.family AND c.native_id = s.child
-                     CROSS JOIN conversation p ON p.family = s.family AND p.native_id = s.parent) l
+                     CROSS JOIN conversation p ON p.family = s.family AND p.native_id = s.parent
+                     {_ONE_SUCCESSION if only else ""}) l
                   CROSS JOIN conversation c ON c.number = l.child
                   CROSS JOIN conversation p ON p.number = l.parent
-                  {where} ORDER BY l.kind, c.id, p.id""",
+                  ORDER BY l.kind, c.id, p.id""",
             (only,) if only is not None else (),
         )
         links: dict[int, list[Link]] = {}
@@ -196,6 +198,26 @@ class Projection:
             links.setdefault(child, []).append(Link(kind, parent_id, "parent", call_id))
             links.setdefault(parent, []).append(Link(kind, child_id, "child", call_id))
         return links
+
+    def headings(self, finished: bool, ids: Sequence[str] | None) -> list[Heading]:
+        told = "data ->> '$.finished'" if finished else "1"
+        columns = f"""SELECT id, family, grouping, source, nature, project, title, updated_at,
+                             changed, {told} FROM conversation"""
+        if ids is None:
+            rows = select(self.sql, columns)
+        else:
+            rows = [row for id in ids for row in select(self.sql, columns + " WHERE id = ?", (id,))]
+        return [Heading._make((*row[:9], bool(row[9]))) for row in rows]
+
+    def pick(self, ids: Sequence[str]) -> dict[str, Conversation]:
+        found: dict[str, Conversation] = {}
+        for name in ids:
+            row = self.sql.execute(
+                "SELECT number, data, title FROM conversation WHERE id = ?", (name,)
+            ).fetchone()
+            if row is not None:
+                found[name] = _told(row[1], row[2], self._links(row[0]).get(row[0], []))
+        return found
 
     def find(self, name: str) -> Found:
         rows = self._named(name)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import apsw
 
-from rireki.archive.base import Dirty, Filter, Found, KnownOrigin, Sighting
+from rireki.archive.base import Dirty, Filter, Found, Heading, KnownOrigin, Sighting
 from rireki.archive.sqlite.connect import connect, explain, select
 from rireki.archive.sqlite.projection import Projection
 from rireki.model.conversation import Answer, Conversation, Reading, Trouble
@@ -82,6 +82,48 @@ class SqliteArchive:
 
     def find(self, name: str) -> Found:
         return self.projection.find(name)
+
+    def number(self) -> int:
+        found: int = self.sql.execute(
+            "SELECT coalesce((SELECT value FROM meta WHERE key = 'number'), 0)"
+        ).get
+        return found
+
+    def identity(self) -> str:
+        find = "SELECT value FROM meta WHERE key = 'identity'"
+        if self.sql.execute(find).fetchone() is None:
+            with self.writing():
+                self.sql.execute(
+                    "INSERT OR IGNORE INTO meta VALUES ('identity', hex(randomblob(16)))"
+                )
+        found: str = self.sql.execute(find).get
+        return found
+
+    def headings(self, finished: bool = False, ids: Sequence[str] | None = None) -> list[Heading]:
+        return self.projection.headings(finished, ids)
+
+    def pick(self, ids: Sequence[str]) -> dict[str, Conversation]:
+        return self.projection.pick(ids)
+
+    def fetch(self, strand: int, lane: str, ordinals: Sequence[int]) -> list[bytes]:
+        return self.records.chunks.fetch(strand, lane, ordinals)
+
+    def strand_ids(self, family: str, grouping: str) -> dict[str, int]:
+        rows: Any = select(
+            self.sql,
+            """SELECT o.place, s.id FROM strand s JOIN origin o ON o.id = s.origin
+                WHERE s.family = ? AND s.conversation = ?""",
+            (family, grouping),
+        )
+        return dict(rows)
+
+    def weight(self, family: str, grouping: str) -> int:
+        size: int = self.sql.execute(
+            """SELECT coalesce(sum(c.size), 0) FROM strand s JOIN chunk c ON c.strand = s.id
+                WHERE s.family = ? AND s.conversation = ?""",
+            (family, grouping),
+        ).get
+        return size
 
     def sightings(self, directory: str, below: bool = False) -> list[Sighting]:
         return self.projection.sightings(directory, below)
@@ -253,7 +295,7 @@ class SqliteBatch:
     def tie(self) -> None:
         from rireki.archive.sqlite.ties import tie_together
 
-        tie_together(self.sql, self.projected)
+        tie_together(self.sql, self.projected, self.number)
 
     def forget(self, found: Found, together: str) -> int:
         """Remove what belongs to one conversation; `together` names what it was forgotten with."""

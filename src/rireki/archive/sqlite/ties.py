@@ -49,24 +49,27 @@ _ELDER = """
 """
 
 
-def tie_together(sql: apsw.Connection, conversations: Sequence[int]) -> None:
-    """Find the links of these conversations anew, and of those they may concern."""
+def tie_together(sql: apsw.Connection, conversations: Sequence[int], change: int) -> None:
+    """Find the links of these conversations anew, and of those they may concern.
+
+    `change` is the number of this change, noted with conversations that get another title.
+    """
     if not conversations:
         return
     sql.execute("CREATE TEMP TABLE IF NOT EXISTS touched (number INTEGER PRIMARY KEY)")
     sql.execute("DELETE FROM touched")
     sql.executemany("INSERT OR IGNORE INTO touched VALUES (?)", [(n,) for n in conversations])
     for (number,) in select(sql, _AFFECTED):
-        _find_parents(sql, number)
+        _find_parents(sql, number, change)
 
 
-def _find_parents(sql: apsw.Connection, child: int) -> None:
+def _find_parents(sql: apsw.Connection, child: int, change: int) -> None:
     """One parent of each kind: what the source says itself outranks what is only shared."""
     sql.execute("DELETE FROM link WHERE child = ?", (child,))
     parents: dict[str, tuple[int, str, str | None]] = {}
     for kind, other, detail, token in select(sql, _OFFERED, (child,)):
         if kind == "title":
-            _hand_over_title(sql, child, detail)
+            _hand_over_title(sql, child, detail, change)
         else:
             parents.setdefault(_place(kind), (other, kind, detail or _call_id(token)))
     if _place("fork") not in parents:
@@ -83,9 +86,12 @@ def _place(kind: str) -> str:
     return "ancestor" if kind in ("fork", "continuation") else kind
 
 
-def _hand_over_title(sql: apsw.Connection, number: int, title: Any) -> None:
+def _hand_over_title(sql: apsw.Connection, number: int, title: Any, change: int) -> None:
     """Where an older file's only title stands in a newer one."""
-    sql.execute("UPDATE conversation SET title = ? WHERE number = ?", (title, number))
+    sql.execute(
+        "UPDATE conversation SET title = ?1, changed = ?2 WHERE number = ?3 AND title <> ?1",
+        (title, change, number),
+    )
 
 
 def _call_id(token: str) -> str | None:

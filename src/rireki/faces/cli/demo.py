@@ -65,12 +65,13 @@ def command(directory: Path | None, as_json: bool) -> None:
     )
     option = f"--archive {shlex.quote(str(kept))}"
     screen.say(["Look around:", f"  rireki list {option}", f"  rireki stats {option}"])
+    screen.say([f"  rireki search 履歴 {option}"])
 
 
 def _take_in(archive: Archive, home: Path, progress: Progress | None) -> Report:
     """Import the home before and after its agents overwrote, compacted and deleted something."""
+    from rireki.faces.cli.taking import take_in
     from rireki.intake.demo import change_demo_home, make_demo_home
-    from rireki.intake.walk import import_history
     from rireki.sources.kit.places import Places
 
     changed = home.with_name("changed")
@@ -80,9 +81,9 @@ def _take_in(archive: Archive, home: Path, progress: Progress | None) -> Report:
         shutil.rmtree(aside, ignore_errors=True)
         make_demo_home(aside)
         aside.rename(home)
-    report = import_history(archive, places=Places.at(home), progress=progress)
+    report = take_in(archive, Places.at(home), progress=progress)
     if not changed.exists():
         change_demo_home(home)
         changed.touch()
-        import_history(archive, places=Places.at(home), progress=progress)
+        take_in(archive, Places.at(home), progress=progress)
     return report

@@ -36,8 +36,9 @@ def command(name: str, yes: bool, undo: bool, as_json: bool) -> None:
       rireki forget 5471a680
       rireki forget 5471a680-e1f8-4608-bfd3-e4e3daa5e1f3 --undo
     """
-    from rireki.faces.cli.output import Screen
+    from rireki.faces.cli.output import Screen, progress
     from rireki.intake.forget import forget
+    from rireki.search.update import erase
     from rireki.show.words import size
 
     screen = Screen()
@@ -51,6 +52,7 @@ def command(name: str, yes: bool, undo: bool, as_json: bool) -> None:
             if not yes:
                 _ask(found.conversation, as_json)
             id, removed = found.conversation.id, forget(archive, found)
+            erase(archive, progress())
             said = {"id": id, "forgotten": True, "removed_bytes": removed}
             words = f"Forgot {id}: {size(removed)} of records removed."
     if as_json:

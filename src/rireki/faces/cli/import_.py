@@ -48,14 +48,12 @@ def command(
       rireki import saved-chat.json
     """
     from rireki.faces.cli.output import Screen, progress
-    from rireki.intake.walk import import_history
+    from rireki.faces.cli.taking import take_in
     from rireki.sources.kit.places import Places
 
     places = Places.at(home.absolute()) if home else Places.here()
     with opened(create=True) as archive:
-        report = import_history(
-            archive, places=places, paths=paths, sources=sources, progress=progress()
-        )
+        report = take_in(archive, places, paths=paths, sources=sources, progress=progress())
     screen = Screen()
     if as_json:
         screen.json([report])

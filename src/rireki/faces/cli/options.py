@@ -125,7 +125,7 @@ def time_of(text: str | None, end_of_day: bool = False) -> str | None:
     if text is None:
         return None
     from rireki.faces.cli.output import now
-    from rireki.show.times import when
+    from rireki.model.when import when
 
     return when(text, now(), end_of_day)
 

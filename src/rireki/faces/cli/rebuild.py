@@ -13,7 +13,8 @@ __all__ = ["command"]
 @json_option
 @archive_option
 def command(as_json: bool) -> None:
-    """Make titles, counts and links anew from the kept records: after an update, or in doubt.
+    """Make titles, counts, links and the search index anew from the kept records: after an
+    update, or in doubt.
 
     The records themselves are not touched.
 
@@ -23,10 +24,12 @@ def command(as_json: bool) -> None:
     """
     from rireki.faces.cli.output import Screen, progress
     from rireki.intake.rebuild import rebuild
+    from rireki.search.update import rebuild as rebuild_index
     from rireki.show.words import count
 
     with opened() as archive:
         number = rebuild(archive, progress())
+        rebuild_index(archive, progress())
     if as_json:
         Screen().json([{"conversations": number}])
     else:

@@ -14,7 +14,8 @@ __all__ = ["command"]
 @archive_option
 @click.pass_context
 def command(ctx: click.Context, as_json: bool) -> None:
-    """Check every record of the archive against its checksum, and what was made of it.
+    """Check every record of the archive against its checksum, what was made of it, and the
+    search index.
 
     Exit code 1 when anything is wrong.
 
@@ -24,10 +25,11 @@ def command(ctx: click.Context, as_json: bool) -> None:
     """
     from rireki.faces.cli.output import Screen, progress
     from rireki.intake.verify import verify
+    from rireki.search.update import verify as verify_index
 
     screen = Screen()
     with opened() as archive:
-        troubles = verify(archive, progress())
+        troubles = verify(archive, progress()) + verify_index(archive)
         path = archive.path
     if as_json:
         screen.json([{"archive": str(path), "sound": not troubles, "troubles": troubles}])

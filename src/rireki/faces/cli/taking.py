@@ -1,0 +1,69 @@
+"""Importing and indexing as one, the way every command that takes history in does it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rireki.intake.walk import import_history
+
+if TYPE_CHECKING:
+    from rireki.archive.base import Archive
+    from rireki.intake.follow import Followed
+    from rireki.intake.progress import Progress
+    from rireki.intake.walk import Report
+    from rireki.search.update import Importing
+    from rireki.sources.kit.places import Places
+
+__all__ = ["take_in"]
+
+
+def take_in(
+    archive: Archive,
+    places: Places,
+    *,
+    paths: Sequence[Path] = (),
+    sources: Sequence[str] = (),
+    progress: Progress | None = None,
+) -> Report:
+    """Take in what is new, and bring it into the search index as far as that is worth it."""
+    follower = _Late(archive)
+    number = archive.number()
+    try:
+        report = import_history(
+            archive,
+            places=places,
+            paths=paths,
+            sources=sources,
+            progress=progress,
+            follower=follower,
+        )
+    finally:
+        follower.close()
+    if archive.number() != number:
+        from rireki.search.update import catch_up
+
+        catch_up(archive, progress, lazy=True)
+    return report
+
+
+class _Late:
+    """The index's follower, imported only once there is something to follow."""
+
+    digest = "rireki.search.blocks:digest"
+
+    def __init__(self, archive: Archive) -> None:
+        self.archive = archive
+        self.follower: Importing | None = None
+
+    def take(self, conversations: Sequence[Followed]) -> None:
+        if self.follower is None:
+            from rireki.search.update import Importing
+
+            self.follower = Importing(self.archive)
+        self.follower.take(conversations)
+
+    def close(self) -> None:
+        if self.follower is not None:
+            self.follower.close()

@@ -1,0 +1,41 @@
+"""Whoever wants to see conversations as they are interpreted, such as the search index.
+
+Interpreting is most of the work of an import, and often happens in another
+process: so a follower names a function that runs there, next to the reading,
+and gets what it returned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Any, NamedTuple, Protocol
+
+from rireki.model.conversation import Reading
+from rireki.model.strand import Strand
+
+__all__ = ["Followed", "Follower", "digest_of"]
+
+
+class Followed(NamedTuple):
+    """A conversation that was just stored, and what the follower's function made of it."""
+
+    id: str
+    #: The number of the change that stored it.
+    changed: int
+    digest: Any
+    #: The archive's ids of the strands, in the order the function saw them.
+    strands: list[int]
+
+
+class Follower(Protocol):
+    #: "package.module:function", called with a reading and its strands.
+    digest: str
+
+    def take(self, conversations: Sequence[Followed]) -> None: ...
+
+
+def digest_of(name: str) -> Callable[[Reading, Sequence[Strand]], Any]:
+    module, _, function = name.partition(":")
+    found: Callable[[Reading, Sequence[Strand]], Any] = getattr(import_module(module), function)
+    return found

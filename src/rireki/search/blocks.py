@@ -1,0 +1,247 @@
+"""The texts behind the index: short ones kept compressed, long ones as places in the archive.
+
+Most text of a history is tool output that the archive holds already; keeping it
+twice would make the index several times its size. So a long text is kept as the
+bytes of a record it stands in, found when it is indexed and therefore certain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from functools import cache
+from json import dumps
+from zlib import crc32
+
+import msgspec
+import zstandard
+
+from rireki.model.conversation import Reading
+from rireki.model.strand import Ref, Strand
+from rireki.search.match import Doc
+from rireki.search.results import Where
+from rireki.search.texts import docs_of
+from rireki.search.tokens import cut
+
+__all__ = [
+    "Block",
+    "Digest",
+    "Entry",
+    "Row",
+    "digest",
+    "heading_row",
+    "mark_of",
+    "open_block",
+    "text_of",
+]
+
+#: A text of this many characters is looked for in the records.
+LONG = 700
+#: A block is closed at about this size, so that a single text is quick to get.
+FULL = 64 << 10
+#: Texts per block; their numbers share an integer with the block's.
+MOST = 4096
+LEVEL = 3
+
+
+class Place(msgspec.Struct, array_like=True, frozen=True):
+    """Bytes of a record that are a text: as JSON writes it, or plain."""
+
+    strand: int
+    lane: str
+    record: int
+    start: int
+    length: int
+    plain: bool = False
+
+
+class Entry(msgspec.Struct, array_like=True):
+    """A message as it is kept beside the index."""
+
+    message: str
+    mark: int
+    at: str | None
+    facts: list[str]
+    parts: list[tuple[Where, str | Place]]
+
+
+class Row(msgspec.Struct, array_like=True):
+    """A message as the index takes it."""
+
+    words: str
+    facts: str
+    #: Milliseconds since 1970; 0 when the time is not known.
+    at: int
+
+
+class Block(msgspec.Struct, array_like=True):
+    rows: list[Row]
+    data: bytes
+
+
+class Digest(msgspec.Struct, array_like=True):
+    """What became of one conversation, ready to be written."""
+
+    id: str
+    #: The ids of the strands as the reader saw them; places name them by their position here.
+    strands: list[int]
+    blocks: list[Block]
+    #: The mark of every message there is now.
+    marks: dict[str, int]
+
+
+def digest(
+    reading: Reading, strands: Sequence[Strand], known: dict[str, int] | None = None
+) -> Digest:
+    """A conversation for the index; messages whose mark is `known` are left out."""
+    keeper = _Keeper(reading, strands)
+    blocks: list[Block] = []
+    entries: list[Entry] = []
+    rows: list[Row] = []
+    marks: dict[str, int] = {}
+    size = 0
+    for doc in docs_of(reading.messages()):
+        assert doc.message is not None
+        mark = marks[doc.message] = mark_of(doc)
+        if known is not None and known.get(doc.message) == mark:
+            continue
+        entry = keeper.entry(doc, mark)
+        entries.append(entry)
+        rows.append(_row(doc))
+        size += sum(len(text) for _, text in entry.parts if isinstance(text, str))
+        if size >= FULL or len(entries) == MOST:
+            blocks.append(Block(rows, _close(entries)))
+            entries, rows, size = [], [], 0
+    if entries:
+        blocks.append(Block(rows, _close(entries)))
+    return Digest(reading.conversation.id, [s.id for s in strands], blocks, marks)
+
+
+def mark_of(doc: Doc) -> int:
+    """Tells a message from itself in another state."""
+    mark = crc32("\n".join([doc.at or "", *doc.facts]).encode())
+    for where, text in doc.parts:
+        mark = crc32(text.encode("utf-8", "surrogatepass"), crc32(where.encode(), mark))
+    return mark
+
+
+def _row(doc: Doc) -> Row:
+    words = cut("\n".join([text for _, text in doc.parts]))
+    return Row(words, " ".join(doc.facts), _milliseconds(doc.at))
+
+
+def heading_row(title: str, project: str | None, at: str | None) -> Row:
+    return Row(cut(f"{title}\n{project or ''}"), "", _milliseconds(at))
+
+
+def _milliseconds(at: str | None) -> int:
+    try:
+        return round(datetime.fromisoformat(at or "").timestamp() * 1000)
+    except (ValueError, OverflowError):
+        return 0
+
+
+# ── texts out of records ──
+
+
+class _Keeper:
+    """Finds the long texts of one conversation in its records."""
+
+    def __init__(self, reading: Reading, strands: Sequence[Strand]) -> None:
+        self.refs = reading.records
+        self.known: dict[str, list[Ref]] | None = None
+        self.strands = {strand.id: strand for strand in strands}
+        self.order = {strand.id: place for place, strand in enumerate(strands)}
+        self.lanes: dict[tuple[int, str], dict[int, bytes]] = {}
+
+    def entry(self, doc: Doc, mark: int) -> Entry:
+        assert doc.message is not None
+        parts: list[tuple[Where, str | Place]] = [
+            (where, (self._place(doc.message, text) or text) if len(text) >= LONG else text)
+            for where, text in doc.parts
+        ]
+        return Entry(doc.message, mark, doc.at, doc.facts, parts)
+
+    def _place(self, message: str, text: str) -> Place | None:
+        if self.known is None:
+            self.known = self.refs()
+            self._fetch()
+        for ref in self.known.get(message, ()):
+            data = self.lanes.get((ref.strand, ref.lane), {}).get(ref.record)
+            if data is not None and (found := _stands_in(data, text)) is not None:
+                start, length, plain = found
+                return Place(self.order[ref.strand], ref.lane, ref.record, start, length, plain)
+        return None
+
+    def _fetch(self) -> None:
+        """All records that messages refer to, a lane at a time: each chunk is unpacked once."""
+        wanted: dict[tuple[int, str], set[int]] = {}
+        for refs in (self.known or {}).values():
+            for ref in refs:
+                wanted.setdefault((ref.strand, ref.lane), set()).add(ref.record)
+        for (strand, lane), records in wanted.items():
+            if strand in self.strands:
+                ordinals = sorted(records)
+                data = self.strands[strand].fetch(lane, ordinals)
+                self.lanes[strand, lane] = dict(zip(ordinals, data, strict=True))
+
+
+def _stands_in(data: bytes, text: str) -> tuple[int, int, bool] | None:
+    """Where a record holds a text, in one of the spellings JSON has for it, or as it is."""
+    try:
+        spelled = msgspec.json.encode(text)[1:-1]
+    except UnicodeEncodeError:
+        return None
+    start = data.find(spelled)
+    if start < 0 and not text.isascii():
+        spelled = dumps(text)[1:-1].encode()
+        start = data.find(spelled)
+    if start >= 0:
+        return start, len(spelled), False
+    spelled = text.encode()
+    start = data.find(spelled)
+    return (start, len(spelled), True) if start >= 0 else None
+
+
+Fetch = Callable[[int, str, Sequence[int]], list[bytes]]
+
+
+def text_of(text: str | Place, strands: Sequence[int], fetch: Fetch) -> str:
+    """A kept text; `fetch(strand, lane, ordinals)` brings records out of the archive."""
+    if isinstance(text, str):
+        return text
+    (data,) = fetch(strands[text.strand], text.lane, [text.record])
+    piece = data[text.start : text.start + text.length]
+    if text.plain:
+        return piece.decode()
+    return msgspec.json.decode(b'"' + piece + b'"', type=str)
+
+
+# ── blocks ──
+
+
+@cache
+def _compressor() -> zstandard.ZstdCompressor:
+    return zstandard.ZstdCompressor(level=LEVEL, write_checksum=True)
+
+
+def _close(entries: list[Entry]) -> bytes:
+    return _compressor().compress(msgspec.msgpack.encode(entries))
+
+
+_entries = msgspec.msgpack.Decoder(list[msgspec.Raw]).decode
+_entry = msgspec.msgpack.Decoder(Entry).decode
+
+
+def open_block(data: bytes) -> list[msgspec.Raw]:
+    """The entries of a block, still packed. Raises zstandard.ZstdError or ValueError for a damaged one."""
+    return _entries(_decompressor().decompress(data))
+
+
+def open_entry(packed: msgspec.Raw) -> Entry:
+    return _entry(packed)
+
+
+@cache
+def _decompressor() -> zstandard.ZstdDecompressor:
+    return zstandard.ZstdDecompressor()

@@ -1,0 +1,134 @@
+"""Searching an archive: a query in, conversations with their best hits out."""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from datetime import datetime, timezone
+
+import msgspec
+
+from rireki.archive.base import Archive
+from rireki.intake.progress import Progress
+from rireki.search.hunt import Hunt
+from rireki.search.index import Index, open_existing
+from rireki.search.library import Library
+from rireki.search.near import near_words
+from rireki.search.pages import page_of
+from rireki.search.parse import parse
+from rireki.search.query import Query
+from rireki.search.results import Results, Scope, Wish
+from rireki.search.store import Damaged
+from rireki.search.update import catch_up, is_behind
+from rireki.search.view import View, look, look_without_index
+from rireki.sources import registry
+
+__all__ = ["Search"]
+
+SLOWER = "the search index is being made by another process: this search read the archive itself"
+
+
+class Search:
+    """Searches one archive, for as long as it is kept open."""
+
+    def __init__(self, archive: Archive, progress: Progress | None = None) -> None:
+        self.archive = archive
+        self.progress = progress
+        self.library = Library(archive)
+        self.index: Index | None = None
+        self.view: View | None = None
+        self.slower = ""
+
+    def find(self, text: str, wish: Wish = Wish(), now: datetime | None = None) -> Results:  # noqa: B008
+        started = time.perf_counter()
+        query = parse(text, now or datetime.now(timezone.utc), registry.names())
+        try:
+            results = self._find(query, wish)
+        except Damaged:
+            # Whatever is wrong with the index, the archive is right: make another one.
+            self._drop_index()
+            catch_up(self.archive, self.progress)
+            results = self._find(query, wish)
+        taken = round((time.perf_counter() - started) * 1000, 2)
+        return msgspec.structs.replace(results, milliseconds=taken)
+
+    def close(self) -> None:
+        self._drop_index()
+
+    def _drop_index(self) -> None:
+        if self.index is not None:
+            self.index.close()
+        self.index = self.view = None
+        self.library.use(None)
+
+    # ── what there is to rely on ──
+
+    def _look(self, query: Query) -> View:
+        finished = any(f.name == "is" and f.value == "unfinished" for f in query.filters())
+        view = self.view
+        if view is None or finished or self._is_outdated(view):
+            view = self._view(finished)
+            # Whether all are finished was not looked up: not to be kept for others.
+            self.view = view
+        return view
+
+    def _is_outdated(self, view: View) -> bool:
+        if view.number != self.archive.number():
+            return True
+        return self.index is not None and view.generation != self.index.store.get("generation")
+
+    def _view(self, finished: bool) -> View:
+        self.slower = ""
+        if self.index is None:
+            self._open_index()
+        if self.index is None:
+            return self._without_index(finished)
+        view = look(self.archive, self.index, finished)
+        if not is_behind(self.archive, view.direct):
+            return view
+        if not catch_up(self.archive, self.progress):
+            self.slower = SLOWER
+        self._drop_index()
+        self._open_index()
+        if self.index is None:
+            return self._without_index(finished)
+        return look(self.archive, self.index, finished)
+
+    def _without_index(self, finished: bool) -> View:
+        self.slower = SLOWER
+        return look_without_index(self.archive, finished)
+
+    def _open_index(self) -> None:
+        with suppress(Damaged):
+            self.index = open_existing(self.archive)
+        if self.index is None:
+            catch_up(self.archive, self.progress)
+            with suppress(Damaged):
+                self.index = open_existing(self.archive)
+        self.library.use(self.index)
+
+    # ── one query ──
+
+    def _find(self, query: Query, wish: Wish) -> Results:
+        view = self._look(query)
+        hunt = Hunt(self.library, view, query, wish)
+        groups = hunt.gather()
+        page = groups[wish.offset : wish.offset + wish.limit]
+        counted = hunt.counts()
+        messages, conversations = counted or (hunt.messages, len(groups))
+        nothing = not groups and query.has_words
+        return Results(
+            query=query.text,
+            talks=page_of(self.archive, hunt, page),
+            messages=messages,
+            conversations=conversations,
+            exact=hunt.exhausted or counted is not None,
+            more=len(groups) > wish.offset + wish.limit,
+            scope=Scope(
+                conversations=len(view.headings),
+                until=view.until,
+                direct=len(view.direct),
+                slower=self.slower if view.direct else "",
+            ),
+            near=near_words(view, query) if nothing else [],
+        )

@@ -1,0 +1,247 @@
+"""One query over one view: candidates in order, checked, gathered by conversation.
+
+They come from the index, from conversations it does not have yet, and from titles,
+merged in order; they are checked where the index could not decide, and no more of
+them than a page needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from heapq import merge
+from math import log
+from typing import Any
+
+import msgspec
+
+from rireki.archive.base import Heading
+from rireki.search.library import Library
+from rireki.search.match import Doc, Matcher
+from rireki.search.plan import PERSON, Plan, Planner
+from rireki.search.query import Query, Word
+from rireki.search.results import Wish
+from rireki.search.tokens import fold, runs, terms
+from rireki.search.view import View, titles
+
+__all__ = ["Candidate", "Group", "Hunt"]
+
+#: Candidates per look into the index; grows while a page is not full.
+FIRST_LOOK = 120
+
+
+class Candidate(msgspec.Struct):
+    """A message that may answer. Found by the index it has a place there, else its text is at hand."""
+
+    order: float
+    heading: Heading
+    place: int = 0
+    doc: Doc | None = None
+
+    @property
+    def is_title(self) -> bool:
+        """Found in the conversation's own title or project."""
+        return self.doc is not None and self.doc.message is None
+
+
+class Group(msgspec.Struct):
+    """A conversation that answers, with what was found in it so far."""
+
+    heading: Heading
+    hits: list[Candidate]
+    total: int | None = None
+
+
+class Hunt:
+    """One query over one view."""
+
+    def __init__(self, library: Library, view: View, query: Query, wish: Wish) -> None:
+        self.library = library
+        self.view = view
+        self.query = query
+        self.wish = wish
+        self.matcher = Matcher(query)
+        #: Without words there is no rank: the newest come first.
+        self.by_time = wish.newest or next(query.leaves(), None) is None
+        self.planner: Planner | None = None
+        self.plan = Plan(None, True)
+        if view.reader is not None:
+            self.planner = Planner(view.reader, view.numbers)
+            self.plan = self.planner.without(self.planner.plan(query.root), view.stale)
+        self.exhausted = False
+        #: Messages that answered so far, and how many of them the index did not know of.
+        self.messages = 0
+        self.direct = 0
+        self.direct_talks: set[str] = set()
+        #: Conversations whose title answers, as far as they were met.
+        self.title_talks: set[str] = set()
+        #: Messages per conversation, once they are counted.
+        self.totals: dict[int, int] = {}
+
+    def gather(self) -> list[Group]:
+        """Conversations in order, one more than asked for if there are more."""
+        wanted = self.wish.offset + self.wish.limit + 1
+        groups: dict[str, Group] = {}
+        for candidate in self._stream():
+            group = groups.get(candidate.heading.id)
+            if group is None and len(groups) == wanted:
+                break
+            if not self._answers(candidate):
+                continue
+            self.messages += not candidate.is_title
+            if group is None:
+                groups[candidate.heading.id] = Group(candidate.heading, [candidate])
+            elif not candidate.is_title:
+                group.hits.append(candidate)
+        else:
+            self.exhausted = True
+        return list(groups.values())
+
+    def _answers(self, candidate: Candidate) -> bool:
+        if self.plan.exact or candidate.doc is not None:
+            return True
+        doc = self.library.doc(candidate.place)
+        if not self.matcher.matches(candidate.heading, doc):
+            return False
+        candidate.doc = doc
+        return True
+
+    def _stream(self) -> Iterator[Candidate]:
+        outside = sorted(self._direct(), key=lambda c: -c.order)
+        found = [self._indexed(), outside]
+        if next(self.query.leaves(), None) is not None:
+            found.append(self._titles())
+        return merge(*found, key=lambda c: -c.order)
+
+    # ── by the index ──
+
+    def _indexed(self, talks: list[int] | None = None) -> Iterator[Candidate]:
+        if self.planner is None or not self.view.covered:
+            return
+        query = self.planner.messages(self.plan, talks, not self.by_time)
+        for order, place, heading in self._looked_up(query):
+            yield Candidate(order, heading, place)
+
+    def _titles(self) -> Iterator[Candidate]:
+        """Conversations whose own title or project answers."""
+        if self.planner is None or not self.view.covered:
+            return
+        for order, _, heading in self._looked_up(self.planner.headings(self.plan)):
+            for doc in titles(heading):
+                if self.matcher.matches(heading, doc):
+                    self.title_talks.add(heading.id)
+                    yield Candidate(order, heading, doc=doc)
+                    break
+
+    def _looked_up(self, query: Any) -> Iterator[tuple[float, int, Heading]]:
+        assert self.view.reader is not None
+        searcher = self.view.reader.searcher
+        field = "at" if self.by_time else None
+        offset, size = 0, FIRST_LOOK
+        while True:
+            hits = searcher.search(
+                query, limit=size, count=False, offset=offset, order_by_field=field
+            ).hits
+            addresses = [address for _, address in hits]
+            places = searcher.fast_field_values("place", addresses)
+            numbers = searcher.fast_field_values("talk", addresses)
+            for (order, _), place, number in zip(hits, places, numbers, strict=True):
+                heading = self.view.covered.get(int(number or 0))
+                if heading is not None:
+                    yield float(order or 0), int(place or 0), heading
+            if len(hits) < size:
+                return
+            offset += size
+            size *= 4
+
+    def more_of(self, groups: list[Group]) -> None:
+        """Look for further hits in the conversations of a page."""
+        lacking = {g.heading.id: g for g in groups if len(g.hits) < self.wish.hits}
+        numbers = [self.view.number_of[id] for id in lacking if id in self.view.number_of]
+        if not numbers or self.exhausted:
+            return
+        tries = 4 * self.wish.hits * len(numbers)
+        for candidate in self._indexed(numbers):
+            group = lacking[candidate.heading.id]
+            tries -= 1
+            known = any(hit.place == candidate.place for hit in group.hits)
+            if len(group.hits) < self.wish.hits and not known and self._answers(candidate):
+                group.hits.append(candidate)
+            if tries <= 0 or all(len(g.hits) >= self.wish.hits for g in lacking.values()):
+                return
+
+    def counts(self) -> tuple[int, int] | None:
+        """Messages and conversations, all counted; None when the index cannot tell."""
+        reader = self.view.reader
+        if reader is None or not self.plan.exact:
+            return None
+        assert self.planner is not None
+        query = self.planner.messages(self.plan, None, rank=False)
+        found = reader.searcher.aggregate(
+            query, {"talks": {"terms": {"field": "talk", "size": 1_000_000}}}
+        )
+        buckets = found["talks"]["buckets"]
+        self.totals = {int(bucket["key"]): int(bucket["doc_count"]) for bucket in buckets}
+        # The index's own note about its commit is no message.
+        self.totals.pop(0, None)
+        numbers = self.view.number_of
+        others = self.direct_talks | self.title_talks
+        more = sum(numbers.get(id) not in self.totals for id in others)
+        return sum(self.totals.values()) + self.direct, len(self.totals) + more
+
+    def total(self, id: str) -> int | None:
+        """How many messages of a conversation answer, if they were counted."""
+        return self.totals.get(self.view.number_of.get(id, 0))
+
+    # ── beside the index ──
+
+    def _direct(self) -> Iterator[Candidate]:
+        weights = self._weights()
+        asked = next(self.query.leaves(), None) is not None
+        for heading, docs in self._direct_docs():
+            for doc in [*docs, *(titles(heading) if asked else ())]:
+                if self.matcher.matches(heading, doc):
+                    self.direct += doc.message is not None
+                    self.direct_talks.add(heading.id)
+                    yield Candidate(self._order(doc, weights), heading, doc=doc)
+
+    def _direct_docs(self) -> Iterator[tuple[Heading, list[Doc]]]:
+        changing = {group[:2] for group in self.view.dirty}
+        for heading in self.view.direct:
+            if (heading.family, heading.grouping) not in changing:
+                yield heading, self.library.docs(heading)
+        for group in self.view.dirty:
+            for id, docs in self.library.group(group.family, group.conversation).items():
+                yield self._heading(id, group.family, group.conversation), docs
+
+    def _heading(self, id: str, family: str, grouping: str) -> Heading:
+        """A conversation whose records are in the archive, but not yet what they mean."""
+        known = self.view.headings.get(id)
+        source = id.partition("/")[0]
+        return known or Heading(id, family, grouping, source, "conversation", None, "", None, 0)
+
+    def _order(self, doc: Doc, weights: list[float]) -> float:
+        if self.by_time:
+            moment = datetime.fromisoformat(doc.at) if doc.at else None
+            return moment.timestamp() * 1000 if moment else 0.0
+        score = self.matcher.score(doc, weights)
+        return score + (PERSON if "author:person" in doc.facts else 0.0)
+
+    def _weights(self) -> list[float]:
+        """How rare each wanted word is, as the index weighs it."""
+        reader = self.view.reader
+        if reader is None:
+            return [1.0] * len(self.matcher.finders)
+        total = reader.searcher.num_docs
+        weights: list[float] = []
+        for leaf in self.query.leaves():
+            words = (
+                [t for run in runs(fold(leaf.text)) for t in terms(run)]
+                if isinstance(leaf, Word)
+                else []
+            )
+            count = min((reader.searcher.doc_freq("words", t) for t in words), default=total // 10)
+            weights.append(
+                log(1 + (total - count + 0.5) / (count + 0.5)) if total >= count else 0.0
+            )
+        return weights

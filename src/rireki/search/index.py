@@ -1,0 +1,289 @@
+"""The index of an archive on disk: finding it, making it, trusting it, and writing to it.
+
+    archive.search/
+    ├── current            names the folder in use
+    └── 1f0c…/             words/ (Tantivy)  texts.sqlite3 (what it has, and the texts)
+
+It is a projection: whatever is wrong with it, a new one is made. Only the process
+that holds Tantivy's own lock writes.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import cached_property
+from pathlib import Path
+from uuid import uuid4
+
+import apsw
+
+from rireki.archive.base import Archive, Heading
+from rireki.errors import ArchiveTrouble
+from rireki.search.blocks import MOST, Digest, heading_row, open_block, open_entry
+from rireki.search.store import FORMAT, UNSETTLED, Damaged, Kept, Store
+from rireki.search.tokens import VERSION
+from rireki.search.words import (
+    WordReader,
+    WordWriter,
+    check_files,
+    make_index,
+    open_index,
+    stamps,
+)
+
+__all__ = ["Index", "IndexWriter", "index_folder", "make", "open_existing", "peek"]
+
+#: Documents per commit: bounds what a kill costs, and the texts that wait in memory.
+BATCH = 60_000
+#: A conversation in more blocks than this, or with more dead documents than live ones, is
+#: written anew.
+MANY_BLOCKS = 40
+
+
+def index_folder(archive: Archive) -> Path:
+    return archive.path.with_suffix(".search")
+
+
+def _kind(archive: Archive) -> str:
+    """What an index must have been made by and for to be of use."""
+    return f"{FORMAT}.{VERSION}.{archive.identity()}"
+
+
+class Index:
+    def __init__(self, folder: Path, kind: str) -> None:
+        self.folder = folder
+        self.store = Store(folder / "texts.sqlite3")
+        try:
+            if self.store.get("kind") != kind:
+                raise Damaged(f"{folder} was made by another version, or for another archive")
+            check_files(self.words_folder, json.loads(self.store.get("stamps", "{}")))
+            self.words = open_index(self.words_folder)
+        except BaseException:
+            self.store.close()
+            raise
+
+    @property
+    def words_folder(self) -> Path:
+        return self.folder / "words"
+
+    def reader(self) -> WordReader:
+        return WordReader(self.words)
+
+    def verify(self) -> None:
+        """Read every byte; raises Damaged."""
+        check_files(self.words_folder, {}, thorough=True)
+        for kept in self.store.talks()[1]:
+            for _, _, data in self.store.blocks(kept.number):
+                _entries(data)
+
+    def close(self) -> None:
+        self.store.close()
+
+
+def _current(archive: Archive) -> Path | None:
+    base = index_folder(archive)
+    try:
+        name = (base / "current").read_text(encoding="utf-8").strip()
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        raise Damaged(f"{base}: {error}") from error
+    folder = base / name
+    if not name or not folder.is_dir():
+        raise Damaged(f"{folder} is not there")
+    return folder
+
+
+def peek(archive: Archive) -> list[Kept] | None:
+    """How far the index is, without opening it whole; None when there is none."""
+    folder = _current(archive)
+    if folder is None:
+        return None
+    store = Store(folder / "texts.sqlite3")
+    try:
+        return store.talks()[1]
+    finally:
+        store.close()
+
+
+def open_existing(archive: Archive) -> Index | None:
+    """The index, or None when there is none yet. Raises Damaged when it cannot be used."""
+    folder = _current(archive)
+    if folder is None:
+        return None
+    index = Index(folder, _kind(archive))
+    if index.store.get("number", 0) > archive.number():
+        index.close()
+        raise Damaged(
+            f"{folder} is ahead of {archive.path}, which was put back to an earlier state"
+        )
+    return index
+
+
+def make(archive: Archive, *, anew: bool = False) -> Index:
+    """A new, empty index, unless somebody else just made one; with `anew` in any case."""
+    base = index_folder(archive)
+    try:
+        with _alone(base):
+            index = None
+            with suppress(Damaged):
+                index = None if anew else open_existing(archive)
+            return index if index is not None else _make(archive, base)
+    except (OSError, apsw.Error) as error:
+        raise ArchiveTrouble(
+            f"the search index in {base} cannot be written ({error})",
+            "Check that there is room and that you may write there.",
+        ) from error
+
+
+def _make(archive: Archive, base: Path) -> Index:
+    folder = base / uuid4().hex[:12]
+    make_index(folder / "words")
+    store = Store(folder / "texts.sqlite3", create=True)
+    with store.writing():
+        store.put("kind", _kind(archive))
+        store.put("generation", 0)
+    store.close()
+    fresh = base / "current.new"
+    fresh.write_text(folder.name, encoding="utf-8")
+    fresh.replace(base / "current")
+    for old in base.iterdir():
+        if old.is_dir() and old != folder:
+            # A reader may still hold its files open; what cannot go now goes next time.
+            shutil.rmtree(old, ignore_errors=True)
+    return Index(folder, _kind(archive))
+
+
+@contextmanager
+def _alone(base: Path) -> Iterator[None]:
+    """One process at a time; a dead one's lock ends with it."""
+    base.mkdir(mode=0o700, parents=True, exist_ok=True)
+    lock = apsw.Connection(str(base / "lock.sqlite3"))
+    lock.set_busy_timeout(30_000)
+    lock.execute("BEGIN EXCLUSIVE")
+    try:
+        yield
+    finally:
+        lock.execute("ROLLBACK")
+        lock.close()
+
+
+def _entries(data: bytes) -> list[tuple[str, int]]:
+    """The message and mark of each document in a block."""
+    import zstandard
+
+    try:
+        entries = map(open_entry, open_block(data))
+        return [(entry.message, entry.mark) for entry in entries]
+    except (ValueError, zstandard.ZstdError) as error:
+        raise Damaged(f"a block of texts is damaged: {error}") from error
+
+
+class IndexWriter:
+    """Brings conversations into the index, many to a commit. Raises Busy when another process writes."""
+
+    def __init__(self, index: Index, archive: Archive) -> None:
+        self.index = index
+        self.store = index.store
+        self.archive = archive
+        self.words = WordWriter(index.words)
+        self._begin()
+
+    def _begin(self) -> None:
+        self.generation = max(self.store.get("generation", 0), self.index.reader().generation) + 1
+        self.next_block = self.store.next_block()
+        self._settling: list[Kept] = []
+        self._blocks: list[tuple[int, int, str, bytes]] = []
+        self._cleared: list[int] = []
+        self._documents = 0
+
+    @cached_property
+    def known(self) -> dict[str, Kept]:
+        """What the index had of each conversation when this writer began."""
+        return {kept.id: kept for kept in self.store.talks()[1]}
+
+    def marks(self, id: str) -> dict[str, tuple[int, int]]:
+        """Mark and place of each document of a conversation; empty when it has to be written anew."""
+        kept = self.known.get(id)
+        if kept is None or kept.changed == UNSETTLED:
+            return {}
+        blocks = self.store.blocks(kept.number)
+        if len(blocks) > MANY_BLOCKS:
+            return {}
+        marks: dict[str, tuple[int, int]] = {}
+        total = 0
+        for number, _, data in blocks:
+            for place, (message, mark) in enumerate(_entries(data), number * MOST):
+                total += 1
+                if place not in kept.dead:
+                    marks[message] = (mark, place)
+        return marks if total < 2 * len(marks) + 8 else {}
+
+    def begin(self, ids: list[str]) -> None:
+        """Say which conversations are about to be written: nobody relies on them until then."""
+        with self.store.writing():
+            for id in ids:
+                self.store.begin(id, self.generation)
+
+    def put(
+        self,
+        digest: Digest,
+        heading: Heading,
+        strands: list[int],
+        marks: dict[str, tuple[int, int]] | None = None,
+    ) -> None:
+        """Write a conversation; `marks` is what the index has of it, where that is to be kept."""
+        kept = self.store.talk(digest.id)
+        assert kept is not None, "begin was not called"
+        dead: frozenset[int] = frozenset()
+        if marks:
+            gone = {p for m, (mark, p) in marks.items() if digest.marks.get(m) != mark}
+            self.words.remove(gone)
+            dead = self.known[digest.id].dead | gone
+        else:
+            self.words.remove_talk(kept.number)
+            self._cleared.append(kept.number)
+        names = json.dumps(strands, separators=(",", ":"))
+        for block in digest.blocks:
+            self.words.add(kept.number, self.next_block * MOST, block.rows)
+            self._blocks.append((self.next_block, kept.number, names, block.data))
+            self._documents += len(block.rows)
+            self.next_block += 1
+        self.words.head(
+            kept.number, heading_row(heading.title, heading.project, heading.updated_at)
+        )
+        self._settling.append(Kept(kept.number, kept.id, heading.changed, self.generation, dead))
+        if self._documents >= BATCH:
+            self.commit()
+
+    def drop(self, numbers: list[int]) -> None:
+        """Forget conversations that the archive no longer has."""
+        for number in numbers:
+            self.words.remove_talk(number)
+        with self.store.writing():
+            self.store.drop(numbers)
+
+    def commit(self) -> None:
+        self.words.commit(self.generation)
+        with self.store.writing():
+            for number in self._cleared:
+                self.store.drop_blocks(number)
+            for block in self._blocks:
+                self.store.add_block(*block)
+            for kept in self._settling:
+                self.store.settle(kept)
+                self.known[kept.id] = kept
+            self.store.put("generation", self.generation)
+            self.store.put("number", self.archive.number())
+            self.store.put("stamps", json.dumps(stamps(self.index.words_folder)))
+        self._begin()
+
+    def close(self) -> None:
+        if self._settling:
+            self.commit()
+        self.words.close()
+        with self.store.writing():
+            self.store.put("stamps", json.dumps(stamps(self.index.words_folder)))

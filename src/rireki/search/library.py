@@ -1,0 +1,104 @@
+"""The texts of messages, wherever they are: beside the index, in the archive, or read anew."""
+
+from __future__ import annotations
+
+import json
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Sequence
+from typing import Generic, TypeVar
+
+import zstandard
+from msgspec import Raw
+
+from rireki.archive.base import Archive, Heading
+from rireki.intake.understand import interpret
+from rireki.search.blocks import MOST, Entry, open_block, open_entry, text_of
+from rireki.search.index import Index
+from rireki.search.match import Doc
+from rireki.search.store import Damaged
+from rireki.search.texts import docs_of
+
+__all__ = ["Library"]
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+#: Blocks, records and conversations that are kept at hand.
+BLOCKS, RECORDS, TALKS = 64, 256, 32
+
+
+class _Shelf(Generic[K, V]):
+    """The last few things that were fetched."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.things: OrderedDict[K, V] = OrderedDict()
+
+    def get(self, key: K, fetch: Callable[[], V]) -> V:
+        if key in self.things:
+            self.things.move_to_end(key)
+            return self.things[key]
+        found = self.things[key] = fetch()
+        if len(self.things) > self.size:
+            self.things.popitem(last=False)
+        return found
+
+
+class Library:
+    def __init__(self, archive: Archive) -> None:
+        self.archive = archive
+        self.index: Index | None = None
+        self._blocks: _Shelf[int, tuple[list[int], list[Raw]]] = _Shelf(BLOCKS)
+        self._records: _Shelf[tuple[int, str, int], bytes] = _Shelf(RECORDS)
+        self._talks: _Shelf[tuple[str, int], dict[str, list[Doc]]] = _Shelf(TALKS)
+
+    def use(self, index: Index | None) -> None:
+        self.index = index
+        self._blocks = _Shelf(BLOCKS)
+
+    # ── by the index ──
+
+    def doc(self, place: int) -> Doc:
+        """The message behind a document of the index."""
+        strands, entries = self._blocks.get(place // MOST, lambda: self._open(place // MOST))
+        if place % MOST >= len(entries):
+            raise Damaged(f"document {place} is not in its block")
+        return self._full(open_entry(entries[place % MOST]), strands)
+
+    def _open(self, number: int) -> tuple[list[int], list[Raw]]:
+        assert self.index is not None
+        row = self.index.store.block(number)
+        if row is None:
+            raise Damaged(f"the texts of block {number} are missing")
+        try:
+            return json.loads(row[0]), open_block(row[1])
+        except (ValueError, zstandard.ZstdError) as error:
+            raise Damaged(f"block {number} is damaged: {error}") from error
+
+    def _full(self, entry: Entry, strands: Sequence[int]) -> Doc:
+        try:
+            parts = [(where, text_of(text, strands, self._fetch)) for where, text in entry.parts]
+        except (KeyError, ValueError) as error:
+            raise Damaged(f"a text of message {entry.message} is not where it was") from error
+        return Doc(entry.message, entry.at, entry.facts, parts)
+
+    def _fetch(self, strand: int, lane: str, ordinals: Sequence[int]) -> list[bytes]:
+        (record,) = ordinals
+        found = self._records.get(
+            (strand, lane, record), lambda: self.archive.fetch(strand, lane, [record])[0]
+        )
+        return [found]
+
+    # ── by the conversation ──
+
+    def docs(self, heading: Heading) -> list[Doc]:
+        """All messages of a conversation in order, read from the archive."""
+        group = (f"{heading.family}/{heading.grouping}", heading.changed)
+        read = self._talks.get(group, lambda: self.group(heading.family, heading.grouping))
+        return read.get(heading.id, [])
+
+    def group(self, family: str, grouping: str) -> dict[str, list[Doc]]:
+        strands = self.archive.strands(family, grouping)
+        return {
+            reading.conversation.id: docs_of(reading.messages())
+            for reading in interpret(grouping, strands)
+        }

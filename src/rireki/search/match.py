@@ -1,0 +1,285 @@
+"""Whether a message answers a query, and where: the exact meaning of every form.
+
+The index only proposes; what stands here decides. It knows texts and facts, not
+where they come from.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from typing import Any, Protocol, TypeAlias
+
+import msgspec
+
+from rireki.search.folded import Folded
+from rireki.search.query import And, Exact, Filter, Node, Not, Or, Phrase, Query, Regex, Word
+from rireki.search.results import Where
+from rireki.search.tokens import LETTER, fold, is_joined, is_named, pieces, runs
+
+__all__ = ["Doc", "Facts", "Finder", "Matcher", "Span", "fact_test", "finder_of", "talk_test"]
+
+Span: TypeAlias = tuple[int, int]
+#: Finds one leaf of the query in a text, as [start, end) of the text as it was written.
+Finder: TypeAlias = Callable[[Folded], Iterator[Span]]
+
+#: More occurrences of a word than this make a message no better.
+MOST_COUNTED = 20
+#: Made once: a set of so many characters takes longer to compile than a query may take.
+_LETTER = re.compile(LETTER)
+_DIGITS = re.compile("[0-9]*")
+_ASCII_WORD = re.compile("[A-Za-z0-9]+")
+_PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+
+
+class Facts(Protocol):
+    """What a query may ask about a conversation as a whole."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def source(self) -> str: ...
+    @property
+    def project(self) -> str | None: ...
+    @property
+    def nature(self) -> str: ...
+    @property
+    def finished(self) -> bool: ...
+
+
+class Doc(msgspec.Struct):
+    """A message as a query sees it: its texts, each with what it is, and facts such as `tool:bash`."""
+
+    #: None for the conversation's own title and project.
+    message: str | None
+    at: str | None
+    facts: list[str]
+    parts: list[tuple[Where, str]]
+
+
+class Matcher:
+    """A query made ready to be held against many messages."""
+
+    def __init__(self, query: Query) -> None:
+        self.root = query.root
+        self.finders = [finder_of(leaf) for leaf in query.leaves()]
+        self._ready: dict[int, Any] = {}
+
+    def matches(self, talk: Facts, doc: Doc) -> bool:
+        if self.root is None:
+            return True
+        texts = [Folded(text) for _, text in doc.parts]
+        return self._holds(self.root, talk, doc, texts)
+
+    def spans(self, text: str, limit: int) -> tuple[list[Span], int]:
+        """Where the wanted words stand, in order, merged where they overlap, and how many of
+        them do. At most `limit` places each."""
+        folded = Folded(text)
+        found = [list(islice(finder(folded), limit)) for finder in self.finders]
+        places = sorted({span for spans in found for span in spans})
+        return _merged(places), sum(map(bool, found))
+
+    def score(self, doc: Doc, weights: Sequence[float]) -> float:
+        """How well a message answers, on the scale the index uses; a weight per wanted leaf."""
+        texts = [Folded(text) for _, text in doc.parts]
+        total = 0.0
+        for finder, weight in zip(self.finders, weights, strict=True):
+            count = sum(1 for text in texts for _ in islice(finder(text), MOST_COUNTED))
+            total += weight * count * 2.2 / (count + 1.2)
+        return total
+
+    def _holds(self, node: Node, talk: Facts, doc: Doc, texts: Sequence[Folded]) -> bool:
+        if isinstance(node, And):
+            return all(self._holds(child, talk, doc, texts) for child in node.children)
+        if isinstance(node, Or):
+            return any(self._holds(child, talk, doc, texts) for child in node.children)
+        if isinstance(node, Not):
+            return not self._holds(node.child, talk, doc, texts)
+        if isinstance(node, Filter):
+            return self._passes(node, talk, doc)
+        finder = self._made(node, finder_of)
+        return any(next(finder(text), None) is not None for text in texts)
+
+    def _passes(self, node: Filter, talk: Facts, doc: Doc) -> bool:
+        if node.name in ("since", "before"):
+            return doc.at is not None and (doc.at >= node.value) == (node.name == "since")
+        about_talk = self._made(node, talk_test)
+        if about_talk is not None:
+            return bool(about_talk(talk))
+        return any(map(self._made(node, fact_test), doc.facts))
+
+    def _made(self, node: Any, make: Callable[[Any], Any]) -> Any:
+        key = hash((id(node), make))
+        if key not in self._ready:
+            self._ready[key] = make(node)
+        return self._ready[key]
+
+
+# ── filters ──
+
+
+def talk_test(node: Filter) -> Callable[[Facts], bool] | None:
+    """The test of a filter about whole conversations; None when it is about messages."""
+    value = node.value
+    if node.name == "source":
+        return lambda talk: talk.source == value
+    if node.name == "id":
+        return lambda talk: talk.id.startswith(value) or talk.id.partition("/")[2].startswith(value)
+    if node.name == "project":
+        return _project_test(value)
+    if (node.name, value) == ("is", "unfinished"):
+        return lambda talk: not talk.finished
+    if (node.name, value) == ("is", "subagent"):
+        return lambda talk: talk.nature == "subagent"
+    return None
+
+
+def _project_test(value: str) -> Callable[[Facts], bool]:
+    """A whole path means it and what lies below; anything else a part of the path's names."""
+    wanted = fold(value)
+    if value.startswith("/") or re.match(r"[A-Za-z]:[\\/]", value):
+        whole = wanted.rstrip("/\\")
+        below = (whole + "/", whole + "\\")
+
+        def lies_in(talk: Facts) -> bool:
+            path = fold(talk.project or "")
+            return path == whole or path.startswith(below)
+
+        return lies_in
+    return lambda talk: wanted in fold(talk.project or "")
+
+
+def fact_test(node: Filter) -> Callable[[str], bool]:
+    """The test of a filter against one fact of a message."""
+    value = fold(node.value)
+    start = f"{node.name}:"
+    if node.name == "model":
+        return lambda fact: fact.startswith(start) and value in fact
+    if node.name == "tool" and value.endswith("*"):
+        return lambda fact: fact.startswith(start + value[:-1])
+    if node.name == "tool":
+        # Tools of MCP servers are called mcp__SERVER__NAME.
+        return lambda fact: (
+            fact.startswith(start) and (fact == start + value or fact.endswith(f"__{value}"))
+        )
+    return lambda fact: fact == start + value
+
+
+# ── words ──
+
+
+def finder_of(leaf: Node) -> Finder:
+    """How to find one word, phrase, substring or pattern in a text."""
+    if isinstance(leaf, Exact):
+        return _original_finder(re.compile(re.escape(leaf.text)))
+    if isinstance(leaf, Regex):
+        return _original_finder(leaf.compiled())
+    if isinstance(leaf, Phrase):
+        return _written_finder(fold(leaf.text))
+    assert isinstance(leaf, Word)
+    folded = fold(leaf.text)
+    found = runs(folded)
+    if found != [folded] or is_joined(folded):
+        return _written_finder(folded, leaf.prefix)
+    if leaf.prefix:
+        return _identifier_finder(folded, prefix=True)
+    if pieces(leaf.text):
+        return _identifier_finder(folded, several=True)
+    return _identifier_finder(folded)
+
+
+def _written_finder(folded: str, prefix: bool = False) -> Finder:
+    """The letters as they stand, white space alike, not in the middle of a word."""
+    pattern = re.compile(r"\s+".join(re.escape(piece) for piece in folded.split()))
+
+    def find(text: Folded) -> Iterator[Span]:
+        for found in pattern.finditer(text.text):
+            start, end = found.span()
+            if end > start and _begins(text.text, start) and (prefix or _ends(text.text, end)):
+                yield text.span(start, end)
+
+    return find
+
+
+def _begins(text: str, at: int) -> bool:
+    """Whether no word goes on here from before."""
+    return at == 0 or not (_LETTER.match(text, at) and _LETTER.match(text, at - 1))
+
+
+def _ends(text: str, at: int) -> bool:
+    return at == len(text) or not (_LETTER.match(text, at - 1) and _LETTER.match(text, at))
+
+
+def _identifier_finder(word: str, *, prefix: bool = False, several: bool = False) -> Finder:
+    """A word as a whole, with a number behind it, or as a piece of an identifier.
+
+    `several` when it is made of pieces itself.
+    """
+    pattern = re.compile(re.escape(word))
+    numbered = is_named(word)
+
+    def is_whole(text: str, start: int, end: int) -> bool:
+        if not _begins(text, start):
+            return False
+        if prefix or _ends(text, end):
+            return True
+        return numbered and _ends(text, _DIGITS.match(text, end).end())  # type: ignore[union-attr]
+
+    def find(text: Folded) -> Iterator[Span]:
+        if word not in text.text:
+            return
+        for found in pattern.finditer(text.text):
+            span = text.span(*found.span())
+            if is_whole(text.text, *found.span()) or _is_piece(text, *span, prefix, several):
+                yield span
+
+    return find
+
+
+def _is_piece(text: Folded, first: int, last: int, prefix: bool, several: bool) -> bool:
+    """Whether an identifier such as `camelCase` has a piece just there."""
+    identifier = _identifier_around(text.original, first)
+    if identifier is None or last > identifier[1]:
+        return False
+    begin, word = identifier[0], text.original[identifier[0] : identifier[1]]
+    if not pieces(word):
+        return False
+    spans = [(begin + p.start(), begin + p.end()) for p in _PIECE.finditer(word)]
+    starts = {a for a, b in spans if b - a > 1}
+    if prefix:
+        return first in starts
+    if several:
+        return first in {begin, *(a for a, _ in spans)} and last in {b for _, b in spans}
+    return (first, last) in spans
+
+
+def _identifier_around(text: str, at: int) -> Span | None:
+    start = at
+    while start > 0 and _is_ascii_letter(text[start - 1]):
+        start -= 1
+    found = _ASCII_WORD.match(text, start)
+    return found.span() if found else None
+
+
+def _is_ascii_letter(character: str) -> bool:
+    return character.isascii() and character.isalnum()
+
+
+def _original_finder(pattern: re.Pattern[str]) -> Finder:
+    """Searches what was really written."""
+
+    def find(text: Folded) -> Iterator[Span]:
+        return (found.span() for found in pattern.finditer(text.original) if found[0])
+
+    return find
+
+
+def _merged(spans: list[Span]) -> list[Span]:
+    merged: list[Span] = []
+    for start, end in spans:
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged

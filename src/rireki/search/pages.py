@@ -1,0 +1,98 @@
+"""A page of results: candidates made into what people see, with snippets and neighbours."""
+
+from __future__ import annotations
+
+from rireki.archive.base import Archive
+from rireki.model.conversation import Conversation
+from rireki.model.message import Author
+from rireki.search.hunt import Candidate, Group, Hunt
+from rireki.search.match import Doc
+from rireki.search.results import Hit, Neighbour, Snippet, Talk, Where
+from rireki.search.snippet import ENOUGH, beginning, best_part, snippet
+
+__all__ = ["page_of"]
+
+_AUTHORS: dict[str, Author] = {
+    "author:person": "person",
+    "author:agent": "agent",
+    "author:tool": "tool",
+    "author:harness": "harness",
+}
+
+
+def page_of(archive: Archive, hunt: Hunt, groups: list[Group]) -> list[Talk]:
+    hunt.more_of(groups)
+    conversations = archive.pick([group.heading.id for group in groups])
+    return [
+        _talk(hunt, group, conversations[group.heading.id])
+        for group in groups
+        # What is interpreted for the first time has no entry yet, and shows up with the next import.
+        if group.heading.id in conversations
+    ]
+
+
+def _talk(hunt: Hunt, group: Group, conversation: Conversation) -> Talk:
+    messages = [hit for hit in group.hits if not hit.is_title]
+    shown = sorted(messages or group.hits, key=lambda hit: -hit.order)[: hunt.wish.hits]
+    marks = hunt.matcher.spans(conversation.title, ENOUGH)[0]
+    total = hunt.total(conversation.id)
+    if total is None and (hunt.exhausted or conversation.id in hunt.direct_talks):
+        total = len(messages)
+    return Talk(
+        conversation=conversation,
+        hits=[_hit(hunt, group, candidate) for candidate in shown],
+        total=total,
+        title_marks=marks,
+    )
+
+
+def _hit(hunt: Hunt, group: Group, candidate: Candidate) -> Hit:
+    doc = candidate.doc or hunt.library.doc(candidate.place)
+    where, shown = _shown(hunt, doc)
+    before, after = _neighbours(hunt, group, doc) if hunt.wish.context else ([], [])
+    return Hit(
+        message=doc.message,
+        author=_author(doc),
+        at=doc.at,
+        where=where,
+        tools=[fact.removeprefix("tool:") for fact in doc.facts if fact.startswith("tool:")],
+        upstream="gone" if "is:gone" in doc.facts else "present",
+        snippet=shown,
+        before=before,
+        after=after,
+    )
+
+
+def _shown(hunt: Hunt, doc: Doc) -> tuple[Where, Snippet]:
+    best = best_part(doc.parts, hunt.matcher)
+    if best is not None:
+        where, text, spans = best
+        return where, snippet(text, spans)
+    where, text = next(iter(doc.parts), ("text", ""))
+    return where, beginning(text)
+
+
+def _author(doc: Doc) -> Author | None:
+    return next((_AUTHORS[fact] for fact in doc.facts if fact in _AUTHORS), None)
+
+
+def _neighbours(hunt: Hunt, group: Group, doc: Doc) -> tuple[list[Neighbour], list[Neighbour]]:
+    docs = hunt.library.docs(group.heading)
+    at = next((place for place, each in enumerate(docs) if each.message == doc.message), None)
+    if at is None or doc.message is None:
+        return [], []
+    reach = hunt.wish.context
+    return (
+        [_neighbour(each) for each in docs[max(0, at - reach) : at]],
+        [_neighbour(each) for each in docs[at + 1 : at + 1 + reach]],
+    )
+
+
+def _neighbour(doc: Doc) -> Neighbour:
+    text = beginning(next((text for _, text in doc.parts), ""))
+    return Neighbour(
+        message=doc.message or "",
+        author=_author(doc) or "harness",
+        at=doc.at,
+        text=text.text + ("…" if text.cut_after else ""),
+    )

@@ -1,0 +1,278 @@
+"""A query in the index's words: which documents may answer it.
+
+The plan never leaves out a document that answers the query. Where the index cannot
+decide (phrases, substrings, patterns), it lets through too many and says so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rireki.model.times import to_datetime
+from rireki.search.match import Facts, fact_test, talk_test
+from rireki.search.query import And, Exact, Filter, Node, Not, Or, Phrase, Regex, Word
+from rireki.search.tokens import LONG, fold, is_joined, is_named, pieces, runs, terms
+from rireki.search.words import HEADING, WordReader
+
+if TYPE_CHECKING:
+    import tantivy
+
+__all__ = ["PERSON", "Plan", "Planner", "literals", "query_terms"]
+
+#: Beginnings with more words than this are looked up as a pattern, without ranking.
+FEW_TERMS = 64
+#: What a person typed counts a little more than what was printed.
+PERSON = 1.0
+#: Shorter pieces of a word are too frequent to be worth a look through all words.
+SHORTEST_PIECE = 3
+
+
+class Plan(NamedTuple):
+    """`query` is None when every document may answer; `exact` when those it finds all do."""
+
+    query: tantivy.Query | None
+    exact: bool
+
+
+EVERYTHING = Plan(None, True)
+UNDECIDED = Plan(None, False)
+
+
+class Planner:
+    """`numbers` tells which conversations pass a test, by their numbers in the index."""
+
+    def __init__(
+        self, reader: WordReader, numbers: Callable[[Callable[[Facts], bool]], list[int]]
+    ) -> None:
+        import tantivy
+
+        self.query: Any = tantivy.Query
+        self.occur: Any = tantivy.Occur
+        self.field_type: Any = tantivy.FieldType
+        self.schema = reader.schema
+        self.searcher = reader.searcher
+        self.numbers = numbers
+
+    def plan(self, node: Node | None) -> Plan:
+        if node is None:
+            return EVERYTHING
+        if isinstance(node, And):
+            return self._all([self.plan(child) for child in node.children])
+        if isinstance(node, Or):
+            return self._any([self.plan(child) for child in node.children])
+        if isinstance(node, Not):
+            return self._not(self.plan(node.child))
+        if isinstance(node, Filter):
+            return self._filter(node)
+        if isinstance(node, Word):
+            return self._word(node)
+        if isinstance(node, Phrase):
+            return self._written(fold(node.text))
+        if isinstance(node, Exact):
+            return self._substrings([node.text])
+        assert isinstance(node, Regex)
+        return self._substrings(literals(node.pattern))
+
+    def without(self, plan: Plan, talks: Iterable[int]) -> Plan:
+        """The same, but nothing of these conversations."""
+        numbers = list(talks)
+        if not numbers:
+            return plan
+        unwanted = self.query.term_set_query(self.schema, "talk", numbers)
+        return Plan(self._minus(plan.query, [unwanted]), plan.exact)
+
+    def messages(self, plan: Plan, talks: list[int] | None, rank: bool) -> Any:
+        """The messages of a plan, maybe of some conversations only, the person's a bit ahead."""
+        clauses = [*self._wanted(plan), (self.occur.MustNot, self._fact(HEADING))]
+        if talks is not None:
+            chosen = self.query.term_set_query(self.schema, "talk", talks)
+            clauses.append((self.occur.Must, self._silent(chosen)))
+        if rank:
+            typed = self.query.const_score_query(self._fact("author:person"), PERSON)
+            clauses.append((self.occur.Should, typed))
+        return self.query.boolean_query(clauses)
+
+    def headings(self, plan: Plan) -> Any:
+        """The conversations whose title or project answers."""
+        heading = self._silent(self._fact(HEADING))
+        return self.query.boolean_query([*self._wanted(plan), (self.occur.Must, heading)])
+
+    def _wanted(self, plan: Plan) -> list[tuple[Any, Any]]:
+        wanted = plan.query
+        return [
+            (self.occur.Must, self._silent(self.query.all_query()) if wanted is None else wanted)
+        ]
+
+    def _fact(self, fact: str) -> Any:
+        return self.query.term_query(self.schema, "facts", fact, index_option="basic")
+
+    # ── combining ──
+
+    def _all(self, plans: list[Plan]) -> Plan:
+        wanted = [plan.query for plan in plans if plan.query is not None]
+        exact = all(plan.exact for plan in plans)
+        if not wanted:
+            return Plan(None, exact)
+        if len(wanted) == 1:
+            return Plan(wanted[0], exact)
+        return Plan(self.query.boolean_query([(self.occur.Must, each) for each in wanted]), exact)
+
+    def _any(self, plans: list[Plan]) -> Plan:
+        exact = all(plan.exact for plan in plans)
+        if any(plan.query is None for plan in plans):
+            return Plan(None, exact)
+        return Plan(self._either([plan.query for plan in plans]), exact)
+
+    def _either(self, queries: list[Any]) -> Any:
+        if not queries:
+            return self.query.empty_query()
+        return self.query.boolean_query([(self.occur.Should, each) for each in queries])
+
+    def _not(self, plan: Plan) -> Plan:
+        if not plan.exact:
+            return UNDECIDED
+        if plan.query is None:
+            return Plan(self.query.empty_query(), True)
+        return Plan(self._minus(None, [plan.query]), True)
+
+    def _minus(self, wanted: Any, unwanted: list[Any]) -> Any:
+        wanted = wanted if wanted is not None else self._silent(self.query.all_query())
+        clauses = [(self.occur.Must, wanted), *((self.occur.MustNot, each) for each in unwanted)]
+        return self.query.boolean_query(clauses)
+
+    def _silent(self, query: Any) -> Any:
+        """A condition that says nothing about rank."""
+        return self.query.const_score_query(query, 0.0)
+
+    # ── words ──
+
+    def _term(self, term: str) -> Any:
+        return self.query.term_query(self.schema, "words", term, index_option="freq")
+
+    def _word(self, node: Word) -> Plan:
+        folded = fold(node.text)
+        if runs(folded) != [folded]:
+            return self._written(folded, node.prefix)
+        if is_joined(folded):
+            return self._joined(folded)
+        if node.prefix:
+            return Plan(self._beginning(folded), len(folded) <= LONG)
+        whole = self._all([Plan(self._term(term), True) for term in terms(folded)])
+        parts = pieces(node.text)
+        if is_named(folded):
+            numbered = self.query.regex_query(self.schema, "words", f"{folded}[0-9]+")
+            whole = Plan(self._either([whole.query, numbered]), True)
+        if not parts:
+            return Plan(whole.query, len(folded) < LONG)
+        together = self._all([Plan(self._term(part), False) for part in parts])
+        return self._any([whole, together])
+
+    def _joined(self, run: str) -> Plan:
+        if len(run) == 1:
+            return Plan(self._beginning(run), True)
+        pairs = [Plan(self._term(run[at : at + 2]), len(run) == 2) for at in range(len(run) - 1)]
+        return self._all(pairs)
+
+    def _beginning(self, start: str) -> Any:
+        found = self.searcher.terms_with_prefix("words", start[:LONG], limit=FEW_TERMS + 1)
+        if len(found) <= FEW_TERMS:
+            return self._either([self._term(term) for term, _ in found])
+        return self.query.regex_query(self.schema, "words", re.escape(start[:LONG]) + ".*")
+
+    def _written(self, folded: str, prefix: bool = False) -> Plan:
+        """Several words, or words with signs between them, as they stand."""
+        found = runs(folded)
+        plans: list[Plan] = [UNDECIDED]
+        for place, run in enumerate(found):
+            last = place == len(found) - 1
+            if is_joined(run):
+                plans.append(self._joined(run))
+            elif prefix and last and folded.endswith(run):
+                plans.append(Plan(self._beginning(run), False))
+            else:
+                plans += [Plan(self._term(term), False) for term in terms(run)]
+        return self._all(plans)
+
+    def _substrings(self, texts: list[str]) -> Plan:
+        """Texts that must all stand somewhere, maybe beginning and ending inside a word."""
+        plans: list[Plan] = [UNDECIDED]
+        for text in texts:
+            folded = fold(text)
+            found = runs(folded)
+            for place, run in enumerate(found):
+                if is_joined(run):
+                    plans.append(self._joined(run))
+                    continue
+                opened = place == 0 and folded.startswith(run)
+                closed = place == len(found) - 1 and folded.endswith(run)
+                plans.append(self._inside(run, opened, closed))
+        return self._all(plans)
+
+    def _inside(self, run: str, opened: bool, closed: bool) -> Plan:
+        """A word of which the beginning or the end may be missing."""
+        if not opened and not closed:
+            return self._all([Plan(self._term(term), False) for term in terms(run)])
+        if not SHORTEST_PIECE <= len(run) <= LONG // 2:
+            return UNDECIDED
+        # A part of a long word carries a mark in front.
+        before, after = (".*" if opened else "\x01?"), (".*" if closed else "")
+        pattern = before + re.escape(run) + after
+        return Plan(self._silent(self.query.regex_query(self.schema, "words", pattern)), False)
+
+    # ── filters ──
+
+    def _filter(self, node: Filter) -> Plan:
+        if node.name in ("since", "before"):
+            return Plan(self._silent(self._times(node)), True)
+        about_talk = talk_test(node)
+        if about_talk is not None:
+            numbers = self.numbers(about_talk)
+            if not numbers:
+                return Plan(self.query.empty_query(), True)
+            wanted = self.query.term_set_query(self.schema, "talk", numbers)
+            return Plan(self._silent(wanted), True)
+        passes = fact_test(node)
+        known = self.searcher.terms_with_prefix("facts", f"{node.name}:")
+        found = [fact for fact, _ in known if passes(fact)]
+        if not found:
+            return Plan(self.query.empty_query(), True)
+        return Plan(self._silent(self.query.term_set_query(self.schema, "facts", found)), True)
+
+    def _times(self, node: Filter) -> Any:
+        moment = to_datetime(node.value)
+        assert moment is not None, "the parser spells times our way"
+        milliseconds = round(moment.timestamp() * 1000)
+        integer = self.field_type.Integer
+        if node.name == "since":
+            return self.query.range_query(self.schema, "at", integer, lower_bound=milliseconds)
+        # Nothing is said to be before a time when its own is not known.
+        return self.query.range_query(
+            self.schema, "at", integer, lower_bound=1, upper_bound=milliseconds, include_upper=False
+        )
+
+
+def literals(pattern: str) -> list[str]:
+    """Texts that stand in everything a pattern matches; empty when none is certain."""
+    from re import _parser  # type: ignore[attr-defined]
+
+    found: list[str] = []
+    text = ""
+    for kind, value in [*_parser.parse(pattern), (None, None)]:
+        if str(kind) == "LITERAL":
+            text += chr(value)
+            continue
+        if text:
+            found.append(text)
+        text = ""
+    return found
+
+
+def query_terms(node: Node | None) -> list[str]:
+    """The single words of a query, for suggesting near ones."""
+    if isinstance(node, And | Or):
+        return [term for child in node.children for term in query_terms(child)]
+    if isinstance(node, Word | Phrase):
+        return [run for run in runs(fold(node.text)) if not is_joined(run)]
+    return []

@@ -1,0 +1,131 @@
+"""What of a conversation is searched: every message people can see, as texts and facts.
+
+Left out are the messages no face shows: system prompts, tool lists, the copies
+of a prompt that a program keeps for itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from rireki.model.message import Message
+from rireki.model.parts import (
+    Attachment,
+    Notice,
+    Part,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Unknown,
+)
+from rireki.search.match import Doc
+from rireki.search.results import Where
+from rireki.search.tokens import fold
+
+__all__ = ["docs_of"]
+
+#: An argument of this many characters stands by itself: it is a file or a script.
+LONG_ARGUMENT = 400
+#: Values nested deeper than this are not walked.
+DEEPEST = 40
+
+
+def docs_of(messages: Iterable[Message]) -> list[Doc]:
+    """The messages of a conversation as queries see them, in order."""
+    tools: dict[str, str] = {}
+    docs: list[Doc] = []
+    said: dict[str, list[tuple[Where, str]]] = {}
+    for message in messages:
+        if message.display == "hidden":
+            continue
+        parts = [text for part in message.parts for text in _texts(part) if text[1]]
+        if message.replaced_by is None:
+            said[message.id] = parts
+        docs.append(Doc(message.id, message.at, _facts(message, tools), parts))
+        if message.replaced_by is not None:
+            docs[-1].facts.append(f"\0{message.replaced_by}")
+    return [doc for doc in docs if _is_news(doc, said)]
+
+
+def _is_news(doc: Doc, said: dict[str, list[tuple[Where, str]]]) -> bool:
+    """An earlier version counts only where it said something else."""
+    if not doc.facts[-1].startswith("\0"):
+        return True
+    successor = doc.facts.pop()[1:]
+    return said.get(successor) != doc.parts
+
+
+def _texts(part: Part) -> Iterator[tuple[Where, str]]:
+    if isinstance(part, Text):
+        yield "text", part.text
+    elif isinstance(part, ToolResult):
+        yield "result", part.output
+    elif isinstance(part, ToolCall):
+        yield from _call(part)
+    elif isinstance(part, Thinking):
+        yield "thinking", part.text
+    elif isinstance(part, Notice):
+        yield "notice", part.text
+    elif isinstance(part, Attachment):
+        yield "attachment", part.name
+    elif isinstance(part, Unknown):
+        yield "unknown", "\n".join([part.what, *_strings(part.raw)])
+
+
+def _call(call: ToolCall) -> Iterator[tuple[Where, str]]:
+    short: list[str] = [call.name]
+    for text in _strings(call.arguments):
+        if len(text) >= LONG_ARGUMENT:
+            yield "call", text
+        else:
+            short.append(text)
+    yield "call", "\n".join(short)
+
+
+def _strings(value: Any, depth: int = 0) -> Iterator[str]:
+    """Every text and number in a JSON value; true, false and null say nothing by themselves."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict) and depth < DEEPEST:
+        for item in value.values():
+            yield from _strings(item, depth + 1)
+    elif isinstance(value, list) and depth < DEEPEST:
+        for item in value:
+            yield from _strings(item, depth + 1)
+    elif isinstance(value, (int, float)) and not isinstance(value, bool):
+        yield str(value)
+
+
+def _facts(message: Message, tools: dict[str, str]) -> list[str]:
+    """What filters ask about one message; `tools` gathers the tool behind each call."""
+    facts = {f"author:{message.author}": None}
+    if message.model:
+        facts[f"model:{fold(message.model)}"] = None
+    for part in message.parts:
+        for fact in _facts_of(part, tools):
+            facts[fact] = None
+    if message.upstream == "gone":
+        facts["is:gone"] = None
+    if message.abandoned:
+        facts["is:abandoned"] = None
+    # A space would end the fact where the index is concerned.
+    return [fact.replace(" ", "_") for fact in facts]
+
+
+def _facts_of(part: Part, tools: dict[str, str]) -> Iterator[str]:
+    if isinstance(part, ToolCall):
+        tools[part.call_id] = part.name
+        yield from ("has:call", f"tool:{fold(part.name)}")
+    elif isinstance(part, ToolResult):
+        if part.call_id in tools:
+            yield f"tool:{fold(tools[part.call_id])}"
+        if part.status == "error":
+            yield "has:error"
+    elif isinstance(part, Thinking):
+        yield "has:thinking"
+    elif isinstance(part, Attachment):
+        yield "has:attachment"
+    elif isinstance(part, Notice) and part.level == "error":
+        yield "has:error"

@@ -1,0 +1,171 @@
+"""Text as the index sees it: folded, then cut into the words a query may ask for.
+
+One pure function cuts for the index; queries are cut by the same rules. Change
+anything here and VERSION has to change with it: the index is then made anew.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from operator import add
+from unicodedata import combining, is_normalized, normalize
+
+__all__ = [
+    "LETTER",
+    "LONG",
+    "VERSION",
+    "cut",
+    "fold",
+    "is_joined",
+    "is_named",
+    "pieces",
+    "runs",
+    "terms",
+]
+
+VERSION = 1
+
+#: Scripts that write words without spaces between them: found by any piece, so cut into pairs.
+JOINED = (
+    "\u3005-\u3007\u3021-\u3029\u3031-\u3035\u303b\u303c\u3041-\u3096\u309d-\u309f\u30a1-\u30fa"
+    "\u30fc-\u30ff\u3105-\u312f\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+    "\U00020000-\U0003ffff"  # Chinese, Japanese
+    "\u1100-\u11ff\ua960-\ua97f\uac00-\ud7ff"  # Korean
+    "\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0ece\u1000-\u109f\u1780-\u17d3"  # Thai, Lao, Burmese, Khmer
+)
+#: A letter or digit of all other scripts.
+LETTER = f"[^\\W_{JOINED}]"
+_RUN = re.compile(f"[{JOINED}]+|{LETTER}+")
+_JOINED = re.compile(f"[{JOINED}]")
+_PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+
+#: Longer words (hashes, encoded data) are kept as overlapping parts of this size.
+LONG = 1000
+
+#: ASCII lower-cased, with a space for everything that is no letter or digit.
+_PLAIN = bytes(
+    ord(chr(code).lower()) if code < 128 and chr(code).isalnum() else 32 for code in range(256)
+)
+#: What kind of character stands where: lower case, upper case, digit, or none of them.
+_KINDS = bytes(
+    ord("l")
+    if 97 <= code <= 122
+    else ord("U")
+    if 65 <= code <= 90
+    else ord("d")
+    if 48 <= code <= 57
+    else 32
+    for code in range(256)
+)
+#: Where a word made of several begins anew: `camelCase`, `HTTPServer`, `utf8Text`.
+#: Each is a plain search of its own, which is many times faster than one for them all.
+_SEAMS = tuple(map(re.compile, (b"lU", b"UUll", b"dUl")))
+_ASCII = bytes(range(128))
+
+
+def fold(text: str) -> str:
+    """The same for all spellings of a text: case, width and composition of letters."""
+    if text.isascii():
+        return text.lower()
+    if not is_normalized("NFKC", text):
+        text = normalize("NFKC", text)
+    folded = text.casefold()
+    return folded if is_normalized("NFKC", folded) else normalize("NFKC", folded)
+
+
+def is_joined(run: str) -> bool:
+    return _JOINED.match(run) is not None
+
+
+def is_named(word: str) -> bool:
+    """Whether numbers are given to it: `python` is also looked for as `python3`, `a` is not as `a4`."""
+    return len(word) > 1 and word.isascii() and word.isalpha()
+
+
+def runs(folded: str) -> list[str]:
+    """The words of a folded text, and its stretches of joined script."""
+    return _RUN.findall(folded)
+
+
+def cut(text: str) -> str:
+    """Everything a text can be found by, in words with a space between them."""
+    plain = _as_ascii(text)
+    if plain is None:
+        return _cut_carefully(text)
+    words = plain.translate(_PLAIN)
+    extra = _pieces_in(plain)
+    if _has_long_word(words):
+        return " ".join([*(t for word in words.decode().split() for t in terms(word)), *extra])
+    return f"{words.decode()} {' '.join(extra)}" if extra else words.decode()
+
+
+def _cut_carefully(text: str) -> str:
+    found: list[str] = []
+    for run in runs(fold(text)):
+        if len(run) <= LONG and not _JOINED.match(run):
+            found.append(run)
+        else:
+            found += terms(run)
+    plain = normalize("NFKC", text).encode("ascii", "replace")
+    return " ".join([*found, *_pieces_in(plain)])
+
+
+def _as_ascii(text: str) -> bytes | None:
+    """The text as bytes, if everything beyond ASCII in it only separates words."""
+    if text.isascii():
+        return text.encode("ascii")
+    # Taking away the plain bytes is the fastest way to see what else there is.
+    strange = set(text.encode("utf-8", "replace").translate(None, _ASCII).decode())
+    if _RUN.search(fold("".join(strange))) or any(map(combining, strange)):
+        return None
+    return text.encode("ascii", "replace")
+
+
+def _has_long_word(words: bytes) -> bool:
+    """Whether some word may be too long: it would fill one of the stretches looked at whole."""
+    half = LONG // 2
+    return any(b" " not in words[at : at + half] for at in range(0, len(words) - half, half))
+
+
+def terms(run: str) -> list[str]:
+    """What one run is found by: pairs of joined script and its last character, or the word."""
+    if is_joined(run):
+        return [*map(add, run, run[1:]), run[-1]]
+    if len(run) <= LONG:
+        return [run]
+    # The mark keeps what is no beginning of a word from being taken for one.
+    rest = range(LONG // 2, len(run) - LONG // 2, LONG // 2)
+    return [run[:LONG], *(f"\x01{run[at : at + LONG]}" for at in rest)]
+
+
+def _pieces_in(plain: bytes) -> list[str]:
+    """The pieces of all identifiers in a text, each identifier looked at once."""
+    kinds = plain.translate(_KINDS)
+    found: set[bytes] = set()
+    for seam in _SEAMS:
+        end = 0
+        for match in seam.finditer(kinds):
+            at = match.start()
+            if at >= end:
+                end = kinds.find(b" ", at)
+                end = end if end >= 0 else len(kinds)
+                found.add(plain[kinds.rfind(b" ", 0, at) + 1 : end])
+    return [piece for word in found for piece in _pieces(word)]
+
+
+@lru_cache(maxsize=20_000)
+def _pieces(word: bytes) -> list[str]:
+    """The same few identifiers come again and again."""
+    return pieces(word.decode("ascii"))
+
+
+def pieces(word: str) -> list[str]:
+    """What an identifier is made of, folded: `camelCaseNeedle` → camel, case, needle.
+
+    Empty when it is one piece; single letters and numbers do not count.
+    """
+    if word.isupper() or not any(map(str.isupper, word[1:])):
+        return []
+    found = [piece.lower() for piece in _PIECE.findall(word)]
+    return [piece for piece in found if len(piece) > 1 and piece != word.lower()]

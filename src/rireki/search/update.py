@@ -1,0 +1,255 @@
+"""Keeping the index up with the archive: after an import, after damage, from nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rireki.archive.base import Archive, Dirty, Heading
+from rireki.intake.crew import Crew, Failed, processors
+from rireki.intake.follow import Followed
+from rireki.intake.progress import Progress, Silent
+from rireki.intake.understand import interpret
+from rireki.intake.worker import Digested, DigestTask
+from rireki.model.conversation import Trouble
+from rireki.search.blocks import Digest, digest
+from rireki.search.index import Index, IndexWriter, index_folder, make, open_existing, peek
+from rireki.search.store import Damaged, Kept
+from rireki.search.words import Busy
+
+__all__ = ["Importing", "catch_up", "ensure", "erase", "is_behind", "rebuild", "verify"]
+
+DIGEST = "rireki.search.blocks:digest"
+#: What is less than this is left to be read directly by searches, until more comes together.
+FEW, LIGHT = 8, 1 << 20
+#: From this many conversations on, other processors are worth their start.
+MANY = 60
+TASK = 10
+
+
+def ensure(archive: Archive) -> Index:
+    """The index of an archive; a new, empty one when there is none that can be used."""
+    try:
+        return open_existing(archive) or make(archive)
+    except Damaged:
+        return make(archive)
+
+
+def outdated(archive: Archive, kept: dict[str, Kept]) -> list[Heading]:
+    """The conversations the index does not have as they are."""
+    return [
+        heading
+        for heading in archive.headings()
+        if heading.id not in kept or kept[heading.id].changed != heading.changed
+    ]
+
+
+def is_behind(archive: Archive, waiting: Sequence[Heading]) -> bool:
+    """Whether so much waits that searches would feel it."""
+    if len(waiting) > FEW:
+        return True
+    groups = {(heading.family, heading.grouping) for heading in waiting}
+    return sum(archive.weight(*group) for group in groups) > LIGHT
+
+
+def catch_up(archive: Archive, progress: Progress | None = None, *, lazy: bool = False) -> bool:
+    """Bring the index up to date; False when another process is at it.
+
+    `lazy` leaves a little for later: a search reads it directly, and a commit costs
+    more than that.
+    """
+    if lazy and not _is_worth_it(archive):
+        return True
+    index = ensure(archive)
+    try:
+        return _catch_up(archive, index, progress or Silent())
+    except Damaged:
+        index.close()
+        index = make(archive)
+        return _catch_up(archive, index, progress or Silent())
+    finally:
+        index.close()
+
+
+def _is_worth_it(archive: Archive) -> bool:
+    try:
+        known = peek(archive)
+    except Damaged:
+        return True
+    waiting = outdated(archive, {kept.id: kept for kept in known or ()})
+    return bool(waiting) and is_behind(archive, waiting)
+
+
+def erase(archive: Archive, progress: Progress | None = None) -> None:
+    """Take what the archive forgot out of the index as well.
+
+    Tantivy only marks documents as removed, their words stay in its files: so the
+    index is made anew.
+    """
+    try:
+        known = peek(archive)
+    except Damaged:
+        known = []
+    if known is not None and {kept.id for kept in known} - archive.ids():
+        rebuild(archive, progress)
+
+
+def verify(archive: Archive) -> list[Trouble]:
+    """What is wrong with the index; empty when there is none."""
+    try:
+        index = open_existing(archive)
+        if index is not None:
+            try:
+                index.verify()
+            finally:
+                index.close()
+    except Damaged as error:
+        hint = "Nothing is lost: the next search makes it anew, or 'rireki rebuild' now."
+        return [
+            Trouble(str(index_folder(archive)), f"the search index is of no use: {error}", hint)
+        ]
+    return []
+
+
+def rebuild(archive: Archive, progress: Progress | None = None) -> bool:
+    """Make the index anew: nothing of the old one stays."""
+    make(archive, anew=True).close()
+    return catch_up(archive, progress)
+
+
+def _catch_up(archive: Archive, index: Index, progress: Progress) -> bool:
+    kept = {each.id: each for each in index.store.talks()[1]}
+    waiting = outdated(archive, kept)
+    gone = [kept[id].number for id in kept.keys() - archive.ids()]
+    if not gone and not waiting:
+        return True
+    try:
+        writer = IndexWriter(index, archive)
+    except Busy:
+        return False
+    try:
+        if gone:
+            writer.drop(gone)
+        _write(archive, writer, waiting, progress)
+        writer.commit()
+    finally:
+        writer.close()
+    return True
+
+
+def _write(
+    archive: Archive, writer: IndexWriter, waiting: Sequence[Heading], progress: Progress
+) -> None:
+    progress.start("indexing", len(waiting))
+    by_group: dict[tuple[str, str], list[Heading]] = {}
+    for heading in waiting:
+        by_group.setdefault((heading.family, heading.grouping), []).append(heading)
+    fresh = {
+        group: headings
+        for group, headings in by_group.items()
+        if not any(heading.id in writer.known for heading in headings)
+    }
+    if len(fresh) >= MANY:
+        _write_fresh(archive, writer, fresh, progress)
+    else:
+        fresh = {}
+    for group, headings in by_group.items():
+        if group not in fresh:
+            _write_group(archive, writer, group, headings)
+            progress.advance(len(headings))
+    progress.finish()
+
+
+def _write_group(
+    archive: Archive, writer: IndexWriter, group: tuple[str, str], headings: list[Heading]
+) -> None:
+    """Conversations the index may have in part already: only what differs is written."""
+    wanted = {heading.id: heading for heading in headings}
+    strands = archive.strands(*group)
+    marks = {id: writer.marks(id) for id in wanted}
+    writer.begin(list(wanted))
+    for reading in interpret(group[1], strands):
+        id = reading.conversation.id
+        if id in wanted:
+            known = {message: mark for message, (mark, _) in marks[id].items()}
+            made = digest(reading, strands, known)
+            writer.put(made, wanted[id], made.strands, marks[id])
+
+
+def _write_fresh(
+    archive: Archive,
+    writer: IndexWriter,
+    groups: dict[tuple[str, str], list[Heading]],
+    progress: Progress,
+) -> None:
+    """Many conversations the index has nothing of, with the help of other processors."""
+    for group, digests in _digested(archive, groups):
+        wanted = {heading.id: heading for heading in groups[group]}
+        writer.begin(list(wanted))
+        for id, made in digests.items():
+            if id in wanted:
+                writer.put(made, wanted[id], made.strands)
+        progress.advance(len(wanted))
+
+
+def _digested(
+    archive: Archive, groups: dict[tuple[str, str], list[Heading]]
+) -> Iterator[tuple[tuple[str, str], dict[str, Digest]]]:
+    names = [Dirty(family, grouping, 0) for family, grouping in groups]
+    tasks = [
+        DigestTask(str(archive.path), names[at : at + TASK], DIGEST)
+        for at in range(0, len(names), TASK)
+    ]
+    with Crew(processors()) as crew:
+        for answer in crew.run(tasks):
+            if isinstance(answer, Failed):
+                for group in answer.task.groups:
+                    strands = archive.strands(group.family, group.conversation)
+                    readings = interpret(group.conversation, strands)
+                    made = {r.conversation.id: digest(r, strands) for r in readings}
+                    yield (group.family, group.conversation), made
+                continue
+            assert isinstance(answer, Digested)
+            yield (answer.group.family, answer.group.conversation), answer.digests
+
+
+class Importing:
+    """Follows an import: what is new goes into the index as it is interpreted.
+
+    Opens nothing before there is something to write. When another process writes the
+    index, it does nothing: that process, or the next, will catch up.
+    """
+
+    digest = DIGEST
+
+    def __init__(self, archive: Archive) -> None:
+        self.archive = archive
+        self.index: Index | None = None
+        self.writer: IndexWriter | None = None
+        self.given_up = False
+
+    def take(self, conversations: Sequence[Followed]) -> None:
+        if self.writer is None and not self.given_up:
+            self._open()
+        if self.writer is None:
+            return
+        ids = [each.id for each in conversations]
+        headings = {heading.id: heading for heading in self.archive.headings(ids=ids)}
+        self.writer.begin(ids)
+        for each in conversations:
+            if each.id in headings:
+                # Its number is the one it was read at: what changed since is read again.
+                heading = headings[each.id]._replace(changed=each.changed)
+                self.writer.put(each.digest, heading, each.strands)
+
+    def _open(self) -> None:
+        self.index = ensure(self.archive)
+        try:
+            self.writer = IndexWriter(self.index, self.archive)
+        except (Busy, Damaged):
+            self.given_up = True
+
+    def close(self) -> None:
+        if self.writer is not None:
+            self.writer.close()
+        if self.index is not None:
+            self.index.close()

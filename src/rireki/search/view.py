@@ -1,0 +1,93 @@
+"""What a search relies on at one moment: which conversations the index has, and which it has not.
+
+The index is looked at first and its notes afterwards. So the notes may be ahead of
+it, never behind: what they say came later than the commit at hand is not believed,
+and read from the archive instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from rireki.archive.base import Archive, Dirty, Heading
+from rireki.search.index import Index
+from rireki.search.match import Doc, Facts
+from rireki.search.words import WordReader
+
+__all__ = ["View", "look", "look_without_index", "titles"]
+
+
+class View(msgspec.Struct):
+    #: The archive's number, and the generation of the index's notes, when this was made.
+    number: int
+    generation: int
+    reader: WordReader | None
+    headings: dict[str, Heading]
+    #: The conversations the index has as they are, by their numbers in it.
+    covered: dict[int, Heading]
+    #: The same the other way round.
+    number_of: dict[str, int]
+    #: Numbers whose documents are not to be believed.
+    stale: list[int]
+    #: Conversations to be read from the archive.
+    direct: list[Heading]
+    #: Groups whose records changed and were not interpreted yet.
+    dirty: list[Dirty]
+    until: str | None
+
+    def numbers(self, test: Callable[[Facts], bool]) -> list[int]:
+        return [number for number, heading in self.covered.items() if test(heading)]
+
+
+def look(archive: Archive, index: Index, finished: bool = False) -> View:
+    number = archive.number()
+    reader = index.reader()
+    generation, kept = index.store.talks()
+    view = _without(archive, number, finished)
+    changing = {group[:2] for group in view.dirty}
+    for each in kept:
+        heading = view.headings.get(each.id)
+        if (
+            heading is not None
+            and each.changed == heading.changed
+            and each.generation <= reader.generation
+            and (heading.family, heading.grouping) not in changing
+        ):
+            view.covered[each.number] = heading
+        else:
+            view.stale.append(each.number)
+    view.number_of = {heading.id: number for number, heading in view.covered.items()}
+    view.direct = [heading for id, heading in view.headings.items() if id not in view.number_of]
+    view.reader, view.generation = reader, generation
+    return view
+
+
+def titles(heading: Heading) -> list[Doc]:
+    """What a conversation is called and where it took place, as queries see it."""
+    docs = [Doc(None, heading.updated_at, [], [("title", heading.title)])]
+    if heading.project:
+        docs.append(Doc(None, heading.updated_at, [], [("project", heading.project)]))
+    return docs
+
+
+def look_without_index(archive: Archive, finished: bool = False) -> View:
+    """Everything is read from the archive."""
+    return _without(archive, archive.number(), finished)
+
+
+def _without(archive: Archive, number: int, finished: bool) -> View:
+    headings = {heading.id: heading for heading in archive.headings(finished)}
+    return View(
+        number=number,
+        generation=0,
+        reader=None,
+        headings=headings,
+        covered={},
+        number_of={},
+        stale=[],
+        direct=list(headings.values()),
+        dirty=archive.dirty(),
+        until=max((h.updated_at for h in headings.values() if h.updated_at), default=None),
+    )

@@ -1,0 +1,59 @@
+"""Archives to search in: made once, only read afterwards."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rireki.archive.open import open_archive
+from rireki.archive.sqlite.store import SqliteArchive
+from rireki.faces.cli.taking import take_in
+from rireki.sources.kit.places import Places
+from tests.support import homes
+
+ROOT = Path(__file__).parents[2]
+
+
+def make_corpus(folder: Path, seed: int, sessions: int = 40, turns: int = 2) -> dict[str, Any]:
+    """A home with planted words; returns its manifest."""
+    command = [sys.executable, str(ROOT / "bench" / "gen_corpus.py"), "--out", str(folder)]
+    command += ["--sessions", str(sessions), "--turns", str(turns), "--seed", str(seed)]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    manifest: dict[str, Any] = json.loads((folder / "MANIFEST.json").read_text(encoding="utf-8"))
+    return manifest
+
+
+@pytest.fixture(scope="session")
+def corpus(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Callable[[int], tuple[Path, dict[str, Any]]]:
+    made: dict[int, tuple[Path, dict[str, Any]]] = {}
+
+    def make(seed: int) -> tuple[Path, dict[str, Any]]:
+        if seed not in made:
+            folder = tmp_path_factory.mktemp(f"corpus-{seed}")
+            made[seed] = (folder, make_corpus(folder, seed))
+        return made[seed]
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def everything(
+    tmp_path_factory: pytest.TempPathFactory,
+    corpus: Callable[[int], tuple[Path, dict[str, Any]]],
+) -> Iterator[SqliteArchive]:
+    """All fixtures and a corpus in one archive."""
+    folder = tmp_path_factory.mktemp("everything")
+    archive = open_archive(folder / "archive.sqlite3", create=True)
+    for name in homes.NAMES:
+        take_in(archive, Places.at(homes.lay_out(name, folder / name)))
+    take_in(archive, Places.at(corpus(1)[0]))
+    yield archive
+    archive.close()

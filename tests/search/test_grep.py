@@ -1,0 +1,178 @@
+"""Search finds just what a grep over the archive's own texts finds."""
+
+from __future__ import annotations
+
+import random
+import re
+import unicodedata
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rireki.archive.base import Filter
+from rireki.archive.open import open_archive
+from rireki.archive.sqlite.store import SqliteArchive
+from rireki.faces.cli.taking import take_in
+from rireki.intake.understand import read_conversation
+from rireki.model.parts import Attachment, Notice, Text, Thinking, ToolCall, ToolResult, Unknown
+from rireki.search.find import Search
+from rireki.search.results import Results, Wish
+from rireki.search.update import catch_up
+from rireki.sources.kit.places import Places
+
+ALL = Wish(limit=10**6, hits=10**6)
+Message = tuple[str, str]
+
+
+def strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from strings(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from strings(item)
+    elif isinstance(value, (int, float)) and not isinstance(value, bool):
+        yield str(value)
+
+
+def texts_of(message: Any) -> Iterator[str]:
+    for part in message.parts:
+        match part:
+            case Text() | Thinking() | Notice():
+                yield part.text
+            case ToolResult():
+                yield part.output
+            case ToolCall():
+                yield part.name
+                yield from strings(part.arguments)
+            case Attachment():
+                yield part.name
+            case Unknown():
+                yield part.what
+                yield from strings(part.raw)
+
+
+def grep_texts(archive: SqliteArchive) -> dict[Message, list[str]]:
+    """Every visible message, read through the reader, without the index."""
+    found: dict[Message, list[str]] = {}
+    for conversation in archive.conversations(Filter(subagents=True)):
+        messages = read_conversation(archive, archive.find(conversation.id)).messages()
+        last = {m.id: list(texts_of(m)) for m in messages if m.replaced_by is None}
+        for message in messages:
+            texts = list(texts_of(message))
+            superseded = message.replaced_by and last.get(message.replaced_by) == texts
+            if message.display != "hidden" and not superseded:
+                found[conversation.id, message.id] = texts
+    return found
+
+
+def plain(text: str) -> str:
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+
+
+def grep(texts: dict[Message, list[str]], word: str) -> set[Message]:
+    """Written independently of search/match.py."""
+    if not word.isascii():
+        return {name for name, each in texts.items() if any(word in plain(t) for t in each)}
+    whole = re.compile(rf"(?<![^\W_ぁ-ヿ㐀-鿿]){word}(?![^\W_ぁ-ヿ㐀-鿿])")
+    return {
+        name
+        for name, each in texts.items()
+        if any(word in (low := plain(t)) and (whole.search(low) or is_piece(word, t)) for t in each)
+    }
+
+
+def is_piece(word: str, text: str) -> bool:
+    for identifier in re.findall(r"[A-Za-z0-9]+", unicodedata.normalize("NFKC", text)):
+        if word not in identifier.lower() or word.isdigit() or len(word) < 2:
+            continue
+        if re.fullmatch(r"([a-z]{2,}|[A-Z]{2,})[0-9]+", identifier):
+            if identifier.rstrip("0123456789").lower() == word:
+                return True
+        elif re.search(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]{2}", identifier):
+            parts = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+", identifier)
+            if word in [part.lower() for part in parts]:
+                return True
+    return False
+
+
+def found(results: Results) -> set[Message]:
+    return {
+        (talk.conversation.id, hit.message)
+        for talk in results.talks
+        for hit in talk.hits
+        if hit.message is not None
+    }
+
+
+def samples(texts: dict[Message, list[str]], number: int, seed: int) -> list[str]:
+    """Random words and pieces of Japanese, as likely rare as frequent."""
+    chosen = random.Random(seed)
+    everything = [plain(text) for each in texts.values() for text in each if text]
+    joined = [run for text in everything for run in re.findall(r"[ぁ-ゖァ-ヺー一-鿿]+", text)]
+    words: list[str] = []
+    while len(words) < number:
+        if len(words) % 2:
+            run = chosen.choice(joined)
+            start = chosen.randrange(len(run))
+            words.append(run[start : start + chosen.randint(1, 6)])
+        else:
+            latin = re.findall(r"(?<![^\W_])[a-z0-9]{2,}(?![^\W_])", chosen.choice(everything))
+            words += [chosen.choice(latin)] if latin else []
+    return words
+
+
+def test_two_hundred_random_words(everything: SqliteArchive) -> None:
+    catch_up(everything)
+    texts = grep_texts(everything)
+    search = Search(everything)
+    words = samples(texts, 200, seed=20261116)
+    wrong = {}
+    for word in words:
+        results = search.find(word, ALL)
+        assert results.exact and results.scope.direct == 0
+        if found(results) != (wanted := grep(texts, word)):
+            wrong[word] = (found(results) - wanted, wanted - found(results))
+    search.close()
+    assert not wrong
+
+
+def test_without_an_index_the_same_is_found(everything: SqliteArchive) -> None:
+    """What the index has not yet is read directly: by the same rules."""
+    from rireki.search.hunt import Hunt
+    from rireki.search.library import Library
+    from rireki.search.pages import page_of
+    from rireki.search.parse import parse
+    from rireki.search.view import look_without_index
+    from tests.search.test_match import NOW
+
+    texts = grep_texts(everything)
+    view, library = look_without_index(everything), Library(everything)
+    for word in samples(texts, 12, seed=7):
+        hunt = Hunt(library, view, parse(word, NOW), ALL)
+        talks = page_of(everything, hunt, hunt.gather())
+        hits = {(t.conversation.id, hit.message) for t in talks for hit in t.hits if hit.message}
+        assert hits == grep(texts, word), word
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_planted_words_stand_where_they_were_planted(
+    seed: int, corpus: Callable[[int], tuple[Path, dict[str, Any]]], tmp_path: Path
+) -> None:
+    home, manifest = corpus(seed)
+    archive = open_archive(tmp_path / "archive.sqlite3", create=True)
+    take_in(archive, Places.at(home))
+    search = Search(archive)
+    assert manifest["needles"]
+    for needle, sessions in manifest["needles"].items():
+        for query in {needle, needle.lower()}:
+            results = search.find(query, ALL)
+            ids = {talk.conversation.native_id for talk in results.talks}
+            assert ids == set(sessions), query
+            assert results.conversations == len(sessions)
+    search.close()
+    archive.close()
