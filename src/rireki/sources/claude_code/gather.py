@@ -50,17 +50,31 @@ def gather(files: Iterable[list[Line]], *, split: bool) -> Gathered:
 
 
 def _is_known(line: Line, known: dict[str, Line], uuid: str) -> bool:
-    """Whether a line repeats one we have; the first wins unless the source replaced it."""
+    """Whether a line says nothing that one we have does not say.
+
+    Of two that differ, the one the source still has counts, else the later; the other is
+    kept as an earlier version of it.
+    """
     first = known[uuid]
     if first.data.strip() == line.data.strip():
         first.present = first.present or line.present
         return True
-    if first.present or not line.present:
+    if first.present == line.present and _says(first) == _says(line):
+        # A second compaction writes lines again, hung up elsewhere in the tree.
         return True
-    first.version = 1 + _versions(known, uuid)
-    known[f"{uuid}~{first.version}"] = first
-    known[uuid] = line
+    older, newer = (line, first) if first.present else (first, line)
+    older.version = 1 + _versions(known, uuid)
+    known[f"{uuid}~{older.version}"] = older
+    known[uuid] = newer
     return False
+
+
+def _says(line: Line) -> object:
+    """What a line has to say, apart from where it stands."""
+    look = line.look
+    if look is None:
+        return line.data
+    return look.message.content if look.message else bytes(look.content), look.attachment
 
 
 def _versions(known: dict[str, Line], uuid: str) -> int:
