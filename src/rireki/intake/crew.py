@@ -98,6 +98,7 @@ def _perform(
         while not last:
             data, last = receive(worker.stdout)
             answers.put(data)
-    except (EOFError, OSError):
+    except (EOFError, OSError, ValueError):
+        # ValueError: the crew was sent home meanwhile, and the pipe is closed.
         return False
     return True

@@ -7,6 +7,7 @@ and the archive, and writes neither. It ends when its input ends.
 from __future__ import annotations
 
 import gc
+import os
 import pickle
 import struct
 import sys
@@ -137,8 +138,9 @@ def receive(stream: IO[bytes]) -> tuple[bytes, bool]:
 
 
 def main() -> None:
-    # Readings are many small values that live shortly: looking for cycles often is waste.
-    gc.set_threshold(100_000)
+    # Readings are many small values that live shortly and have no cycles: what little there may
+    # be is looked for between tasks.
+    gc.disable()
     source, target = sys.stdin.buffer, sys.stdout.buffer
     # A stray print must not disturb the conversation with the other side.
     sys.stdout = sys.stderr
@@ -147,7 +149,12 @@ def main() -> None:
             data, _ = receive(source)
         except EOFError:
             return
-        _answer(target, pickle.loads(data))
+        try:
+            _answer(target, pickle.loads(data))
+        except BrokenPipeError:
+            # Nobody is left to answer to, and nothing may be written at exit either.
+            os._exit(1)
+        gc.collect(0)
 
 
 def _answer(target: IO[bytes], task: PackTask | ProjectTask | DigestTask) -> None:

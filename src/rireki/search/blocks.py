@@ -21,7 +21,7 @@ from rireki.model.strand import Ref, Strand
 from rireki.search.match import Doc
 from rireki.search.results import Where
 from rireki.search.texts import docs_of
-from rireki.search.tokens import cut
+from rireki.search.tokens import cut, fold
 
 __all__ = [
     "Block",
@@ -127,7 +127,7 @@ def mark_of(doc: Doc) -> int:
 
 def _row(doc: Doc) -> Row:
     words = cut("\n".join([text for _, text in doc.parts]))
-    return Row(words, " ".join(doc.facts), _milliseconds(doc.at))
+    return Row(words, fold(" ".join(doc.facts)), _milliseconds(doc.at))
 
 
 def heading_row(title: str, project: str | None, at: str | None) -> Row:
@@ -192,15 +192,23 @@ def _stands_in(data: bytes, text: str) -> tuple[int, int, bool] | None:
         spelled = msgspec.json.encode(text)[1:-1]
     except UnicodeEncodeError:
         return None
-    start = data.find(spelled)
+    start = _find(data, spelled)
     if start < 0 and not text.isascii():
         spelled = dumps(text)[1:-1].encode()
-        start = data.find(spelled)
+        start = _find(data, spelled)
     if start >= 0:
         return start, len(spelled), False
     spelled = text.encode()
-    start = data.find(spelled)
+    start = _find(data, spelled)
     return (start, len(spelled), True) if start >= 0 else None
+
+
+def _find(data: bytes, wanted: bytes) -> int:
+    """Like `find`, which prepares itself at length for a long text: here a beginning leads the way."""
+    start = data.find(wanted[:64])
+    while start >= 0 and not data.startswith(wanted, start):
+        start = data.find(wanted[:64], start + 1)
+    return start
 
 
 Fetch = Callable[[int, str, Sequence[int]], list[bytes]]

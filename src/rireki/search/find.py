@@ -10,6 +10,7 @@ import msgspec
 
 from rireki.archive.base import Archive
 from rireki.intake.progress import Progress
+from rireki.search.apart import hunt_apart
 from rireki.search.hunt import Hunt
 from rireki.search.index import Index, open_existing
 from rireki.search.library import Library
@@ -113,16 +114,19 @@ class Search:
         view = self._look(query)
         hunt = Hunt(self.library, view, query, wish)
         groups = hunt.gather()
-        page = groups[wish.offset : wish.offset + wish.limit]
-        counted = hunt.counts()
+        apart = None if groups else hunt_apart(self.library, view, query, wish)
+        if apart is not None:
+            hunt, groups = apart
+        counted = None if apart else hunt.counts()
+        talks = page_of(self.archive, hunt, groups[wish.offset : wish.offset + wish.limit])
         messages, conversations = counted or (hunt.messages, len(groups))
-        nothing = not groups and query.has_words
         return Results(
             query=query.text,
-            talks=page_of(self.archive, hunt, page),
+            talks=talks,
             messages=messages,
             conversations=conversations,
             exact=hunt.exhausted or counted is not None,
+            apart=apart is not None,
             more=len(groups) > wish.offset + wish.limit,
             scope=Scope(
                 conversations=len(view.headings),
@@ -130,5 +134,5 @@ class Search:
                 direct=len(view.direct),
                 slower=self.slower if view.direct else "",
             ),
-            near=near_words(view, query) if nothing else [],
+            near=near_words(view, query) if not groups and query.has_words else [],
         )

@@ -78,11 +78,11 @@ class Hunt:
         #: Messages per conversation, once they are counted.
         self.totals: dict[int, int] = {}
 
-    def gather(self) -> list[Group]:
-        """Conversations in order, one more than asked for if there are more."""
+    def gather(self, among: set[str] | None = None) -> list[Group]:
+        """Conversations in order, one more than asked for if there are more; maybe only `among` some."""
         wanted = self.wish.offset + self.wish.limit + 1
         groups: dict[str, Group] = {}
-        for candidate in self._stream():
+        for candidate in self._stream(among):
             group = groups.get(candidate.heading.id)
             if group is None and len(groups) == wanted:
                 break
@@ -106,17 +106,34 @@ class Hunt:
         candidate.doc = doc
         return True
 
-    def _stream(self) -> Iterator[Candidate]:
+    def _stream(self, among: set[str] | None = None) -> Iterator[Candidate]:
         outside = sorted(self._direct(), key=lambda c: -c.order)
-        found = [self._indexed(), outside]
+        found = [self._indexed(self._numbers(among)), outside]
         if next(self.query.leaves(), None) is not None:
             found.append(self._titles())
-        return merge(*found, key=lambda c: -c.order)
+        stream = merge(*found, key=lambda c: -c.order)
+        return stream if among is None else (c for c in stream if c.heading.id in among)
+
+    def _numbers(self, among: set[str] | None) -> list[int] | None:
+        if among is None:
+            return None
+        return [self.view.number_of[id] for id in among if id in self.view.number_of]
+
+    def talks(self, among: set[str] | None) -> set[str]:
+        """The conversations in which at least one message answers."""
+        found = {candidate.heading.id for candidate in self._direct()}
+        if self.counts() is not None:
+            found |= {self.view.covered[n].id for n in self.totals if n in self.view.covered}
+            return found if among is None else found & among
+        for candidate in self._indexed(self._numbers(among)):
+            if candidate.heading.id not in found and self._answers(candidate):
+                found.add(candidate.heading.id)
+        return found if among is None else found & among
 
     # ── by the index ──
 
     def _indexed(self, talks: list[int] | None = None) -> Iterator[Candidate]:
-        if self.planner is None or not self.view.covered:
+        if self.planner is None or not self.view.covered or talks == []:
             return
         query = self.planner.messages(self.plan, talks, not self.by_time)
         for order, place, heading in self._looked_up(query):
@@ -167,6 +184,7 @@ class Hunt:
             known = any(hit.place == candidate.place for hit in group.hits)
             if len(group.hits) < self.wish.hits and not known and self._answers(candidate):
                 group.hits.append(candidate)
+                self.messages += 1
             if tries <= 0 or all(len(g.hits) >= self.wish.hits for g in lacking.values()):
                 return
 

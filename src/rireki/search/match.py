@@ -107,7 +107,7 @@ class Matcher:
         about_talk = self._made(node, talk_test)
         if about_talk is not None:
             return bool(about_talk(talk))
-        return any(map(self._made(node, fact_test), doc.facts))
+        return any(map(self._made(node, fact_test), map(fold, doc.facts)))
 
     def _made(self, node: Any, make: Callable[[Any], Any]) -> Any:
         key = hash((id(node), make))
@@ -151,7 +151,7 @@ def _project_test(value: str) -> Callable[[Facts], bool]:
 
 
 def fact_test(node: Filter) -> Callable[[str], bool]:
-    """The test of a filter against one fact of a message."""
+    """The test of a filter against one fact of a message, folded."""
     value = fold(node.value)
     start = f"{node.name}:"
     if node.name == "model":

@@ -86,8 +86,10 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
     messages: int
     conversations: int
     exact: bool
+    #: True when no message answers by itself, and these conversations hold the words in different ones.
+    apart: bool = False
     #: Whether a larger offset would give more.
-    more: bool
+    more: bool = False
     scope: Scope
     #: Words of the archive that look like the ones nothing was found for.
     near: list[str] = msgspec.field(default_factory=list)

@@ -22,7 +22,6 @@ from rireki.model.parts import (
 )
 from rireki.search.match import Doc
 from rireki.search.results import Where
-from rireki.search.tokens import fold
 
 __all__ = ["docs_of"]
 
@@ -102,7 +101,7 @@ def _facts(message: Message, tools: dict[str, str]) -> list[str]:
     """What filters ask about one message; `tools` gathers the tool behind each call."""
     facts = {f"author:{message.author}": None}
     if message.model:
-        facts[f"model:{fold(message.model)}"] = None
+        facts[f"model:{message.model}"] = None
     for part in message.parts:
         for fact in _facts_of(part, tools):
             facts[fact] = None
@@ -117,10 +116,10 @@ def _facts(message: Message, tools: dict[str, str]) -> list[str]:
 def _facts_of(part: Part, tools: dict[str, str]) -> Iterator[str]:
     if isinstance(part, ToolCall):
         tools[part.call_id] = part.name
-        yield from ("has:call", f"tool:{fold(part.name)}")
+        yield from ("has:call", f"tool:{part.name}")
     elif isinstance(part, ToolResult):
         if part.call_id in tools:
-            yield f"tool:{fold(tools[part.call_id])}"
+            yield f"tool:{tools[part.call_id]}"
         if part.status == "error":
             yield "has:error"
     elif isinstance(part, Thinking):

@@ -115,6 +115,10 @@ def _as_ascii(text: str) -> bytes | None:
     """The text as bytes, if everything beyond ASCII in it only separates words."""
     if text.isascii():
         return text.encode("ascii")
+    # By far the most frequent stranger: Claude Code sets it behind line numbers.
+    without = text.replace("→", " ")
+    if without.isascii():
+        return without.encode("ascii")
     # Taking away the plain bytes is the fastest way to see what else there is.
     strange = set(text.encode("utf-8", "replace").translate(None, _ASCII).decode())
     if _RUN.search(fold("".join(strange))) or any(map(combining, strange)):

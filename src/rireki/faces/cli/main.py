@@ -23,7 +23,7 @@ __all__ = ["cli", "main", "run"]
 #: Commands as `--help` groups them; a name that Python reserves has an underscore behind its file.
 SECTIONS = {
     "Take in": ("import", "sources", "demo"),
-    "Read": ("list", "show", "path", "latest"),
+    "Read": ("list", "search", "show", "path", "latest"),
     "Understand": ("stats", "explain"),
     "Go on": ("resume", "restore"),
     "Keep": ("verify", "rebuild", "forget"),
@@ -76,6 +76,7 @@ def cli() -> None:
     Start here:
       rireki import          take in what your agents left on this machine
       rireki list            what is there, newest first
+      rireki search WORDS    find what was said; without words, as you type
       rireki show ID         read one; the first letters of the id will do
 
     No history yet? `rireki demo` makes an invented one.

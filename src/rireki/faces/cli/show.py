@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -21,9 +21,11 @@ from rireki.faces.cli.options import (
 if TYPE_CHECKING:
     from rireki.archive.base import Archive, Found
     from rireki.faces.cli.output import Screen
+    from rireki.model.message import Message
     from rireki.show.story import Story
+    from rireki.show.text import Block
 
-__all__ = ["command"]
+__all__ = ["command", "open_at", "opens_in_the_middle"]
 
 
 @click.command("show", short_help="Read one conversation.")
@@ -61,7 +63,7 @@ def command(
     """Tell a conversation from its beginning, with what its source no longer has.
 
     ID is any beginning of an id that means one conversation only. ID#MESSAGE
-    opens at that message.
+    opens at that message; a hidden one, or an earlier version, brings all others.
 
     \b
     Examples:
@@ -81,8 +83,8 @@ def command(
             _raw(archive, found, moment, everything, screen.terminal)
             return
         teller = _Reading(archive, moment, everything, upstream, nested)
-        story = teller.story(found)
-    at = _message_named(story, place) if place else None
+        story = teller.story(found, place)
+    at = teller.at
     if as_json or form == "json":
         screen.json([_as_json(story, at, nested)])
     elif form == "markdown":
@@ -91,6 +93,17 @@ def command(
         screen.page(markdown(story, full), pager=not no_pager)
     else:
         _tell(story, screen, full, nested, at, pager=not no_pager)
+
+
+def open_at(name: str) -> None:
+    """What the command shows of `ID` or `ID#MESSAGE`, in a pager that stays until it is closed."""
+    from rireki.faces.cli.output import Screen
+
+    name, _, place = name.partition("#")
+    with opened() as archive:
+        teller = _Reading(archive, None, False, False, False)
+        story = teller.story(archive.find(name), place)
+    _tell(story, Screen(), full=False, nested=False, at=teller.at, pager=True, stay=True)
 
 
 class _Reading:
@@ -105,15 +118,24 @@ class _Reading:
         self.upstream = upstream
         self.nested = nested
         self.seen: set[str] = set()
+        #: The message that was meant.
+        self.at: str | None = None
 
-    def story(self, found: Found) -> Story:
+    def story(self, found: Found, place: str = "") -> Story:
+        """The conversation; a `place` that is not usually told makes it tell everything."""
         from rireki.intake.understand import read_conversation
         from rireki.show.story import Story, choose
 
         self.seen.add(found.conversation.id)
         reading = read_conversation(self.archive, found, self.as_of)
-        messages = choose(reading.messages(), self.everything, self.upstream)
-        return Story(reading.conversation, messages, list(self._children(found)))
+        messages = reading.messages()
+        shown = choose(messages, self.everything, self.upstream)
+        if place:
+            known = choose(messages, True, self.upstream)
+            self.at = _message_named(found.conversation.id, known, shown, place)
+            if all(message.id != self.at for message in shown):
+                self.everything, shown = True, known
+        return Story(reading.conversation, shown, list(self._children(found)))
 
     def _children(self, found: Found) -> Iterator[Story]:
         from rireki.show.story import Story
@@ -127,13 +149,22 @@ class _Reading:
             yield self.story(child) if self.nested else Story(child.conversation, [])
 
 
-def _message_named(story: Story, name: str) -> str:
-    ids = [message.id for message in story.messages]
-    fitting = [id for id in ids if id == name] or [id for id in ids if id.startswith(name)]
+def _message_named(
+    conversation: str, known: Sequence[Message], shown: Sequence[Message], name: str
+) -> str:
+    """A message's id, what `search` prints for it, or a beginning of it."""
+    from rireki.show.hits import short_message
+
+    ids = [message.id for message in [*shown, *known]]
+    fitting = (
+        [id for id in ids if id == name]
+        or [id for id in ids if short_message(id) == name]
+        or [id for id in ids if id.startswith(name)]
+    )
     if not fitting:
         raise NotFound(
-            f"{story.conversation.id} has no message {name!r} to show",
-            "It may be a hidden one: add --all. 'rireki show --json' lists the ids.",
+            f"{conversation} has no message {name!r} to show",
+            "'rireki show --all --json' lists the ids; without --upstream there may be more.",
         )
     return fitting[0]
 
@@ -148,21 +179,54 @@ def _as_json(story: Story, at: str | None, nested: bool) -> dict[str, object]:
 
 
 def _tell(
-    story: Story, screen: Screen, full: bool, nested: bool, at: str | None, pager: bool
+    story: Story,
+    screen: Screen,
+    full: bool,
+    nested: bool,
+    at: str | None,
+    pager: bool,
+    stay: bool = False,
 ) -> None:
     from rireki.show.text import View, tell_story
 
     blocks = tell_story(story, View(screen.columns, screen.style, full, nested))
-    if at is None:
+    if at is None and not stay:
         screen.page((line for block in blocks for line in block.lines), pager)
         return
     told = list(blocks)
-    first = next(place for place, block in enumerate(told) if block.message == at)
-    if screen.terminal and pager:
+    first = _place(story, told, at) if at else 0
+    if screen.terminal and pager and opens_in_the_middle():
+        lines = [line for block in told for line in block.lines]
         above = sum(len(block.lines) for block in told[:first])
-        screen.page((line for block in told for line in block.lines), pager, at=above)
+        if not above:
+            # Opened at its first line, the pager would close at once behind a short text.
+            lines, above = ["", *lines], 1
+        screen.page(lines, pager, at=above)
     else:
-        screen.say(line for block in told[first:] for line in block.lines)
+        screen.page((line for block in told[first:] for line in block.lines), pager)
+
+
+def opens_in_the_middle() -> bool:
+    """Whether the pager can be opened at a line, with everything else above and below it."""
+    import os
+    import shutil
+
+    chosen, *_ = os.environ.get("PAGER", "less").split() or [""]
+    return chosen.rpartition("/")[2] == "less" and shutil.which(chosen) is not None
+
+
+def _place(story: Story, told: Sequence[Block], at: str) -> int:
+    """Where a message is told: a result under its call, what adds nothing with what precedes it."""
+    from rireki.show.story import results_by_call
+
+    places = {block.message: place for place, block in enumerate(told)}
+    place = places[at]
+    if told[place].lines:
+        return place
+    for (owner, _), results in results_by_call(story.messages).under.items():
+        if any(result.message.id == at for result in results):
+            return places[owner]
+    return next(before for before in range(place, -1, -1) if told[before].lines)
 
 
 def _raw(

@@ -1,0 +1,369 @@
+"""What a search found: conversations with the lines that match, for a terminal and as HTML.
+
+Everything that comes out of a transcript is cleaned piece by piece between its
+marks, so that a mark stays on its words. Knows neither the search nor who asked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
+from html import escape
+from typing import NamedTuple, TypeAlias
+
+from rireki.model.conversation import Conversation
+from rireki.search.results import Hit, Neighbour, Results, Snippet, Talk
+from rireki.show import times
+from rireki.show.safe import one_line, safe
+from rireki.show.style import PLAIN, Style
+from rireki.show.width import clusters, pad, truncate, width, wrap
+from rireki.show.words import count
+
+__all__ = [
+    "HitsView",
+    "Marked",
+    "around",
+    "counted",
+    "cut",
+    "html_results",
+    "is_gone",
+    "marked",
+    "notes",
+    "nothing",
+    "painted",
+    "quoted",
+    "short_message",
+    "tell_results",
+    "who",
+    "wrapped",
+]
+
+Painter: TypeAlias = Callable[[str], str]
+Mark: TypeAlias = tuple[int, int]
+
+#: From this width on there is room for the project beside the title; below that one for little.
+ROOMY, NARROW = 110, 60
+#: Columns of a neighbour's text that are told.
+NEIGHBOUR = 200
+_SPACE = re.compile(r"\s+")
+_UUID = re.compile(r"([0-9a-fA-F]{8})(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_NAMES = {"person": "you", "agent": "agent", "tool": "tool", "harness": "program"}
+#: What a hit stands in, where the author does not tell it.
+_PLACES = {"thinking": "thinking", "attachment": "attachment", "notice": "notice"}
+
+
+# ── Text with marks ──
+
+
+class Marked(NamedTuple):
+    """One line, fit for a terminal, and where the matches stand in it."""
+
+    text: str
+    marks: Sequence[Mark] = ()
+
+
+def marked(text: str, marks: Sequence[Mark]) -> Marked:
+    """The text on one clean line, with its marks where they belong then."""
+    line = ""
+    moved: list[Mark] = []
+    for piece, found in _pieces(text, marks):
+        clean = _SPACE.sub(" ", safe(piece))
+        if not line or line.endswith(" "):
+            clean = clean.lstrip(" ")
+        if found and clean:
+            moved.append((len(line), len(line) + len(clean)))
+        line += clean
+    return Marked(line, moved)
+
+
+def quoted(snippet: Snippet) -> Marked:
+    """A snippet, with an ellipsis where it is cut."""
+    line = marked(snippet.text, snippet.marks)
+    before, after = "…" * snippet.cut_before, "…" * snippet.cut_after
+    return _moved(Marked(before + line.text.rstrip() + after, line.marks), len(before))
+
+
+def painted(line: Marked, mark: Painter, rest: Painter = str) -> str:
+    return "".join((mark if found else rest)(piece) for piece, found in _pieces(*line))
+
+
+def cut(line: Marked, columns: int) -> Marked:
+    """At most this many columns, with an ellipsis where it ends."""
+    text = truncate(line.text, columns)
+    if text == line.text:
+        return line
+    return Marked(text, _within(line.marks, 0, len(text) - 1))
+
+
+def around(line: Marked, columns: int) -> Marked:
+    """At most this many columns, with the first match among them."""
+    if not line.marks or width(line.text[: line.marks[0][1]]) < columns:
+        return cut(line, columns)
+    start, room = line.marks[0][0], columns // 3
+    for cluster, taken in reversed(list(clusters(line.text[max(start - columns, 0) : start]))):
+        room -= taken
+        if room < 0:
+            break
+        start -= len(cluster)
+    rest = Marked("…" + line.text[start:], _within(line.marks, start, len(line.text)))
+    return cut(_moved(rest, 1), columns)
+
+
+def wrapped(line: Marked, columns: int) -> Iterator[Marked]:
+    """The line as several, none longer than the columns."""
+    at = 0
+    for text in wrap(line.text, columns):
+        at = line.text.index(text, at)
+        yield Marked(text, _within(line.marks, at, at + len(text)))
+        at += len(text)
+
+
+def _pieces(text: str, marks: Sequence[Mark]) -> Iterator[tuple[str, bool]]:
+    """The text in pieces, each with whether it is marked."""
+    at = 0
+    for start, end in marks:
+        start, end = max(start, at), min(end, len(text))
+        if start < end:
+            yield text[at:start], False
+            yield text[start:end], True
+            at = end
+    yield text[at:], False
+
+
+def _within(marks: Sequence[Mark], first: int, last: int) -> list[Mark]:
+    """The marks of a part of a text, as places in that part."""
+    return [
+        (max(start, first) - first, min(end, last) - first)
+        for start, end in marks
+        if start < last and end > first
+    ]
+
+
+def _moved(line: Marked, by: int) -> Marked:
+    return Marked(line.text, [(start + by, end + by) for start, end in line.marks])
+
+
+# ── Small things ──
+
+
+def short_message(id: str) -> str:
+    """What to type for a message: the beginning of a UUID, and what a reader put behind it."""
+    found = _UUID.match(id)
+    return found[1] + id[found.end() :] if found else id
+
+
+def who(hit: Hit) -> str:
+    """Who said it, and with which tool; or what of the conversation it is."""
+    if hit.author is None:
+        return hit.where
+    tools = f" ▸ {', '.join(hit.tools)}" if hit.tools else ""
+    place = f" · {_PLACES[hit.where]}" if hit.where in _PLACES else ""
+    return one_line(_NAMES[hit.author] + tools + place)
+
+
+def counted(results: Results) -> str:
+    """How much was found, and how fast."""
+    least = "" if results.exact else "at least "
+    found = (
+        f"{count(results.messages, 'message')} in {count(results.conversations, 'conversation')}"
+    )
+    return f"{least}{found}, {results.milliseconds:,.0f} ms"
+
+
+def notes(results: Results) -> list[str]:
+    """What has to be known about an answer besides the answer."""
+    apart = "no message has all of it; these conversations have it in different messages"
+    return [note for note in (apart if results.apart else "", results.scope.slower) if note]
+
+
+def nothing(results: Results) -> Iterator[str]:
+    """That nothing was found, where it was looked for, and what may have been meant."""
+    scope = results.scope
+    if not scope.conversations:
+        yield "The archive is empty. Run 'rireki import' to take in what is on this machine."
+        return
+    yield f"nothing found for {one_line(results.query)}"
+    if results.near:
+        yield f"Did you mean: {', '.join(map(one_line, results.near))}"
+    until = f", up to {times.moment(scope.until)}" if scope.until else ""
+    yield f"searched {count(scope.conversations, 'conversation')}{until}"
+
+
+def _home(conversation: Conversation) -> str:
+    """The last part of a directory's name says most."""
+    project = (conversation.project or "").rstrip("/\\").replace("\\", "/")
+    return one_line(project.rpartition("/")[2])
+
+
+def is_gone(hit: Hit, talk: Talk) -> bool:
+    """Whether it has to be said: of a whole conversation that is gone it is said once."""
+    return hit.upstream == "gone" and talk.conversation.upstream != "gone"
+
+
+# ── For the terminal ──
+
+
+class HitsView(NamedTuple):
+    """On what to tell it, and how `list` calls and marks a conversation."""
+
+    now: datetime
+    columns: int = 80
+    style: Style = PLAIN
+    #: What to type for an id.
+    names: Mapping[str, str] = {}
+    #: One sign for what became of a conversation.
+    sign: Callable[[Conversation], str] = lambda _: " "
+
+    def match(self, text: str) -> str:
+        return self.style.bold(self.style.yellow(text))
+
+
+def tell_results(results: Results, view: HitsView) -> Iterator[str]:
+    """Every conversation with its hits, an empty line between two."""
+    teller = _Teller(results, view)
+    for place, talk in enumerate(results.talks):
+        if place:
+            yield ""
+        yield from teller.talk(talk)
+
+
+class _Teller:
+    """Knows how wide each column of the headings is."""
+
+    def __init__(self, results: Results, view: HitsView) -> None:
+        self.view = view
+        self.style = view.style
+        about = [talk.conversation for talk in results.talks]
+        self.ids = max((width(self._name(c)) for c in about), default=2)
+        sources = max((width(one_line(c.source)) for c in about), default=0)
+        self.sources = sources if view.columns >= NARROW else 0
+        homes = max((width(_home(c)) for c in about), default=0)
+        self.home = min(homes, 16) if view.columns >= ROOMY else 0
+
+    def talk(self, talk: Talk) -> Iterator[str]:
+        title, whole = self._title(talk)
+        yield f"{self._facts(talk.conversation)}  {title}"
+        # The heading has the title already.
+        hits = [hit for hit in talk.hits if not (hit.where == "title" and whole)]
+        for place, hit in enumerate(hits):
+            if place and (hit.before or hits[place - 1].after):
+                yield ""
+            yield from self._hit(hit, talk)
+        told = sum(hit.message is not None for hit in talk.hits)
+        if talk.total is not None and talk.total > told:
+            yield self.style.dim(f"  … {count(talk.total - told, 'more message')}")
+
+    def _name(self, conversation: Conversation) -> str:
+        return one_line(self.view.names.get(conversation.id, conversation.id))
+
+    def _facts(self, about: Conversation) -> str:
+        words = [
+            self.style.cyan(pad(self._name(about), self.ids)),
+            pad(times.ago(about.updated_at, self.view.now), 10, right=True),
+        ]
+        if self.sources:
+            words.append(self.style.dim(pad(one_line(about.source), self.sources)))
+        if self.home:
+            words.append(self.style.dim(pad(_home(about), self.home)))
+        return "  ".join(words)
+
+    def _title(self, talk: Talk) -> tuple[str, bool]:
+        """The title with its signs, and whether there was room for all of it."""
+        about = talk.conversation
+        signs = f"{self.view.sign(about)} {'↳ ' if about.nature == 'subagent' else ''}"
+        columns = [self.ids, 10, *filter(None, [self.sources, self.home])]
+        taken = sum(columns) + 2 * len(columns)
+        room = max(self.view.columns - taken - width(signs), 10)
+        title = marked(about.title, talk.title_marks)
+        shown = around(title if title.text else Marked("(no title)"), room)
+        rest = self.style.dim if about.upstream == "gone" else str
+        told = painted(shown, self.view.match, rest)
+        return self.style.yellow(signs) + told, shown == title
+
+    def _hit(self, hit: Hit, talk: Talk) -> Iterator[str]:
+        for neighbour in hit.before:
+            yield from self._neighbour(neighbour)
+        facts = [f"#{one_line(short_message(hit.message))}"] if hit.message else []
+        if hit.author and hit.at and self.view.columns >= NARROW:
+            facts.insert(0, times.moment(hit.at))
+        paint = self.style.person if hit.author == "person" else self.style.cyan
+        room = self.view.columns - sum(width(fact) + 3 for fact in facts) - 4
+        name = truncate(who(hit), max(room, 8))
+        line = "".join(self.style.dim(" · ") + fact for fact in facts)
+        gone = " " + self.style.yellow("✗") if is_gone(hit, talk) else ""
+        yield f"  {paint(name)}{line}{gone}"
+        for part in wrapped(quoted(hit.snippet), self.view.columns - 4):
+            yield f"    {painted(part, self.view.match)}".rstrip()
+        for neighbour in hit.after:
+            yield from self._neighbour(neighbour)
+
+    def _neighbour(self, neighbour: Neighbour) -> Iterator[str]:
+        """In half a voice: it matters only for what stands beside it."""
+        name = _NAMES[neighbour.author]
+        text = truncate(f"{name}: {one_line(neighbour.text)}", NEIGHBOUR)
+        for line in wrap(text, self.view.columns - 4):
+            yield "    " + self.style.dim(line)
+
+
+# ── For a web page ──
+
+
+def html_results(results: Results, link: Callable[[str, str | None], str]) -> str:
+    """An HTML fragment; `link` knows where a conversation, or a message of it, is shown."""
+    if not results.talks:
+        said = "\n".join(f"<p>{escape(line)}</p>" for line in nothing(results))
+        return f'<section class="results nothing">\n{said}\n</section>'
+    talks = "\n".join(_html_talk(talk, link) for talk in results.talks)
+    return (
+        f'<section class="results">\n<p class="count">{escape(counted(results))}</p>\n'
+        f"{talks}\n</section>"
+    )
+
+
+def _html_talk(talk: Talk, link: Callable[[str, str | None], str]) -> str:
+    about = talk.conversation
+    title = marked(about.title, talk.title_marks)
+    kinds = ["talk", about.upstream, *(["subagent"] if about.nature == "subagent" else [])]
+    facts = [f'<span class="source">{escape(one_line(about.source))}</span>']
+    if about.project:
+        path = escape(one_line(about.project))
+        facts.append(f'<span class="project" title="{path}">{escape(_home(about))}</span>')
+    facts.append(_html_time(about.updated_at))
+    facts += ["no longer in the source"] if about.upstream == "gone" else []
+    facts += ["sub-agent"] if about.nature == "subagent" else []
+    hits = "\n".join(_html_hit(hit, talk, link) for hit in talk.hits)
+    return (
+        f'<article class="{" ".join(kinds)}">\n'
+        f'<h3><a href="{escape(link(about.id, None))}">'
+        f"{_html_marked(title if title.text else Marked('(no title)'))}</a></h3>\n"
+        f'<p class="about">{" · ".join(facts)}</p>\n'
+        f"<ol>\n{hits}\n</ol>\n</article>"
+    )
+
+
+def _html_hit(hit: Hit, talk: Talk, link: Callable[[str, str | None], str]) -> str:
+    kinds = ["hit", hit.author or hit.where, *(["gone"] if hit.upstream == "gone" else [])]
+    gone = " · no longer in the source" if is_gone(hit, talk) else ""
+    before, after = ("".join(map(_html_neighbour, side)) for side in (hit.before, hit.after))
+    return (
+        f'<li class="{" ".join(kinds)}">{before}'
+        f'<a href="{escape(link(talk.conversation.id, hit.message))}">'
+        f'<span class="who">{escape(who(hit))}</span> {_html_time(hit.at)}</a>{gone}'
+        f'<p class="snippet">{_html_marked(quoted(hit.snippet))}</p>{after}</li>'
+    )
+
+
+def _html_neighbour(neighbour: Neighbour) -> str:
+    text = truncate(one_line(neighbour.text), NEIGHBOUR)
+    return f'<p class="neighbour">{_NAMES[neighbour.author]}: {escape(text)}</p>'
+
+
+def _html_marked(line: Marked) -> str:
+    return painted(line, lambda text: f"<mark>{escape(text)}</mark>", escape)
+
+
+def _html_time(stamp: str | None) -> str:
+    if stamp is None:
+        return ""
+    return f'<time datetime="{escape(stamp)}">{times.moment(stamp)}</time>'

@@ -1,0 +1,149 @@
+"""Whole searches over a small archive: grouping, order, pages, neighbours, titles, near words."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from rireki.archive.sqlite.store import SqliteArchive
+from rireki.intake.walk import Report
+from rireki.search.find import Search
+from rireki.search.results import Results, Wish
+from rireki.search.update import catch_up
+
+pytestmark = pytest.mark.usefixtures("plain_source")
+
+
+def note(home: Path, name: str, *lines: tuple[str, str], project: str = "/work/demo") -> None:
+    """A conversation of the made-up source: who said what, a minute apart."""
+    folder = home / "notes"
+    folder.mkdir(exist_ok=True)
+    written = [
+        {"id": f"{name}-{n}", "who": who, "text": text, "project": project,
+         "at": f"2026-11-{10 + len(name) % 5:02}T10:{n:02}:00.000Z"}
+        for n, (who, text) in enumerate(lines)
+    ]  # fmt: skip
+    text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in written)
+    (folder / f"{name}.jsonl").write_text(text, encoding="utf-8")
+
+
+@pytest.fixture(params=["index", "direct"])
+def find(
+    request: pytest.FixtureRequest,
+    archive: SqliteArchive,
+    home: Path,
+    take_in: Callable[[], Report],
+) -> Callable[..., Results]:
+    """Everything holds alike whether the index has it or the archive is read."""
+    note(home, "one", ("me", "Where is the parser?"), ("agent", "In parser.py"),
+         ("me", "And the 字句解析?"), ("agent", "tokens.py has it"))  # fmt: skip
+    note(
+        home,
+        "seven",
+        ("me", "parser parser parser"),
+        ("agent", "enough"),
+        project="/work/x/api",
+    )
+    note(home, "twenty", ("me", "unrelated kettle"), ("agent", "the parser of the kettle"))
+    if request.param == "direct":
+        # An index that has nothing of it: so little is left to be read directly.
+        catch_up(archive)
+    take_in()
+    if request.param == "index":
+        catch_up(archive)
+    search = Search(archive)
+
+    def look(query: str, **wish: int) -> Results:
+        results = search.find(query, Wish(**wish))  # type: ignore[arg-type]
+        assert bool(results.scope.direct) == (request.param == "direct")
+        return results
+
+    return look
+
+
+def names(results: Results) -> list[str]:
+    return [talk.conversation.native_id for talk in results.talks]
+
+
+def test_hits_are_grouped_by_conversation_the_best_first(find: Callable[..., Results]) -> None:
+    results = find("parser")
+    assert names(results)[0] == "seven"
+    assert set(names(results)) == {"seven", "one", "twenty"}
+    assert (results.messages, results.conversations, results.exact) == (4, 3, True)
+    one = next(talk for talk in results.talks if talk.conversation.native_id == "one")
+    assert {hit.message for hit in one.hits} == {"one-0", "one-1"} and one.total == 2
+    hit = next(hit for hit in one.hits if hit.message == "one-0")
+    assert (hit.author, hit.where, hit.at) == ("person", "text", "2026-11-13T10:00:00.000Z")
+    (mark,) = hit.snippet.marks
+    assert hit.snippet.text[slice(*mark)] == "parser"
+
+
+def test_newest_first(find: Callable[..., Results]) -> None:
+    times = [talk.hits[0].at for talk in find("parser", newest=True).talks]
+    assert times == sorted(times, key=str, reverse=True)
+
+
+def test_pages_follow_each_other(find: Callable[..., Results]) -> None:
+    whole = names(find("parser"))
+    pages = [find("parser", limit=1, offset=at) for at in range(4)]
+    assert [name for page in pages for name in names(page)] == whole
+    assert [page.more for page in pages] == [True, True, False, False]
+
+
+def test_neighbours(find: Callable[..., Results]) -> None:
+    (talk,) = find("字句解析", context=1).talks
+    (hit,) = talk.hits
+    assert [n.message for n in hit.before] == ["one-1"]
+    assert [n.text for n in hit.after] == ["tokens.py has it"]
+
+
+def test_filters_alone_list_the_newest(find: Callable[..., Results]) -> None:
+    results = find("author:person project:/work/demo")
+    assert {hit.message for t in results.talks for hit in t.hits} == {"one-0", "one-2", "twenty-0"}
+    times = [talk.hits[0].at for talk in results.talks]
+    assert times == sorted(times, key=str, reverse=True)
+
+
+def test_projects_are_found_by_name(find: Callable[..., Results]) -> None:
+    results = find("api")
+    assert names(results) == ["seven"]
+    assert results.talks[0].hits[0].where == "project"
+    assert results.talks[0].hits[0].message is None
+
+
+def test_words_in_different_messages_are_offered_when_no_message_has_them(
+    find: Callable[..., Results],
+) -> None:
+    results = find("parser 字句解析")
+    assert results.apart and names(results) == ["one"]
+    assert not find("parser kettle").apart
+    assert find("kettle 字句解析").talks == []
+
+
+def test_nothing_found_says_what_was_searched(find: Callable[..., Results]) -> None:
+    results = find("kettel")
+    assert results.talks == [] and results.exact
+    assert results.scope.conversations == 3
+
+
+def test_near_words_are_offered(
+    archive: SqliteArchive, home: Path, take_in: Callable[[], Report]
+) -> None:
+    note(home, "one", ("me", "the kettle"))
+    take_in()
+    catch_up(archive)
+    assert Search(archive).find("kettel").near == ["kettle"]
+
+
+def test_a_title_that_answers_is_marked(
+    archive: SqliteArchive, home: Path, take_in: Callable[[], Report]
+) -> None:
+    note(home, "one", ("me", "fix the kettle"), ("agent", "done"))
+    take_in()
+    (talk,) = Search(archive).find("kettle").talks
+    title = talk.conversation.title
+    assert [title[start:end] for start, end in talk.title_marks] == (["kettle"] if title else [])
+    assert [hit.message for hit in talk.hits] == ["one-0"]
