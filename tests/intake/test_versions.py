@@ -280,3 +280,25 @@ def test_a_directory_tells_what_was_held_in_it_and_what_still_is(
     assert held == {"old": False, "new": True}
     assert {s.directory for s in archive.sightings("/w", below=True)} == {"/w/app", "/w/app/deep"}
     assert archive.sightings("/w/ap", below=True) == []
+
+
+def test_both_wordings_of_a_line_stay_when_its_file_is_deleted(
+    archive: SqliteArchive, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A line of a Claude Code transcript was written anew, then the transcript was deleted."""
+    monkeypatch.undo()
+    from rireki.intake.walk import import_history
+    from rireki.sources.kit.places import Places
+    from tests.sources.transcripts import SESSION, Transcript, lay, words
+
+    transcript = Transcript()
+    transcript.user("the first wording")
+    transcript.answer({"type": "text", "text": "fine"})
+    file = lay(home, transcript.bytes())
+    import_history(archive, places=Places.at(home))
+    file.write_bytes(transcript.bytes().replace(b"first wording", b"other wording"))
+    import_history(archive, places=Places.at(home))
+    file.unlink()
+    import_history(archive, places=Places.at(home))
+    told_now = {words(message) for message in story(archive, SESSION)}
+    assert told_now == {"the first wording", "the other wording", "fine"}

@@ -10,19 +10,15 @@ import msgspec
 
 from rireki.archive.base import Archive
 from rireki.intake.progress import Progress
-from rireki.search.apart import hunt_apart
-from rireki.search.hunt import Hunt
+from rireki.search.hunt import Group, Hunt
 from rireki.search.index import Index, open_existing
 from rireki.search.library import Library
-from rireki.search.near import near_words
 from rireki.search.pages import page_of
 from rireki.search.parse import parse
 from rireki.search.query import Query
 from rireki.search.results import Results, Scope, Wish
 from rireki.search.store import Damaged
-from rireki.search.update import catch_up, is_behind
 from rireki.search.view import View, look, look_without_index
-from rireki.sources import registry
 
 __all__ = ["Search"]
 
@@ -42,13 +38,14 @@ class Search:
 
     def find(self, text: str, wish: Wish = Wish(), now: datetime | None = None) -> Results:  # noqa: B008
         started = time.perf_counter()
-        query = parse(text, now or datetime.now(timezone.utc), registry.names())
+        query = parse(text, now or datetime.now(timezone.utc), _sources(text))
         try:
             results = self._find(query, wish)
         except Damaged:
             # Whatever is wrong with the index, the archive is right: make another one.
+            if self.index is not None:
+                self.index.condemn()
             self._drop_index()
-            catch_up(self.archive, self.progress)
             results = self._find(query, wish)
         taken = round((time.perf_counter() - started) * 1000, 2)
         return msgspec.structs.replace(results, milliseconds=taken)
@@ -66,12 +63,9 @@ class Search:
 
     def _look(self, query: Query) -> View:
         finished = any(f.name == "is" and f.value == "unfinished" for f in query.filters())
-        view = self.view
-        if view is None or finished or self._is_outdated(view):
-            view = self._view(finished)
-            # Whether all are finished was not looked up: not to be kept for others.
-            self.view = view
-        return view
+        if self.view is None or finished or self._is_outdated(self.view):
+            self.view = self._view(finished)
+        return self.view
 
     def _is_outdated(self, view: View) -> bool:
         if view.number != self.archive.number():
@@ -79,34 +73,42 @@ class Search:
         return self.index is not None and view.generation != self.index.store.get("generation")
 
     def _view(self, finished: bool) -> View:
+        """The index as it is, brought up first if much is missing."""
         self.slower = ""
         if self.index is None:
             self._open_index()
-        if self.index is None:
-            return self._without_index(finished)
-        view = look(self.archive, self.index, finished)
-        if not is_behind(self.archive, view.direct):
-            return view
-        if not catch_up(self.archive, self.progress):
-            self.slower = SLOWER
-        self._drop_index()
-        self._open_index()
-        if self.index is None:
-            return self._without_index(finished)
-        return look(self.archive, self.index, finished)
-
-    def _without_index(self, finished: bool) -> View:
-        self.slower = SLOWER
+        if self.index is not None:
+            view = look(self.archive, self.index, finished)
+            if not view.direct or not self._is_behind(view):
+                return view
+            self._catch_up()
+            self._open_index()
+        if self.index is not None:
+            return look(self.archive, self.index, finished)
         return look_without_index(self.archive, finished)
 
     def _open_index(self) -> None:
+        """Open what is there; when nothing that can be used is, make it."""
+        self._drop_index()
         with suppress(Damaged):
             self.index = open_existing(self.archive)
         if self.index is None:
-            catch_up(self.archive, self.progress)
+            self._catch_up()
             with suppress(Damaged):
                 self.index = open_existing(self.archive)
         self.library.use(self.index)
+
+    def _catch_up(self) -> None:
+        # Imported late: most searches find an index that has everything.
+        from rireki.search.update import catch_up
+
+        if not catch_up(self.archive, self.progress):
+            self.slower = SLOWER
+
+    def _is_behind(self, view: View) -> bool:
+        from rireki.search.update import is_behind
+
+        return is_behind(self.archive, view.direct)
 
     # ── one query ──
 
@@ -114,7 +116,7 @@ class Search:
         view = self._look(query)
         hunt = Hunt(self.library, view, query, wish)
         groups = hunt.gather()
-        apart = None if groups else hunt_apart(self.library, view, query, wish)
+        apart = None if groups else _apart(self.library, view, query, wish)
         if apart is not None:
             hunt, groups = apart
         counted = None if apart else hunt.counts()
@@ -134,5 +136,28 @@ class Search:
                 direct=len(view.direct),
                 slower=self.slower if view.direct else "",
             ),
-            near=near_words(view, query) if not groups and query.has_words else [],
+            near=_near(view, query) if not groups else [],
         )
+
+
+def _sources(text: str) -> list[str]:
+    """The names that `source:` may have, if the query may ask for one."""
+    if "source" not in text.lower():
+        return []
+    from rireki.sources import registry
+
+    return registry.names()
+
+
+def _apart(
+    library: Library, view: View, query: Query, wish: Wish
+) -> tuple[Hunt, list[Group]] | None:
+    from rireki.search.apart import hunt_apart
+
+    return hunt_apart(library, view, query, wish)
+
+
+def _near(view: View, query: Query) -> list[str]:
+    from rireki.search.near import near_words
+
+    return near_words(view, query)

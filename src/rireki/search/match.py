@@ -16,7 +16,7 @@ import msgspec
 from rireki.search.folded import Folded
 from rireki.search.query import And, Exact, Filter, Node, Not, Or, Phrase, Query, Regex, Word
 from rireki.search.results import Where
-from rireki.search.tokens import LETTER, fold, is_joined, is_named, pieces, runs
+from rireki.search.tokens import fold, is_joined, is_letter, is_named, pieces, runs
 
 __all__ = ["Doc", "Facts", "Finder", "Matcher", "Span", "fact_test", "finder_of", "talk_test"]
 
@@ -26,8 +26,6 @@ Finder: TypeAlias = Callable[[Folded], Iterator[Span]]
 
 #: More occurrences of a word than this make a message no better.
 MOST_COUNTED = 20
-#: Made once: a set of so many characters takes longer to compile than a query may take.
-_LETTER = re.compile(LETTER)
 _DIGITS = re.compile("[0-9]*")
 _ASCII_WORD = re.compile("[A-Za-z0-9]+")
 _PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
@@ -204,11 +202,11 @@ def _written_finder(folded: str, prefix: bool = False) -> Finder:
 
 def _begins(text: str, at: int) -> bool:
     """Whether no word goes on here from before."""
-    return at == 0 or not (_LETTER.match(text, at) and _LETTER.match(text, at - 1))
+    return at == 0 or not (is_letter(text[at]) and is_letter(text[at - 1]))
 
 
 def _ends(text: str, at: int) -> bool:
-    return at == len(text) or not (_LETTER.match(text, at - 1) and _LETTER.match(text, at))
+    return at == len(text) or not (is_letter(text[at - 1]) and is_letter(text[at]))
 
 
 def _identifier_finder(word: str, *, prefix: bool = False, several: bool = False) -> Finder:

@@ -7,17 +7,18 @@ anything here and VERSION has to change with it: the index is then made anew.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from bisect import bisect_right
+from functools import cache, lru_cache
 from operator import add
 from unicodedata import combining, is_normalized, normalize
 
 __all__ = [
-    "LETTER",
     "LONG",
     "VERSION",
     "cut",
     "fold",
     "is_joined",
+    "is_letter",
     "is_named",
     "pieces",
     "runs",
@@ -28,16 +29,15 @@ VERSION = 1
 
 #: Scripts that write words without spaces between them: found by any piece, so cut into pairs.
 JOINED = (
-    "\u3005-\u3007\u3021-\u3029\u3031-\u3035\u303b\u303c\u3041-\u3096\u309d-\u309f\u30a1-\u30fa"
+    "\u3005-\u3007\u3021-\u3029\u3031-\u3035\u303b-\u303c\u3041-\u3096\u309d-\u309f\u30a1-\u30fa"
     "\u30fc-\u30ff\u3105-\u312f\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
     "\U00020000-\U0003ffff"  # Chinese, Japanese
     "\u1100-\u11ff\ua960-\ua97f\uac00-\ud7ff"  # Korean
     "\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0ece\u1000-\u109f\u1780-\u17d3"  # Thai, Lao, Burmese, Khmer
 )
-#: A letter or digit of all other scripts.
-LETTER = f"[^\\W_{JOINED}]"
-_RUN = re.compile(f"[{JOINED}]+|{LETTER}+")
-_JOINED = re.compile(f"[{JOINED}]")
+#: The same as first and last characters, in order.
+_RANGES = sorted((JOINED[at], JOINED[at + 2]) for at in range(0, len(JOINED), 3))
+_ASCII_RUN = re.compile("[a-z0-9]+")
 _PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 #: Longer words (hashes, encoded data) are kept as overlapping parts of this size.
@@ -74,8 +74,23 @@ def fold(text: str) -> str:
     return folded if is_normalized("NFKC", folded) else normalize("NFKC", folded)
 
 
+@cache
+def _run() -> re.Pattern[str]:
+    """Made when it is needed: a set of so many characters takes long to compile."""
+    return re.compile(f"[{JOINED}]+|[^\\W_{JOINED}]+")
+
+
 def is_joined(run: str) -> bool:
-    return _JOINED.match(run) is not None
+    """Whether a run, or a single character, is of a script without spaces."""
+    if run.isascii():
+        return False
+    at = bisect_right(_RANGES, (run[0], "\U0010ffff")) - 1
+    return at >= 0 and run[0] <= _RANGES[at][1]
+
+
+def is_letter(character: str) -> bool:
+    """Whether a character is a letter or digit of a script that has spaces."""
+    return character.isalnum() and not is_joined(character)
 
 
 def is_named(word: str) -> bool:
@@ -85,7 +100,7 @@ def is_named(word: str) -> bool:
 
 def runs(folded: str) -> list[str]:
     """The words of a folded text, and its stretches of joined script."""
-    return _RUN.findall(folded)
+    return (_ASCII_RUN if folded.isascii() else _run()).findall(folded)
 
 
 def cut(text: str) -> str:
@@ -103,7 +118,7 @@ def cut(text: str) -> str:
 def _cut_carefully(text: str) -> str:
     found: list[str] = []
     for run in runs(fold(text)):
-        if len(run) <= LONG and not _JOINED.match(run):
+        if len(run) <= LONG and not is_joined(run):
             found.append(run)
         else:
             found += terms(run)
@@ -121,7 +136,7 @@ def _as_ascii(text: str) -> bytes | None:
         return without.encode("ascii")
     # Taking away the plain bytes is the fastest way to see what else there is.
     strange = set(text.encode("utf-8", "replace").translate(None, _ASCII).decode())
-    if _RUN.search(fold("".join(strange))) or any(map(combining, strange)):
+    if _run().search(fold("".join(strange))) or any(map(combining, strange)):
         return None
     return text.encode("ascii", "replace")
 

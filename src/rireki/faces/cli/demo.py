@@ -65,7 +65,7 @@ def command(directory: Path | None, as_json: bool) -> None:
     )
     option = f"--archive {shlex.quote(str(kept))}"
     screen.say(["Look around:", f"  rireki list {option}", f"  rireki stats {option}"])
-    screen.say([f"  rireki search 履歴 {option}"])
+    screen.say([f"  rireki search 夜間 {option}"])
 
 
 def _take_in(archive: Archive, home: Path, progress: Progress | None) -> Report:
