@@ -21,7 +21,8 @@ stress: $(READY)  ## long campaigns: hundreds of kills, fuzzing
 	$(BIN)/python -m pytest -q tests/stress --campaign
 
 bench: $(READY)  ## the figures
-	$(BIN)/python bench/import.py
+	$(BIN)/python -m bench.import
+	$(BIN)/python -m bench.search
 
 $(READY): pyproject.toml tools/setup
 	@sh tools/setup $(PYTHON) $(VENV)

@@ -206,6 +206,14 @@ class Archive(Protocol):
         """Tells this archive from every other; made up when it is first asked for."""
         ...
 
+    def note_of(self, name: str) -> str | None:
+        """What was last noted under a name by something that is kept beside the archive."""
+        ...
+
+    def set_note(self, name: str, value: str) -> None:
+        """Note something without counting it as a change. It goes back when the archive is put back."""
+        ...
+
     def headings(self, finished: bool = False, ids: Sequence[str] | None = None) -> list[Heading]:
         """Every conversation, or these; with `finished` also whether each is."""
         ...

@@ -15,7 +15,8 @@ from typing import Any
 
 import msgspec
 
-from rireki.archive.base import Heading
+from rireki.archive.base import Dirty, Heading
+from rireki.model.conversation import Conversation
 from rireki.search.library import Library
 from rireki.search.match import Doc, Matcher
 from rireki.search.plan import PERSON, Plan, Planner
@@ -75,6 +76,8 @@ class Hunt:
         self.direct_talks: set[str] = set()
         #: Conversations whose title answers, as far as they were met.
         self.title_talks: set[str] = set()
+        #: Conversations whose records changed and were not interpreted yet.
+        self.uninterpreted: dict[str, Conversation] = {}
         #: Messages per conversation, once they are counted.
         self.totals: dict[int, int] = {}
 
@@ -229,14 +232,24 @@ class Hunt:
             if (heading.family, heading.grouping) not in changing:
                 yield heading, self.library.docs(heading)
         for group in self.view.dirty:
-            for id, docs in self.library.group(group.family, group.conversation).items():
-                yield self._heading(id, group.family, group.conversation), docs
+            for id, read in self.library.group(group.family, group.conversation).items():
+                self.uninterpreted[id] = read.conversation
+                yield self._heading(read.conversation, group), read.docs
 
-    def _heading(self, id: str, family: str, grouping: str) -> Heading:
+    def _heading(self, conversation: Conversation, group: Dirty) -> Heading:
         """A conversation whose records are in the archive, but not yet what they mean."""
-        known = self.view.headings.get(id)
-        source = id.partition("/")[0]
-        return known or Heading(id, family, grouping, source, "conversation", None, "", None, 0)
+        return Heading(
+            conversation.id,
+            group.family,
+            group.conversation,
+            conversation.source,
+            conversation.nature,
+            conversation.project,
+            conversation.title,
+            conversation.updated_at,
+            group.number,
+            conversation.finished,
+        )
 
     def _order(self, doc: Doc, weights: list[float]) -> float:
         if self.by_time:

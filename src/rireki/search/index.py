@@ -14,16 +14,14 @@ import json
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from functools import cached_property
 from pathlib import Path
 from uuid import uuid4
 
 import apsw
 
 from rireki.archive.base import Archive, Heading
-from rireki.errors import ArchiveTrouble
 from rireki.search.blocks import MOST, Digest, heading_row, open_block, open_entry
-from rireki.search.store import FORMAT, UNSETTLED, Damaged, Kept, Store
+from rireki.search.store import FORMAT, UNSETTLED, Damaged, Kept, Store, cannot_write
 from rireki.search.tokens import VERSION
 from rireki.search.words import (
     WordReader,
@@ -31,6 +29,7 @@ from rireki.search.words import (
     check_files,
     make_index,
     open_index,
+    shape,
     stamps,
 )
 
@@ -41,6 +40,8 @@ BATCH = 60_000
 #: A conversation in more blocks than this, or with more dead documents than live ones, is
 #: written anew.
 MANY_BLOCKS = 40
+#: The archive's note about the last commit of its index.
+NOTE = "index"
 
 
 def index_folder(archive: Archive) -> Path:
@@ -56,11 +57,15 @@ class Index:
     def __init__(self, folder: Path, kind: str) -> None:
         self.folder = folder
         self.store = Store(folder / "texts.sqlite3")
+        #: The generation of its notes when they were last looked at.
+        self.seen = 0
         try:
-            if self.store.get("kind") != kind:
+            facts = self.store.facts()
+            if facts.get("kind") != kind:
                 raise Damaged(f"{folder} was made by another version, or for another archive")
-            check_files(self.words_folder, json.loads(self.store.get("stamps", "{}")))
-            self.words = open_index(self.words_folder)
+            check_files(self.words_folder, json.loads(facts.get("stamps", "{}")))
+            self.words = open_index(self.words_folder, facts.get("shape"))
+            self._check_notes()
         except BaseException:
             self.store.close()
             raise
@@ -72,12 +77,55 @@ class Index:
     def reader(self) -> WordReader:
         return WordReader(self.words)
 
+    def _check_notes(self) -> None:
+        """The words first, the notes afterwards: they are of one commit, or tell nothing."""
+        reader = self.reader()
+        facts = self.store.facts()
+        generation = self.seen = facts.get("generation", 0)
+        if reader.generation > max(generation, facts.get("coming", 0)):
+            raise Damaged(f"{self.folder} was written further than its notes know")
+        wanted = facts.get("documents", reader.documents)
+        if reader.generation == generation and reader.documents != wanted:
+            raise Damaged(f"{self.words_folder} has lost documents")
+
     def verify(self) -> None:
         """Read every byte; raises Damaged."""
+        self.store.check()
         check_files(self.words_folder, {}, thorough=True)
+        reader = self.reader()
+        found = reader.per_talk()
         for kept in self.store.talks()[1]:
-            for _, _, data in self.store.blocks(kept.number):
-                _entries(data)
+            blocks = [_entries(data) for _, _, data in self.store.blocks(kept.number)]
+            if kept.changed > UNSETTLED and kept.generation <= reader.generation:
+                # One document more: the title.
+                wanted = sum(map(len, blocks)) - len(kept.dead) + 1
+                if found.get(kept.number, 0) != wanted:
+                    raise Damaged(f"{self.folder} does not have all of {kept.id}")
+
+    def is_known_to(self, archive: Archive) -> bool:
+        """Whether the archive remembers the last commit: one that was put back does not."""
+        facts = self.store.facts()
+        commits = (facts.get("generation", 0), facts.get("coming", 0))
+        return archive.note_of(NOTE) in [f"{self.folder.name}/{commit}" for commit in commits]
+
+    def is_current(self) -> bool:
+        try:
+            name = (self.folder.parent / "current").read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            return False
+        return name.strip() == self.folder.name
+
+    def condemn(self) -> None:
+        """Whoever used it found it damaged: nobody is to open it again.
+
+        Unless it was written since it was looked at: then it only seemed so.
+        """
+        with suppress(Damaged):
+            if self.store.get("generation") != self.seen:
+                return
+        with suppress(OSError, apsw.Error), _alone(self.folder.parent):
+            if self.is_current():
+                (self.folder.parent / "current").unlink()
 
     def close(self) -> None:
         self.store.close()
@@ -115,7 +163,7 @@ def open_existing(archive: Archive) -> Index | None:
     if folder is None:
         return None
     index = Index(folder, _kind(archive))
-    if index.store.get("number", 0) > archive.number():
+    if not index.is_known_to(archive):
         index.close()
         raise Damaged(
             f"{folder} is ahead of {archive.path}, which was put back to an earlier state"
@@ -133,10 +181,7 @@ def make(archive: Archive, *, anew: bool = False) -> Index:
                 index = None if anew else open_existing(archive)
             return index if index is not None else _make(archive, base)
     except (OSError, apsw.Error) as error:
-        raise ArchiveTrouble(
-            f"the search index in {base} cannot be written ({error})",
-            "Check that there is room and that you may write there.",
-        ) from error
+        raise cannot_write(base, error) from error
 
 
 def _make(archive: Archive, base: Path) -> Index:
@@ -145,10 +190,14 @@ def _make(archive: Archive, base: Path) -> Index:
     store = Store(folder / "texts.sqlite3", create=True)
     with store.writing():
         store.put("kind", _kind(archive))
+        store.put("shape", shape(folder / "words"))
         store.put("generation", 0)
     store.close()
+    archive.set_note(NOTE, f"{folder.name}/0")
     fresh = base / "current.new"
     fresh.write_text(folder.name, encoding="utf-8")
+    if (base / "current").is_dir():
+        _clear(base / "current")
     fresh.replace(base / "current")
     for old in base.iterdir():
         if old.is_dir() and old != folder:
@@ -157,18 +206,36 @@ def _make(archive: Archive, base: Path) -> Index:
     return Index(folder, _kind(archive))
 
 
+def _clear(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
 @contextmanager
 def _alone(base: Path) -> Iterator[None]:
     """One process at a time; a dead one's lock ends with it."""
     base.mkdir(mode=0o700, parents=True, exist_ok=True)
-    lock = apsw.Connection(str(base / "lock.sqlite3"))
-    lock.set_busy_timeout(30_000)
-    lock.execute("BEGIN EXCLUSIVE")
+    path = base / "lock.sqlite3"
+    try:
+        lock = _locked(path)
+    except (apsw.NotADBError, apsw.CorruptError, apsw.CantOpenError):
+        # It never holds anything: whatever this is, it is not ours.
+        _clear(path)
+        lock = _locked(path)
     try:
         yield
     finally:
         lock.execute("ROLLBACK")
         lock.close()
+
+
+def _locked(path: Path) -> apsw.Connection:
+    lock = apsw.Connection(str(path))
+    lock.set_busy_timeout(30_000)
+    lock.execute("BEGIN EXCLUSIVE")
+    return lock
 
 
 def _entries(data: bytes) -> list[tuple[str, int]]:
@@ -190,20 +257,34 @@ class IndexWriter:
         self.store = index.store
         self.archive = archive
         self.words = WordWriter(index.words)
-        self._begin()
+        try:
+            self._begin(self._agreed())
+            #: What the index had of each conversation, before anything is begun.
+            self.known = {kept.id: kept for kept in self.store.talks()[1]}
+        except BaseException:
+            self.words.close()
+            raise
 
-    def _begin(self) -> None:
-        self.generation = max(self.store.get("generation", 0), self.index.reader().generation) + 1
+    def _agreed(self) -> int:
+        """The last commit, as words and notes have it.
+
+        Notes are not forced to the disk: after a power cut they may lack the last commits,
+        and what they say then no longer fits the words.
+        """
+        generation = self.index.reader().generation
+        facts = self.store.facts()
+        if generation not in (facts.get("generation"), facts.get("coming")):
+            raise Damaged(f"{self.index.folder} was written further than its notes know")
+        return generation
+
+    def _begin(self, generation: int) -> None:
+        self.generation = generation + 1
         self.next_block = self.store.next_block()
         self._settling: list[Kept] = []
         self._blocks: list[tuple[int, int, str, bytes]] = []
         self._cleared: list[int] = []
+        self._dropped: list[int] = []
         self._documents = 0
-
-    @cached_property
-    def known(self) -> dict[str, Kept]:
-        """What the index had of each conversation when this writer began."""
-        return {kept.id: kept for kept in self.store.talks()[1]}
 
     def marks(self, id: str) -> dict[str, tuple[int, int]]:
         """Mark and place of each document of a conversation; empty when it has to be written anew."""
@@ -242,8 +323,9 @@ class IndexWriter:
         if marks:
             gone = {p for m, (mark, p) in marks.items() if digest.marks.get(m) != mark}
             self.words.remove(gone)
+            self.words.remove_head(kept.number)
             dead = self.known[digest.id].dead | gone
-        else:
+        elif digest.id in self.known:
             self.words.remove_talk(kept.number)
             self._cleared.append(kept.number)
         names = json.dumps(strands, separators=(",", ":"))
@@ -263,27 +345,37 @@ class IndexWriter:
         """Forget conversations that the archive no longer has."""
         for number in numbers:
             self.words.remove_talk(number)
-        with self.store.writing():
-            self.store.drop(numbers)
+        self._dropped += numbers
 
     def commit(self) -> None:
+        with self.store.writing():
+            # Tells a kill between the two commits from notes that were lost.
+            self.store.put("coming", self.generation)
+        self.archive.set_note(NOTE, f"{self.index.folder.name}/{self.generation}")
         self.words.commit(self.generation)
         with self.store.writing():
-            for number in self._cleared:
-                self.store.drop_blocks(number)
-            for block in self._blocks:
-                self.store.add_block(*block)
-            for kept in self._settling:
-                self.store.settle(kept)
-                self.known[kept.id] = kept
-            self.store.put("generation", self.generation)
-            self.store.put("number", self.archive.number())
-            self.store.put("stamps", json.dumps(stamps(self.index.words_folder)))
-        self._begin()
+            self._note()
+        self.index.seen = self.generation
+        self._begin(self.generation)
+
+    def _note(self) -> None:
+        self.store.drop(self._dropped)
+        for number in self._cleared:
+            self.store.drop_blocks(number)
+        for block in self._blocks:
+            self.store.add_block(*block)
+        for kept in self._settling:
+            self.store.settle(kept)
+            self.known[kept.id] = kept
+        self.store.put("generation", self.generation)
+        self.store.put("documents", self.index.reader().documents)
+        self.store.put("stamps", json.dumps(stamps(self.index.words_folder)))
 
     def close(self) -> None:
-        if self._settling:
-            self.commit()
-        self.words.close()
+        try:
+            if self._settling:
+                self.commit()
+        finally:
+            self.words.close()
         with self.store.writing():
             self.store.put("stamps", json.dumps(stamps(self.index.words_folder)))

@@ -5,20 +5,21 @@ from __future__ import annotations
 import json
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 import zstandard
 from msgspec import Raw
 
 from rireki.archive.base import Archive, Heading
 from rireki.intake.understand import interpret
+from rireki.model.conversation import Conversation
 from rireki.search.blocks import MOST, Entry, open_block, open_entry, text_of
 from rireki.search.index import Index
 from rireki.search.match import Doc
 from rireki.search.store import Damaged
 from rireki.search.texts import docs_of
 
-__all__ = ["Library"]
+__all__ = ["Library", "Read"]
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -43,13 +44,18 @@ class _Shelf(Generic[K, V]):
         return found
 
 
+class Read(NamedTuple):
+    conversation: Conversation
+    docs: list[Doc]
+
+
 class Library:
     def __init__(self, archive: Archive) -> None:
         self.archive = archive
         self.index: Index | None = None
         self._blocks: _Shelf[int, tuple[list[int], list[Raw]]] = _Shelf(BLOCKS)
         self._records: _Shelf[tuple[int, str, int], bytes] = _Shelf(RECORDS)
-        self._talks: _Shelf[tuple[str, int], dict[str, list[Doc]]] = _Shelf(TALKS)
+        self._talks: _Shelf[tuple[str, int], dict[str, Read]] = _Shelf(TALKS)
 
     def use(self, index: Index | None) -> None:
         self.index = index
@@ -58,27 +64,22 @@ class Library:
     # ── by the index ──
 
     def doc(self, place: int) -> Doc:
-        """The message behind a document of the index."""
-        strands, entries = self._blocks.get(place // MOST, lambda: self._open(place // MOST))
-        if place % MOST >= len(entries):
-            raise Damaged(f"document {place} is not in its block")
-        return self._full(open_entry(entries[place % MOST]), strands)
+        """The message behind a document of the index. Raises Damaged when it is not as it was written."""
+        try:
+            strands, entries = self._blocks.get(place // MOST, lambda: self._open(place // MOST))
+            return self._full(open_entry(entries[place % MOST]), strands)
+        except (Damaged, IndexError, KeyError, ValueError, zstandard.ZstdError) as error:
+            raise Damaged(f"the text of document {place} is not where it was: {error}") from error
 
     def _open(self, number: int) -> tuple[list[int], list[Raw]]:
         assert self.index is not None
         row = self.index.store.block(number)
         if row is None:
-            raise Damaged(f"the texts of block {number} are missing")
-        try:
-            return json.loads(row[0]), open_block(row[1])
-        except (ValueError, zstandard.ZstdError) as error:
-            raise Damaged(f"block {number} is damaged: {error}") from error
+            raise Damaged(f"block {number} is missing")
+        return json.loads(row[0]), open_block(row[1])
 
     def _full(self, entry: Entry, strands: Sequence[int]) -> Doc:
-        try:
-            parts = [(where, text_of(text, strands, self._fetch)) for where, text in entry.parts]
-        except (KeyError, ValueError) as error:
-            raise Damaged(f"a text of message {entry.message} is not where it was") from error
+        parts = [(where, text_of(text, strands, self._fetch)) for where, text in entry.parts]
         return Doc(entry.message, entry.at, entry.facts, parts)
 
     def _fetch(self, strand: int, lane: str, ordinals: Sequence[int]) -> list[bytes]:
@@ -94,11 +95,19 @@ class Library:
         """All messages of a conversation in order, read from the archive."""
         group = (f"{heading.family}/{heading.grouping}", heading.changed)
         read = self._talks.get(group, lambda: self.group(heading.family, heading.grouping))
-        return read.get(heading.id, [])
+        return read[heading.id].docs if heading.id in read else []
 
-    def group(self, family: str, grouping: str) -> dict[str, list[Doc]]:
+    def group(self, family: str, grouping: str) -> dict[str, Read]:
+        """The conversations that a group of strands is, read anew."""
         strands = self.archive.strands(family, grouping)
         return {
-            reading.conversation.id: docs_of(reading.messages())
+            reading.conversation.id: Read(reading.conversation, docs_of(reading.messages()))
             for reading in interpret(grouping, strands)
+            if not self._is_outranked(reading.conversation, (family, grouping))
         }
+
+    def _is_outranked(self, conversation: Conversation, group: tuple[str, str]) -> bool:
+        """Prompts that survived count only where the archive has no transcript of them."""
+        if conversation.nature != "prompts":
+            return False
+        return any(h[1:3] != group for h in self.archive.headings(ids=[conversation.id]))

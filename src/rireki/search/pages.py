@@ -22,11 +22,12 @@ _AUTHORS: dict[str, Author] = {
 
 def page_of(archive: Archive, hunt: Hunt, groups: list[Group]) -> list[Talk]:
     hunt.more_of(groups)
-    conversations = archive.pick([group.heading.id for group in groups])
+    known = archive.pick([group.heading.id for group in groups])
+    conversations = known | hunt.uninterpreted
     return [
         _talk(hunt, group, conversations[group.heading.id])
         for group in groups
-        # What is interpreted for the first time has no entry yet, and shows up with the next import.
+        # It may have been forgotten in this very moment.
         if group.heading.id in conversations
     ]
 

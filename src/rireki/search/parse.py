@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from datetime import datetime
 from string import punctuation
-from typing import NoReturn, get_args
+from typing import NoReturn
 
 from rireki.errors import RirekiError
 from rireki.model.when import when
@@ -29,51 +29,22 @@ from rireki.search.query import (
     any_of,
     none_of,
 )
+from rireki.search.vocabulary import (
+    EXAMPLES,
+    NAMES,
+    SHOWN,
+    VALUES,
+    filter_like,
+    listed,
+    quote,
+    short,
+)
 
 __all__ = ["parse"]
 
 _LONGEST = 10_000
 _LONGEST_PATTERN = 1_000
 _DEEPEST = 50
-#: What is longer than this is not shown in a message.
-_SHOWN = 200
-
-_NAMES: dict[str, FilterName] = {name: name for name in get_args(FilterName)}
-#: What people who know other search engines type for our filters.
-_ELSEWHERE: dict[str, FilterName] = {
-    "from": "author",
-    "role": "author",
-    "agent": "source",
-    "dir": "project",
-    "path": "project",
-    "cwd": "project",
-    "after": "since",
-    "date": "since",
-    "until": "before",
-    "session": "id",
-}
-_EXAMPLES: dict[FilterName, str] = {
-    "source": "kiro",
-    "project": ".",
-    "author": "person",
-    "tool": "Bash",
-    "since": "7d",
-    "before": "yesterday",
-    "has": "error",
-    "is": "gone",
-    "model": "opus",
-    "id": "5471a680",
-}
-#: The values of the filters that know only some, with what else people call them.
-_VALUES: dict[str, dict[str, str]] = {
-    "author": {
-        **{name: name for name in ("person", "agent", "tool", "harness")},
-        **dict.fromkeys(("user", "me", "human"), "person"),
-        **dict.fromkeys(("assistant", "ai"), "agent"),
-    },
-    "has": {name: name for name in ("error", "attachment", "thinking", "call")},
-    "is": {name: name for name in ("gone", "unfinished", "subagent", "abandoned")},
-}
 
 #: What opens a phrase and what closes it. Input methods type curly quotes in either direction.
 _QUOTES = {'"': '"', "“": "“”", "”": "“”", "＂": "＂"}
@@ -206,7 +177,7 @@ class _Parser:
         if inside is None:
             self.fail(
                 f"there is nothing between the parentheses at character {start + 1}",
-                self.instead(start, _quote(self.text[start : self.at])),
+                self.instead(start, quote(self.text[start : self.at])),
                 start,
             )
         return inside
@@ -284,7 +255,7 @@ class _Parser:
         found = _NAMED.match(self.text, start)
         if found is None:
             return None
-        name = _NAMES.get(found[1].lower())
+        name = NAMES.get(found[1].lower())
         if name is None:
             if found[2] == ":":
                 self.refuse_misspelled(found)
@@ -304,7 +275,7 @@ class _Parser:
 
     def meant(self, name: FilterName, value: str, start: int) -> str:
         """The value in our spelling."""
-        if name in _VALUES:
+        if name in VALUES:
             return self.one_of(name, value, start)
         if name == "source" and self.sources:
             return self.source(value, start)
@@ -314,12 +285,12 @@ class _Parser:
             try:
                 return when(value, self.now)
             except RirekiError as error:
-                message = f"cannot read the time {_short(value)!r} at character {start + 1}"
+                message = f"cannot read the time {short(value)!r} at character {start + 1}"
                 self.fail(message, error.hint, start)
         return value
 
     def one_of(self, name: FilterName, value: str, start: int) -> str:
-        known = _VALUES[name]
+        known = VALUES[name]
         if value.lower() not in known:
             self.unknown_value(name, value, start, list(known), list(dict.fromkeys(known.values())))
         return known[value.lower()]
@@ -332,7 +303,7 @@ class _Parser:
             fitting = [value.lower()]
         if len(fitting) > 1:
             self.fail(
-                f"source:{value} at character {start + 1} may be {_listed(fitting, 'or')}",
+                f"source:{value} at character {start + 1} may be {listed(fitting, 'or')}",
                 "Say more of its name.",
                 start,
             )
@@ -351,7 +322,7 @@ class _Parser:
             return os.path.abspath(value)  # noqa: PTH100
         except (OSError, ValueError):
             self.fail(
-                f"{_short(value)!r} at character {start + 1} leads nowhere: this directory is gone",
+                f"{short(value)!r} at character {start + 1} leads nowhere: this directory is gone",
                 "Name the directory from its root on.",
                 start,
             )
@@ -366,7 +337,7 @@ class _Parser:
         """The query with another spelling of what stands between two places."""
         end = self.at if end is None else end
         whole = " ".join(f"{self.text[:start]}{better}{self.text[end:]}".splitlines()).strip()
-        return f"Try: {_short(whole if len(whole) <= _SHOWN else better)}"
+        return f"Try: {short(whole if len(whole) <= SHOWN else better)}"
 
     def lonely(self, start: int, side: str) -> NoReturn:
         end = start + len("OR")
@@ -382,7 +353,7 @@ class _Parser:
         begin = start - len(re.split(r"\s", self.text[:start])[-1])
         self.at = begin
         run = self.over(_RUN)[0]
-        hint = self.instead(begin, _quote(run), begin + len(run))
+        hint = self.instead(begin, quote(run), begin + len(run))
         self.fail(f"the ) at character {start + 1} closes nothing", hint, start, start + 1)
 
     def unclosed_parenthesis(self, start: int) -> NoReturn:
@@ -412,7 +383,7 @@ class _Parser:
             why = "it is nested too deeply"
         self.fail(
             f"the regular expression cannot be read at character {place + 1}: {why}",
-            self.instead(start, _quote(self.text[start : self.at])),
+            self.instead(start, quote(self.text[start : self.at])),
             place,
         )
 
@@ -422,12 +393,12 @@ class _Parser:
         if run.strip("*"):
             pieces = [re.escape(piece).replace("/", r"\/") for piece in run.split("*")]
             pattern = re.sub(r"(\\S\*)+", lambda _: r"\S*", r"\S*".join(pieces))
-            hint = f"{self.instead(start, f'/{pattern}/')}, or {_short(_quote(run))} for the star itself."
+            hint = f"{self.instead(start, f'/{pattern}/')}, or {short(quote(run))} for the star itself."
         self.fail(f"the * at character {where + 1} does not end a word", hint, where, where + 1)
 
     def missing_value(self, name: FilterName, start: int) -> NoReturn:
         end = self.at
-        hint = f"Say it right after the colon: {name}:{_EXAMPLES[name]}"
+        hint = f"Say it right after the colon: {name}:{EXAMPLES[name]}"
         if not self.ends() and (run := self.run()):
             hint = self.instead(start, f"{name}:{run}", self.at + len(run))
         self.fail(f"{name}: at character {start + 1} has no value", hint, start, end)
@@ -437,14 +408,14 @@ class _Parser:
     ) -> NoReturn:
         from difflib import get_close_matches
 
-        if close := get_close_matches(value.lower()[:_SHOWN], near, n=1):
+        if close := get_close_matches(value.lower()[:SHOWN], near, n=1):
             hint = self.instead(start, close[0])
         else:
             begin = start - len(name) - 1
-            hint = self.instead(begin, _quote(f"{name}:{value}")) + " for the text itself."
+            hint = self.instead(begin, quote(f"{name}:{value}")) + " for the text itself."
         self.fail(
-            f"{name}: does not know {_short(value)!r} at character {start + 1},"
-            f" only {_listed(known, 'and')}",
+            f"{name}: does not know {short(value)!r} at character {start + 1},"
+            f" only {listed(known, 'and')}",
             hint,
             start,
         )
@@ -453,52 +424,14 @@ class _Parser:
         """Says so when `role:user` or `sorce:kiro` looks like one of our filters."""
         run = self.run()
         value = run[found.end() - self.at :]
-        name = _filter_like(found[1].lower(), value)
+        name = filter_like(found[1].lower(), value)
         # Without a value it is prose (`From: Ken`), and no filter looks like an address.
         if name is None or not value or value.startswith("//"):
             return
         start, end = self.at, self.at + len(run)
         self.fail(
             f"there is no filter {found[1]}: (character {start + 1}); it may be {name}:",
-            f"{self.instead(start, f'{name}:{value}', end)}, or {_short(_quote(run))} for the text itself.",
+            f"{self.instead(start, f'{name}:{value}', end)}, or {short(quote(run))} for the text itself.",
             start,
             end,
         )
-
-
-def _filter_like(name: str, value: str) -> FilterName | None:
-    if len(name) < 3 or name in _ELSEWHERE:
-        return _ELSEWHERE.get(name)
-    for known in _NAMES.values():
-        # Short names have many neighbours that are none of ours: pid:1, uid:0, hash:ab12.
-        if _one_edit(name, known) and (len(known) > 3 or value.lower() in _VALUES.get(known, ())):
-            return known
-    return None
-
-
-def _one_edit(one: str, other: str) -> bool:
-    """Whether a letter more, less or other, or two that changed places, make the difference."""
-    one, other = _unlike(*_unlike(one, other))
-    return (len(one) < 2 and len(other) < 2) or (len(one) == 2 and one == other[::-1])
-
-
-def _unlike(one: str, other: str) -> tuple[str, str]:
-    """What is left of two words without the beginning they share, each turned around."""
-    pairs = zip(one, other, strict=False)
-    same = next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
-    return one[same:][::-1], other[same:][::-1]
-
-
-def _quote(text: str) -> str:
-    escaped = text.replace('"', r"\"")
-    return f'"{escaped}"'
-
-
-def _listed(names: Sequence[str], last: str) -> str:
-    if len(names) < 2:
-        return "".join(names)
-    return f"{', '.join(names[:-1])} {last} {names[-1]}"
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"

@@ -1,7 +1,7 @@
 """What the index has: which conversations, how far, and the texts behind its documents.
 
-An SQLite file beside the index proper. Each row of `talk` carries a checksum, and
-each block one of its own, so that damage shows itself instead of hiding a message.
+An SQLite file beside the index proper. Every row carries a checksum, so that damage
+shows itself instead of hiding a message.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from zlib import crc32
 
 import apsw
 
-__all__ = ["Damaged", "Kept", "Store"]
+from rireki.errors import ArchiveTrouble
+
+__all__ = ["Damaged", "Kept", "Store", "cannot_write"]
 
 #: What this file and the index look like; another number means: make both anew.
 FORMAT = 1
@@ -23,7 +25,11 @@ PATIENCE_MS = 10_000
 UNSETTLED = -1
 
 _SCHEMA = """
-CREATE TABLE meta (key TEXT PRIMARY KEY, value ANY) STRICT, WITHOUT ROWID;
+CREATE TABLE meta (
+    key   TEXT PRIMARY KEY,
+    value ANY,
+    seal  INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
 CREATE TABLE talk (
     number     INTEGER PRIMARY KEY AUTOINCREMENT,
     id         TEXT NOT NULL UNIQUE,
@@ -36,14 +42,33 @@ CREATE TABLE block (
     id      INTEGER PRIMARY KEY AUTOINCREMENT,
     talk    INTEGER NOT NULL,
     strands TEXT NOT NULL,
-    data    BLOB NOT NULL
+    data    BLOB NOT NULL,
+    seal    INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX block_of_talk ON block (talk);
 """
+#: When writing, these say that it is not possible just now, not that anything is damaged.
+_NOT_NOW = (
+    apsw.BusyError,
+    apsw.FullError,
+    apsw.IOError,
+    apsw.ReadOnlyError,
+    apsw.CantOpenError,
+)
+_BLOCKS = "SELECT id, talk, strands, data, seal FROM block"
+_NONE: frozenset[int] = frozenset()
 
 
 class Damaged(Exception):
     """The index cannot be trusted: it has to be made anew."""
+
+
+def cannot_write(place: Path, error: Exception) -> ArchiveTrouble:
+    """Nothing is wrong with the index, it just cannot be written now."""
+    return ArchiveTrouble(
+        f"the search index in {place} cannot be written ({error})",
+        "Check that there is room and that you may write there.",
+    )
 
 
 class Kept(NamedTuple):
@@ -63,7 +88,7 @@ class Store:
     def __init__(self, path: Path, *, create: bool = False) -> None:
         flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if create else 0)
         self.path = path
-        with self._guarded():
+        with self._guarded(_NOT_NOW if create else (apsw.BusyError,)):
             self.sql = apsw.Connection(str(path), flags=flags)
             self.sql.set_busy_timeout(PATIENCE_MS)
             self.sql.execute("PRAGMA journal_mode = WAL")
@@ -73,12 +98,13 @@ class Store:
                 self.sql.execute(_SCHEMA)
 
     @contextmanager
-    def _guarded(self) -> Iterator[None]:
+    def _guarded(self, spared: tuple[type[apsw.Error], ...] = (apsw.BusyError,)) -> Iterator[None]:
+        """Whatever SQLite cannot make sense of is damage; `spared` errors say something else."""
         try:
             yield
-        except (apsw.BusyError, apsw.FullError, apsw.ReadOnlyError):
-            raise
-        except apsw.Error as error:
+        except spared as error:
+            raise cannot_write(self.path, error) from error
+        except (apsw.Error, UnicodeDecodeError) as error:
             raise Damaged(f"{self.path}: {error}") from error
 
     def close(self) -> None:
@@ -86,24 +112,44 @@ class Store:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        with self._guarded():
+        with self._guarded(_NOT_NOW):
             self.sql.execute("BEGIN IMMEDIATE")
             try:
                 yield
+                self.sql.execute("COMMIT")
             except BaseException:
-                self.sql.execute("ROLLBACK")
+                # Some errors have ended the transaction already.
+                if self.sql.in_transaction:
+                    self.sql.execute("ROLLBACK")
                 raise
-            self.sql.execute("COMMIT")
+
+    def check(self) -> None:
+        """Let SQLite look at every page; raises Damaged."""
+        with self._guarded():
+            found = [row[0] for row in self.sql.execute("PRAGMA integrity_check")]
+        if found != ["ok"]:
+            raise Damaged(f"{self.path}: {found[0]}")
 
     # ── facts about the whole ──
 
+    def facts(self) -> dict[str, Any]:
+        """All of them, as of one moment."""
+        with self._guarded():
+            rows = self.sql.execute("SELECT key, value, seal FROM meta").fetchall()
+        return {str(row[0]): _sealed(row) for row in rows}
+
     def get(self, key: str, default: Any = None) -> Any:
         with self._guarded():
-            row = self.sql.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
-        return row[0] if row else default
+            row = self.sql.execute(
+                "SELECT key, value, seal FROM meta WHERE key = ?", (key,)
+            ).fetchone()
+        return _sealed(row) if row else default
 
     def put(self, key: str, value: Any) -> None:
-        self.sql.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", (key, value))
+        self.sql.execute(
+            "INSERT OR REPLACE INTO meta (key, value, seal) VALUES (?, ?, ?)",
+            (key, value, _seal(key, value)),
+        )
 
     # ── conversations ──
 
@@ -111,10 +157,10 @@ class Store:
         """The newest commit this file knows, and how far each conversation is, as of one moment."""
         with self._guarded():
             rows = self.sql.execute(
-                """SELECT -1, '', value, 0, '', 0 FROM meta WHERE key = 'generation'
+                """SELECT -1, key, value, 0, '', seal FROM meta WHERE key = 'generation'
                     UNION ALL SELECT number, id, changed, generation, dead, seal FROM talk"""
             ).fetchall()
-        generation: Any = next((row[2] for row in rows if row[0] == -1), 0)
+        generation: Any = next((_sealed((*r[1:3], r[5])) for r in rows if r[0] == -1), 0)
         return generation, [_kept(row) for row in rows if row[0] != -1]
 
     def talk(self, id: str) -> Kept | None:
@@ -128,7 +174,7 @@ class Store:
         dead = " ".join(map(str, sorted(kept.dead)))
         self.sql.execute(
             "UPDATE talk SET changed = ?, generation = ?, dead = ?, seal = ? WHERE number = ?",
-            (kept.changed, kept.generation, dead, _seal(kept), kept.number),
+            (kept.changed, kept.generation, dead, _seal(*kept[:4], dead), kept.number),
         )
 
     def begin(self, id: str, generation: int) -> Kept:
@@ -162,8 +208,8 @@ class Store:
 
     def add_block(self, id: int, talk: int, strands: str, data: bytes) -> None:
         self.sql.execute(
-            "INSERT INTO block (id, talk, strands, data) VALUES (?, ?, ?, ?)",
-            (id, talk, strands, data),
+            "INSERT INTO block (id, talk, strands, data, seal) VALUES (?, ?, ?, ?, ?)",
+            (id, talk, strands, data, crc32(data, _seal(id, talk, strands))),
         )
 
     def drop_blocks(self, talk: int) -> None:
@@ -171,25 +217,37 @@ class Store:
 
     def block(self, id: int) -> tuple[str, bytes] | None:
         with self._guarded():
-            row = self.sql.execute("SELECT strands, data FROM block WHERE id = ?", (id,)).fetchone()
-        return (row[0], row[1]) if row else None
+            row = self.sql.execute(f"{_BLOCKS} WHERE id = ?", (id,)).fetchone()
+        return _block(row)[1:] if row else None
 
     def blocks(self, talk: int) -> list[tuple[int, str, bytes]]:
         with self._guarded():
-            rows: list[tuple[Any, ...]] = self.sql.execute(
-                "SELECT id, strands, data FROM block WHERE talk = ? ORDER BY id", (talk,)
-            ).fetchall()
-        return [(row[0], row[1], row[2]) for row in rows]
+            rows = self.sql.execute(f"{_BLOCKS} WHERE talk = ? ORDER BY id", (talk,)).fetchall()
+        return [_block(row) for row in rows]
 
 
-def _seal(kept: Kept) -> int:
-    dead = " ".join(map(str, sorted(kept.dead)))
-    return crc32(f"{kept.number}\n{kept.id}\n{kept.changed}\n{kept.generation}\n{dead}".encode())
+def _seal(*facts: object) -> int:
+    return crc32("\n".join(map(str, facts)).encode())
+
+
+def _sealed(row: tuple[Any, ...]) -> Any:
+    key, value, seal = row
+    if _seal(key, value) != seal:
+        raise Damaged(f"the index's note about its {key} is damaged")
+    return value
 
 
 def _kept(row: tuple[Any, ...]) -> Kept:
     number, id, changed, generation, dead, seal = row
-    kept = Kept(number, id, changed, generation, frozenset(map(int, dead.split())))
-    if _seal(kept) != seal:
+    # The same as _seal, spelled out: every search that follows a change reads all of them.
+    if crc32(f"{number}\n{id}\n{changed}\n{generation}\n{dead}".encode()) != seal:
         raise Damaged(f"the index's note about {id} is damaged")
-    return kept
+    places = frozenset(map(int, dead.split())) if dead else _NONE
+    return Kept(number, id, changed, generation, places)
+
+
+def _block(row: tuple[Any, ...]) -> tuple[int, str, bytes]:
+    id, talk, strands, data, seal = row
+    if not isinstance(data, bytes) or crc32(data, _seal(id, talk, strands)) != seal:
+        raise Damaged(f"block {id} is damaged")
+    return id, strands, data

@@ -110,7 +110,7 @@ def _facts(message: Message, tools: dict[str, str]) -> list[str]:
     if message.abandoned:
         facts["is:abandoned"] = None
     # A space would end the fact where the index is concerned.
-    return [fact.replace(" ", "_") for fact in facts]
+    return [fact.replace(" ", "_") if " " in fact else fact for fact in facts]
 
 
 def _facts_of(part: Part, tools: dict[str, str]) -> Iterator[str]:

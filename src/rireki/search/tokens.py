@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Sequence
 from functools import cache, lru_cache
+from itertools import accumulate
 from operator import add
 from unicodedata import combining, is_normalized, normalize
 
@@ -16,6 +18,7 @@ __all__ = [
     "LONG",
     "VERSION",
     "cut",
+    "cut_all",
     "fold",
     "is_joined",
     "is_letter",
@@ -45,22 +48,18 @@ LONG = 1000
 
 #: ASCII lower-cased, with a space for everything that is no letter or digit.
 _PLAIN = bytes(
-    ord(chr(code).lower()) if code < 128 and chr(code).isalnum() else 32 for code in range(256)
-)
-#: What kind of character stands where: lower case, upper case, digit, or none of them.
-_KINDS = bytes(
-    ord("l")
-    if 97 <= code <= 122
-    else ord("U")
-    if 65 <= code <= 90
-    else ord("d")
-    if 48 <= code <= 57
-    else 32
+    ord(chr(code).lower()) if code < 128 and (chr(code).isalnum() or code == 2) else 32
     for code in range(256)
 )
-#: Where a word made of several begins anew: `camelCase`, `HTTPServer`, `utf8Text`.
+#: What kind of character stands where: upper case, another letter or digit, or none of them.
+_KINDS = bytes(
+    ord("U") if 65 <= code <= 90 else ord("l") if code < 128 and chr(code).isalnum() else 32
+    for code in range(256)
+)
+#: Where a word made of several begins anew: `camelCase`, `utf8Text`, `HTTPServer`.
 #: Each is a plain search of its own, which is many times faster than one for them all.
-_SEAMS = tuple(map(re.compile, (b"lU", b"UUll", b"dUl")))
+_SEAMS = tuple(map(re.compile, (b"lU", b"UUll")))
+_ARROW, _BETWEEN = "→".encode(), b"\x02"
 _ASCII = bytes(range(128))
 
 
@@ -77,7 +76,7 @@ def fold(text: str) -> str:
 @cache
 def _run() -> re.Pattern[str]:
     """Made when it is needed: a set of so many characters takes long to compile."""
-    return re.compile(f"[{JOINED}]+|[^\\W_{JOINED}]+")
+    return re.compile(f"([{JOINED}]+)|([^\\W_{JOINED}]+)")
 
 
 def is_joined(run: str) -> bool:
@@ -100,45 +99,71 @@ def is_named(word: str) -> bool:
 
 def runs(folded: str) -> list[str]:
     """The words of a folded text, and its stretches of joined script."""
-    return (_ASCII_RUN if folded.isascii() else _run()).findall(folded)
+    if folded.isascii():
+        return _ASCII_RUN.findall(folded)
+    return [joined or word for joined, word in _run().findall(folded)]
 
 
 def cut(text: str) -> str:
     """Everything a text can be found by, in words with a space between them."""
-    plain = _as_ascii(text)
-    if plain is None:
-        return _cut_carefully(text)
-    words = plain.translate(_PLAIN)
-    extra = _pieces_in(plain)
-    if _has_long_word(words):
-        return " ".join([*(t for word in words.decode().split() for t in terms(word)), *extra])
-    return f"{words.decode()} {' '.join(extra)}" if extra else words.decode()
+    return cut_all([text])[0]
 
 
-def _cut_carefully(text: str) -> str:
-    found: list[str] = []
-    for run in runs(fold(text)):
-        if len(run) <= LONG and not is_joined(run):
-            found.append(run)
-        else:
-            found += terms(run)
-    plain = normalize("NFKC", text).encode("ascii", "replace")
-    return " ".join([*found, *_pieces_in(plain)])
+def cut_all(texts: Sequence[str]) -> list[str]:
+    """The same for many texts at once, which takes half the time."""
+    plains = [_as_ascii(text) for text in texts]
+    careful = [at for at, plain in enumerate(plains) if plain is None]
+    folded = [fold(texts[at]) for at in careful]
+    for at in careful:
+        # Only for the pieces of identifiers, which need upper case.
+        plains[at] = normalize("NFKC", texts[at]).encode("ascii", "replace")
+    # The byte that separates texts must not stand in one.
+    words, extra = _cut_plain([(plain or b"").replace(_BETWEEN, b" ") for plain in plains])
+    for at, text in zip(careful, folded, strict=True):
+        words[at] = _cut_folded(text)
+    for at, more in extra.items():
+        words[at] += " " + " ".join(more)
+    return words
 
 
 def _as_ascii(text: str) -> bytes | None:
     """The text as bytes, if everything beyond ASCII in it only separates words."""
-    if text.isascii():
-        return text.encode("ascii")
-    # By far the most frequent stranger: Claude Code sets it behind line numbers.
-    without = text.replace("→", " ")
-    if without.isascii():
-        return without.encode("ascii")
-    # Taking away the plain bytes is the fastest way to see what else there is.
-    strange = set(text.encode("utf-8", "replace").translate(None, _ASCII).decode())
-    if _run().search(fold("".join(strange))) or any(map(combining, strange)):
-        return None
-    return text.encode("ascii", "replace")
+    data = text.encode("utf-8", "replace")
+    if not data.isascii():
+        # By far the most frequent stranger: Claude Code sets an arrow behind line numbers.
+        data = data.replace(_ARROW, b" ")
+        if not data.isascii():
+            # Taking away the plain bytes is the fastest way to see what else there is.
+            strange = set(data.translate(None, _ASCII).decode())
+            if _run().search(fold("".join(strange))) or any(map(combining, strange)):
+                return None
+            data = text.encode("ascii", "replace")
+    return data
+
+
+def _cut_plain(texts: Sequence[bytes]) -> tuple[list[str], dict[int, list[str]]]:
+    """The words of each text, and the pieces of its identifiers."""
+    if not texts:
+        return [], {}
+    whole = _BETWEEN.join(texts)
+    plain = whole.translate(_PLAIN)
+    words = plain.decode("ascii").split(_BETWEEN.decode())
+    if _has_long_word(plain):
+        words = [" ".join(t for word in each.split() for t in terms(word)) for each in words]
+    return words, _pieces_in(whole, texts)
+
+
+def _cut_folded(text: str) -> str:
+    found: list[str] = []
+    for joined, word in _run().findall(text):
+        if joined:
+            found += map(add, joined, joined[1:])
+            found.append(joined[-1])
+        elif len(word) <= LONG:
+            found.append(word)
+        else:
+            found += terms(word)
+    return " ".join(found)
 
 
 def _has_long_word(words: bytes) -> bool:
@@ -158,10 +183,11 @@ def terms(run: str) -> list[str]:
     return [run[:LONG], *(f"\x01{run[at : at + LONG]}" for at in rest)]
 
 
-def _pieces_in(plain: bytes) -> list[str]:
-    """The pieces of all identifiers in a text, each identifier looked at once."""
-    kinds = plain.translate(_KINDS)
-    found: set[bytes] = set()
+def _pieces_in(whole: bytes, texts: Sequence[bytes]) -> dict[int, list[str]]:
+    """The pieces of the identifiers in each text; `whole` is the texts joined."""
+    kinds = whole.translate(_KINDS)
+    ends = list(accumulate(len(text) + 1 for text in texts))
+    found: dict[int, set[bytes]] = {}
     for seam in _SEAMS:
         end = 0
         for match in seam.finditer(kinds):
@@ -169,8 +195,13 @@ def _pieces_in(plain: bytes) -> list[str]:
             if at >= end:
                 end = kinds.find(b" ", at)
                 end = end if end >= 0 else len(kinds)
-                found.add(plain[kinds.rfind(b" ", 0, at) + 1 : end])
-    return [piece for word in found for piece in _pieces(word)]
+                word = whole[kinds.rfind(b" ", 0, at) + 1 : end]
+                found.setdefault(bisect_right(ends, at), set()).add(word)
+    return {
+        place: pieces
+        for place, words in found.items()
+        if (pieces := [piece for word in words for piece in _pieces(word)])
+    }
 
 
 @lru_cache(maxsize=20_000)

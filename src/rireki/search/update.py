@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 
 from rireki.archive.base import Archive, Dirty, Heading
+from rireki.errors import ArchiveTrouble
 from rireki.intake.crew import Crew, Failed, processors
 from rireki.intake.follow import Followed
 from rireki.intake.progress import Progress, Silent
 from rireki.intake.understand import interpret
 from rireki.intake.worker import Digested, DigestTask
 from rireki.model.conversation import Trouble
-from rireki.search.blocks import Digest, digest
+from rireki.search.blocks import Digest, digest, open_digest
 from rireki.search.index import Index, IndexWriter, index_folder, make, open_existing, peek
-from rireki.search.store import Damaged, Kept
-from rireki.search.words import Busy
+from rireki.search.store import Damaged, Kept, cannot_write
+from rireki.search.words import Busy, WriteFailed
 
 __all__ = ["Importing", "catch_up", "ensure", "erase", "is_behind", "rebuild", "verify"]
 
-DIGEST = "rireki.search.blocks:digest"
+DIGEST = "rireki.search.blocks:packed_digest"
 #: What is less than this is left to be read directly by searches, until more comes together.
 FEW, LIGHT = 8, 1 << 20
 #: From this many conversations on, other processors are worth their start.
 MANY = 60
 TASK = 10
+#: What may keep the index from being written.
+_TROUBLES = (Busy, Damaged, WriteFailed, ArchiveTrouble)
 
 
 def ensure(archive: Archive) -> Index:
@@ -61,22 +65,44 @@ def catch_up(archive: Archive, progress: Progress | None = None, *, lazy: bool =
         return True
     index = ensure(archive)
     try:
-        return _catch_up(archive, index, progress or Silent())
-    except Damaged:
-        index.close()
-        index = make(archive)
-        return _catch_up(archive, index, progress or Silent())
+        try:
+            return _try_to_catch_up(archive, index, progress or Silent())
+        except Damaged:
+            index.condemn()
+            index.close()
+            index = make(archive)
+            return _try_to_catch_up(archive, index, progress or Silent())
+    except Damaged as error:
+        raise cannot_write(index.folder, error) from error
     finally:
         index.close()
 
 
+def _try_to_catch_up(archive: Archive, index: Index, progress: Progress) -> bool:
+    try:
+        return _catch_up(archive, index, progress)
+    except WriteFailed as error:
+        if not index.is_current():
+            # Another process made a new one meanwhile.
+            return False
+        index.verify()
+        raise cannot_write(index.folder, error) from error
+
+
 def _is_worth_it(archive: Archive) -> bool:
     try:
-        known = peek(archive)
+        known = {kept.id: kept for kept in peek(archive) or ()}
     except Damaged:
         return True
-    waiting = outdated(archive, {kept.id: kept for kept in known or ()})
-    return bool(waiting) and is_behind(archive, waiting)
+    waiting = outdated(archive, known)
+    return (bool(waiting) and is_behind(archive, waiting)) or _has_forgotten(archive, known)
+
+
+def _has_forgotten(archive: Archive, known: Iterable[str]) -> bool:
+    """Whether the index knows conversations that the user said to forget."""
+    gone = set(known) - archive.ids()
+    forgotten = {conversation for _, conversation in archive.forgotten()} if gone else set()
+    return any(id.partition("/")[2] in forgotten for id in gone)
 
 
 def erase(archive: Archive, progress: Progress | None = None) -> None:
@@ -88,9 +114,11 @@ def erase(archive: Archive, progress: Progress | None = None) -> None:
     try:
         known = peek(archive)
     except Damaged:
-        known = []
-    if known is not None and {kept.id for kept in known} - archive.ids():
+        # It may hold anything.
         rebuild(archive, progress)
+    else:
+        if known is not None and {kept.id for kept in known} - archive.ids():
+            rebuild(archive, progress)
 
 
 def verify(archive: Archive) -> list[Trouble]:
@@ -118,6 +146,9 @@ def rebuild(archive: Archive, progress: Progress | None = None) -> bool:
 
 def _catch_up(archive: Archive, index: Index, progress: Progress) -> bool:
     kept = {each.id: each for each in index.store.talks()[1]}
+    if _has_forgotten(archive, kept):
+        # Forgetting was interrupted before it came to the index.
+        raise Damaged(f"{index.folder} holds what was to be forgotten")
     waiting = outdated(archive, kept)
     gone = [kept[id].number for id in kept.keys() - archive.ids()]
     if not gone and not waiting:
@@ -209,14 +240,16 @@ def _digested(
                     yield (group.family, group.conversation), made
                 continue
             assert isinstance(answer, Digested)
-            yield (answer.group.family, answer.group.conversation), answer.digests
+            made = {id: open_digest(packed) for id, packed in answer.digests.items()}
+            yield (answer.group.family, answer.group.conversation), made
 
 
 class Importing:
     """Follows an import: what is new goes into the index as it is interpreted.
 
-    Opens nothing before there is something to write. When another process writes the
-    index, it does nothing: that process, or the next, will catch up.
+    Opens nothing before there is something to write. When the index cannot be written,
+    be it that another process does or that it is damaged, it does nothing: the import is
+    what counts, and whoever comes next will catch up.
     """
 
     digest = DIGEST
@@ -228,10 +261,18 @@ class Importing:
         self.given_up = False
 
     def take(self, conversations: Sequence[Followed]) -> None:
-        if self.writer is None and not self.given_up:
-            self._open()
-        if self.writer is None:
+        if self.given_up:
             return
+        try:
+            self._take(conversations)
+        except _TROUBLES:
+            self.given_up = True
+
+    def _take(self, conversations: Sequence[Followed]) -> None:
+        if self.index is None:
+            self.index = ensure(self.archive)
+        if self.writer is None:
+            self.writer = IndexWriter(self.index, self.archive)
         ids = [each.id for each in conversations]
         headings = {heading.id: heading for heading in self.archive.headings(ids=ids)}
         self.writer.begin(ids)
@@ -239,17 +280,11 @@ class Importing:
             if each.id in headings:
                 # Its number is the one it was read at: what changed since is read again.
                 heading = headings[each.id]._replace(changed=each.changed)
-                self.writer.put(each.digest, heading, each.strands)
-
-    def _open(self) -> None:
-        self.index = ensure(self.archive)
-        try:
-            self.writer = IndexWriter(self.index, self.archive)
-        except (Busy, Damaged):
-            self.given_up = True
+                self.writer.put(open_digest(each.digest), heading, each.strands)
 
     def close(self) -> None:
-        if self.writer is not None:
-            self.writer.close()
+        with suppress(*_TROUBLES):
+            if self.writer is not None:
+                self.writer.close()
         if self.index is not None:
             self.index.close()

@@ -61,6 +61,7 @@ def look(archive: Archive, index: Index, finished: bool = False) -> View:
     view.number_of = {heading.id: number for number, heading in view.covered.items()}
     view.direct = [heading for id, heading in view.headings.items() if id not in view.number_of]
     view.reader, view.generation = reader, generation
+    index.seen = generation
     return view
 
 
@@ -78,6 +79,9 @@ def look_without_index(archive: Archive, finished: bool = False) -> View:
 
 
 def _without(archive: Archive, number: int, finished: bool) -> View:
+    # What is interpreted between these two looks is read once more; the other way round it
+    # would be taken for what it was before.
+    dirty = archive.dirty()
     headings = {heading.id: heading for heading in archive.headings(finished)}
     return View(
         number=number,
@@ -88,6 +92,6 @@ def _without(archive: Archive, number: int, finished: bool) -> View:
         number_of={},
         stale=[],
         direct=list(headings.values()),
-        dirty=archive.dirty(),
+        dirty=dirty,
         until=max((h.updated_at for h in headings.values() if h.updated_at), default=None),
     )

@@ -8,7 +8,9 @@ believed: those this program has not stamped itself by their checksums.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from os import SEEK_END
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
@@ -24,23 +26,30 @@ __all__ = [
     "Busy",
     "WordReader",
     "WordWriter",
+    "WriteFailed",
     "check_files",
     "make_index",
     "open_index",
+    "shape",
     "stamps",
 ]
 
 #: Bytes of memory a writer gathers documents in before it writes them out.
-HEAP = 48 << 20
+HEAP = 32 << 20
 _MARKER = "marker"
 #: The fact of documents that are a conversation's title and project.
 HEADING = "is:heading"
 _FOOTER = 8
 _MAGIC = 1337
+_PIECE = 1 << 20
 
 
 class Busy(Exception):
     """Another process is writing the index."""
+
+
+class WriteFailed(Exception):
+    """What was to be written is not; whether the disk is full or the index damaged, nobody said."""
 
 
 def _schema() -> tantivy.Schema:
@@ -51,7 +60,7 @@ def _schema() -> tantivy.Schema:
     builder.add_text_field("words", tokenizer_name="cut", index_option="freq")
     builder.add_text_field("facts", tokenizer_name="cut", index_option="basic")
     builder.add_unsigned_field("talk", indexed=True, fast=True)
-    builder.add_unsigned_field("place", indexed=True, fast=True)
+    builder.add_unsigned_field("place", fast=True)
     builder.add_integer_field("at", fast=True)
     return builder.build()
 
@@ -63,12 +72,15 @@ def make_index(path: Path) -> tantivy.Index:
     return _ready(tantivy.Index(_schema(), path=str(path)))
 
 
-def open_index(path: Path) -> tantivy.Index:
+def open_index(path: Path, wanted: int | None) -> tantivy.Index:
+    """The index, if its shape is the one it was made in."""
     import tantivy
 
     try:
+        if shape(path) != wanted:
+            raise Damaged(f"{path} has other fields than it was made with")
         return _ready(tantivy.Index.open(str(path)))
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, KeyError, TypeError) as error:
         raise Damaged(f"{path}: {error}") from error
 
 
@@ -89,13 +101,26 @@ class WordReader:
     """One commit of the index, unchanged while it is looked at."""
 
     def __init__(self, index: tantivy.Index) -> None:
+        self.schema = index.schema
         try:
             index.reload()
             self.searcher = index.searcher()
+            self.generation = self._generation()
         except (ValueError, OSError) as error:
             raise Damaged(str(error)) from error
-        self.schema = index.schema
-        self.generation = self._generation()
+
+    @property
+    def documents(self) -> int:
+        return self.searcher.num_docs
+
+    def per_talk(self) -> dict[int, int]:
+        """How many documents each conversation has, its heading among them."""
+        import tantivy
+
+        found = self.searcher.aggregate(
+            tantivy.Query.all_query(), {"talks": {"terms": {"field": "talk", "size": 1_000_000}}}
+        )
+        return {int(b["key"]): int(b["doc_count"]) for b in found["talks"]["buckets"]}
 
     def _generation(self) -> int:
         import tantivy
@@ -122,14 +147,15 @@ class WordWriter:
         try:
             self.writer = index.writer(heap, threads)
         except ValueError as error:
-            if "lock" in str(error).lower():
+            if "LockBusy" in str(error):
                 raise Busy(str(error)) from error
-            raise Damaged(str(error)) from error
+            raise WriteFailed(str(error)) from error
 
     def add(self, talk: int, first: int, rows: Sequence[Row]) -> None:
         """Documents that stand in one block, their places counted from `first` on."""
-        for place, row in enumerate(rows, first):
-            self._add(talk, place, row)
+        with _telling():
+            for place, row in enumerate(rows, first):
+                self._add(talk, place, row)
 
     def _add(self, talk: int, place: int, row: Row) -> None:
         document = self._document()
@@ -141,7 +167,11 @@ class WordWriter:
         self.writer.add_document(document)
 
     def head(self, talk: int, row: Row) -> None:
-        """The title and project of a conversation, in place of earlier ones."""
+        """The title and project of a conversation."""
+        with _telling():
+            self._add(talk, 0, Row(row.words, HEADING, row.at))
+
+    def remove_head(self, talk: int) -> None:
         import tantivy
 
         query: Any = tantivy.Query
@@ -149,24 +179,47 @@ class WordWriter:
         mine = query.term_query(schema, "talk", talk, index_option="basic")
         heading = query.term_query(schema, "facts", HEADING, index_option="basic")
         must = tantivy.Occur.Must
-        self.writer.delete_documents_by_query(query.boolean_query([(must, mine), (must, heading)]))
-        self._add(talk, 0, Row(row.words, HEADING, row.at))
+        with _telling():
+            self.writer.delete_documents_by_query(
+                query.boolean_query([(must, mine), (must, heading)])
+            )
 
     def remove_talk(self, talk: int) -> None:
-        self.writer.delete_documents_by_term("talk", talk)
+        import tantivy
+
+        # Not by term: Tantivy takes our numbers for signed ones there, and finds nothing.
+        mine = tantivy.Query.term_query(self.schema, "talk", talk, index_option="basic")
+        with _telling():
+            self.writer.delete_documents_by_query(mine)
 
     def remove(self, places: Iterable[int]) -> None:
-        for place in places:
-            self.writer.delete_documents_by_term("place", place)
+        import tantivy
+
+        unsigned = tantivy.FieldType.Unsigned
+        with _telling():
+            for place in places:
+                just_it = tantivy.Query.range_query(self.schema, "place", unsigned, place, place)
+                self.writer.delete_documents_by_query(just_it)
 
     def commit(self, generation: int) -> None:
-        self.writer.delete_documents_by_term("facts", _MARKER)
-        self._add(0, 0, Row("", _MARKER, generation))
-        self.writer.commit()
+        with _telling():
+            self.writer.delete_documents_by_term("facts", _MARKER)
+            self._add(0, 0, Row("", _MARKER, generation))
+            self.writer.commit()
 
     def close(self) -> None:
         """Wait until files that are being joined are whole, then let others write."""
-        self.writer.wait_merging_threads()
+        with _telling():
+            self.writer.wait_merging_threads()
+
+
+@contextmanager
+def _telling() -> Iterator[None]:
+    """Tantivy has one kind of error for everything."""
+    try:
+        yield
+    except (ValueError, OSError) as error:
+        raise WriteFailed(str(error)) from error
 
 
 # ── trust ──
@@ -174,41 +227,70 @@ class WordWriter:
 
 def stamps(path: Path) -> dict[str, list[int]]:
     """What tells that a file of the index is untouched: its size and time."""
-    return {
-        file.name: [file.stat().st_size, file.stat().st_mtime_ns]
-        for file in path.iterdir()
-        if _is_segment(file)
-    }
+    found: dict[str, list[int]] = {}
+    with _telling():
+        for file in _segment_files(path):
+            # One that was joined with others may go while we look.
+            with suppress(FileNotFoundError):
+                found[file.name] = _stamp(file)
+    return found
+
+
+def _stamp(file: Path) -> list[int]:
+    stat = file.stat()
+    return [stat.st_size, stat.st_mtime_ns]
+
+
+def shape(path: Path) -> int:
+    """Tells the fields and settings of an index from any others."""
+    meta = _meta(path)
+    kept = json.dumps([meta["schema"], meta["index_settings"]], sort_keys=True)
+    return crc32(kept.encode())
+
+
+def _meta(path: Path) -> Any:
+    return json.loads((path / "meta.json").read_bytes())
 
 
 def check_files(path: Path, known: dict[str, list[int]], *, thorough: bool = False) -> None:
     """Raise Damaged if a file is not what was written; `thorough` reads those we stamped too."""
     try:
-        meta = json.loads((path / "meta.json").read_bytes())
-        names = {segment["segment_id"].replace("-", "") for segment in meta["segments"]}
-        for file in path.iterdir():
-            if not _is_segment(file) or file.name.partition(".")[0] not in names:
-                continue
-            stat = file.stat()
-            if thorough or known.get(file.name) != [stat.st_size, stat.st_mtime_ns]:
-                _check_sum(file)
-    except FileNotFoundError:
-        # A segment was joined with others and removed meanwhile: Tantivy tells if one is missing.
-        return
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        for file in _segment_files(path):
+            # One that was joined with others may go while we look: Tantivy tells if one is missing.
+            with suppress(FileNotFoundError):
+                if thorough or known.get(file.name) != _stamp(file):
+                    _check_sum(file)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise Damaged(f"{path}: {error}") from error
 
 
-def _is_segment(file: Path) -> bool:
-    return not file.name.startswith(".") and file.suffix not in (".json", ".lock")
+def _segment_files(path: Path) -> list[Path]:
+    """The files of the last commit; others are being written, or waiting to be removed."""
+    deletes: dict[str, str] = {}
+    for segment in _meta(path)["segments"]:
+        name = segment["segment_id"].replace("-", "")
+        deletes[name] = f"{name}.{(segment['deletes'] or {}).get('opstamp')}.del"
+    return [
+        file
+        for file in path.iterdir()
+        if (name := file.name.partition(".")[0]) in deletes
+        and (file.suffix != ".del" or file.name == deletes[name])
+    ]
 
 
 def _check_sum(file: Path) -> None:
-    data = file.read_bytes()
-    size = int.from_bytes(data[-_FOOTER : -_FOOTER // 2], "little")
-    magic = int.from_bytes(data[-_FOOTER // 2 :], "little")
-    end = len(data) - _FOOTER - size
-    if magic != _MAGIC or end < 0:
-        raise Damaged(f"{file} is cut short")
-    if json.loads(data[end:-_FOOTER])["crc"] != crc32(data[:end]):
+    """Tantivy ends its files with a note about what stands before it."""
+    with file.open("rb") as data:
+        end = data.seek(0, SEEK_END) - _FOOTER
+        data.seek(max(end, 0))
+        size = int.from_bytes(data.read(_FOOTER // 2), "little")
+        if int.from_bytes(data.read(), "little") != _MAGIC or end < size:
+            raise Damaged(f"{file} is cut short")
+        data.seek(end - size)
+        wanted = json.loads(data.read(size))["crc"]
+        data.seek(0)
+        found, left = 0, end - size
+        while left and (piece := data.read(min(left, _PIECE))):
+            found, left = crc32(piece, found), left - len(piece)
+    if found != wanted:
         raise Damaged(f"{file} is damaged")

@@ -42,10 +42,15 @@ class SqliteArchive:
 
     @contextmanager
     def writing(self) -> Iterator[SqliteBatch]:
+        with self._changing():
+            yield SqliteBatch(self)
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
         try:
             self.sql.execute("BEGIN IMMEDIATE")
             try:
-                yield SqliteBatch(self)
+                yield
             except BaseException:
                 self.sql.execute("ROLLBACK")
                 raise
@@ -90,14 +95,25 @@ class SqliteArchive:
         return found
 
     def identity(self) -> str:
-        find = "SELECT value FROM meta WHERE key = 'identity'"
-        if self.sql.execute(find).fetchone() is None:
-            with self.writing():
+        known = self.note_of("identity")
+        if known is None:
+            from secrets import token_hex
+
+            with self._changing():
+                # Another process may have been faster.
                 self.sql.execute(
-                    "INSERT OR IGNORE INTO meta VALUES ('identity', hex(randomblob(16)))"
+                    "INSERT OR IGNORE INTO meta VALUES ('identity', ?)", (token_hex(16),)
                 )
-        found: str = self.sql.execute(find).get
-        return found
+            known = self.note_of("identity")
+        return known or ""
+
+    def note_of(self, name: str) -> str | None:
+        row = self.sql.execute("SELECT value FROM meta WHERE key = ?", (name,)).fetchone()
+        return str(row[0]) if row else None
+
+    def set_note(self, name: str, value: str) -> None:
+        with self._changing():
+            self.sql.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
 
     def headings(self, finished: bool = False, ids: Sequence[str] | None = None) -> list[Heading]:
         return self.projection.headings(finished, ids)

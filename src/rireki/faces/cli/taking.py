@@ -51,7 +51,7 @@ def take_in(
 class _Late:
     """The index's follower, imported only once there is something to follow."""
 
-    digest = "rireki.search.blocks:digest"
+    digest = "rireki.search.blocks:packed_digest"
 
     def __init__(self, archive: Archive) -> None:
         self.archive = archive

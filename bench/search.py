@@ -1,0 +1,218 @@
+"""The figures of search: `python -m bench.search [--tenfold]` prints them as JSON.
+
+What the index costs (time, memory, room), how long queries of every kind take in a
+running process and in a new one, how soon a turn is found, and whether all planted
+words are. Each figure stands with its limit. The corpus is made by gen_corpus.py.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import statistics
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from bench.measure import (
+    REPEAT,
+    append_turn,
+    at_most,
+    baseline,
+    copy_corpus,
+    import_command,
+    median,
+    percentile,
+    rireki,
+    timed,
+    timed_with_memory,
+)
+from bench.queries import KINDS, Vocabulary
+
+from rireki.archive.open import open_archive
+from rireki.archive.sqlite.store import SqliteArchive
+from rireki.intake.understand import interpret
+from rireki.intake.walk import discover, import_history
+from rireki.search.find import Search
+from rireki.search.index import index_folder
+from rireki.search.match import Doc
+from rireki.search.results import Wish
+from rireki.search.texts import docs_of
+from rireki.sources import registry
+from rireki.sources.kit.places import Places
+
+#: Different queries of each kind, and those that are asked before anything is measured.
+ASKED, BEFORE = 60, 10
+
+
+def main() -> None:
+    arguments = _arguments()
+    sessions = 10_000 if arguments.tenfold else arguments.sessions
+    with tempfile.TemporaryDirectory(prefix="rireki-bench-") as folder:
+        figures = measure(Path(folder), arguments.corpus, sessions, 25 if arguments.tenfold else 10)
+    print(json.dumps(figures, indent=2, ensure_ascii=False))
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--corpus", type=Path, help="a corpus made before (it is copied)")
+    parser.add_argument("--sessions", type=int, default=1000)
+    parser.add_argument("--tenfold", action="store_true", help="ten times as much")
+    return parser.parse_args()
+
+
+def measure(folder: Path, corpus: Path | None, sessions: int, limit: float) -> dict[str, Any]:
+    home, path = folder / "home", folder / "archive.sqlite3"
+    copy_corpus(home, sessions, corpus)
+    size, loads = baseline(home)
+    first, memory = timed_with_memory(import_command(home, path))
+    archive = open_archive(path)
+    vocabulary = Vocabulary(random.Random(1))
+    text = 0
+    for doc in all_docs(archive):
+        text += sum(len(part.encode("utf-8", "surrogatepass")) for _, part in doc.parts)
+        vocabulary.take(doc)
+    return {
+        "source_bytes": size,
+        "text_bytes": text,
+        "orjson_seconds": round(loads, 3),
+        "first_import_seconds": round(first, 3),
+        "first_import_times_orjson": at_most(round(first / loads, 2), 10),
+        "first_import_memory_mb": at_most(round(memory / 1e6, 1), 300),
+        "index_to_text": at_most(round(index_size(archive) / text, 3), 0.25),
+        "planted": planted(archive, home),
+        "warm_ms": warm(archive, vocabulary, limit),
+        "cold_seconds": at_most(median(rireki("search", "quokkaflux", "--archive", path)), 0.2),
+        "one_turn": one_turn(archive, home),
+    }
+
+
+def all_docs(archive: SqliteArchive) -> Iterator[Doc]:
+    """Everything that is searched, read from the archive itself."""
+    wanted = archive.ids()
+    for group in archive.groups():
+        strands = archive.strands(group.family, group.conversation)
+        for reading in interpret(group.conversation, strands):
+            if reading.conversation.id in wanted:
+                yield from docs_of(reading.messages())
+
+
+def index_size(archive: SqliteArchive) -> int:
+    return sum(path.stat().st_size for path in index_folder(archive).rglob("*") if path.is_file())
+
+
+def planted(archive: SqliteArchive, home: Path) -> dict[str, Any]:
+    """How many of the conversations with a planted word are found, and how many without one."""
+    needles = json.loads((home / "MANIFEST.json").read_text(encoding="utf-8"))["needles"]
+    search = Search(archive)
+    right = given = wanted = 0
+    for word, sessions in needles.items():
+        talks = search.find(word, Wish(limit=10**6)).talks
+        right += len({talk.conversation.native_id for talk in talks} & set(sessions))
+        given, wanted = given + len(talks), wanted + len(sessions)
+    search.close()
+    recall, precision = round(right / wanted, 4), round(right / given, 4)
+    return {"recall": recall, "precision": precision, "ok": recall == precision == 1}
+
+
+# ── a running process ──
+
+
+def warm(archive: SqliteArchive, vocabulary: Vocabulary, limit: float) -> dict[str, Any]:
+    """How long queries take that were never asked before, by their kind."""
+    search = Search(archive)
+    for kind in KINDS[:BEFORE]:
+        search.find(kind.query(vocabulary))
+    figures = {}
+    for kind in KINDS:
+        taken = {
+            query: ask(search, query, kind.newest) for query in kind.queries(vocabulary, ASKED)
+        }
+        slowest = max(taken, key=lambda query: taken[query])
+        p95 = percentile(list(taken.values()), 0.95)
+        figures[kind.name] = {
+            "p50": percentile(list(taken.values()), 0.5),
+            "p95": at_most(p95, limit) if kind.limited else p95,
+            "max": taken[slowest],
+            "slowest": slowest,
+        }
+    search.close()
+    return figures
+
+
+def ask(search: Search, query: str, newest: bool = False) -> float:
+    started = time.perf_counter()
+    search.find(query, Wish(newest=newest))
+    return round((time.perf_counter() - started) * 1000, 2)
+
+
+# ── from a turn to its being found ──
+
+
+def one_turn(archive: SqliteArchive, home: Path) -> dict[str, Any]:
+    imports, both = [], []
+    for number in range(REPEAT):
+        append_turn(home, f"freshword{number}")
+        importing = timed(import_command(home, archive.path))
+        imports.append(importing)
+        both.append(
+            importing + timed(rireki("search", f"freshword{number}", "--archive", archive.path))
+        )
+    return {
+        "import_seconds": at_most(round(statistics.median(imports), 3), 0.25),
+        "import_and_search_seconds": round(statistics.median(both), 3),
+        "in_process_ms": in_process(archive, home),
+    }
+
+
+def in_process(archive: SqliteArchive, home: Path) -> dict[str, Any]:
+    """The same where everything is open already, and what becomes of the time."""
+    places = Places.at(home)
+    search = Search(archive)
+    import_history(archive, places=places)
+    search.find("quokkaflux")
+    everywhere = [timed_turn(search, places, f"laterword{n}") for n in range(REPEAT)]
+    named = [timed_turn(search, places, f"lastword{n}", named=True) for n in range(REPEAT)]
+    search.close()
+    together = round(statistics.median(map(sum, everywhere)), 2)
+    return {
+        "together": at_most(together, 20),
+        "import": round(statistics.median(importing for importing, _ in everywhere), 2),
+        "of_it_discovery": round(timed_discovery(places), 2),
+        "search": round(statistics.median(finding for _, finding in everywhere), 2),
+        "together_when_the_file_is_named": round(statistics.median(map(sum, named)), 2),
+    }
+
+
+def timed_turn(
+    search: Search, places: Places, word: str, named: bool = False
+) -> tuple[float, float]:
+    """Milliseconds to take in one turn, and to find it."""
+    file = append_turn(places.home, word)
+    started = time.perf_counter()
+    import_history(search.archive, places=places, paths=[file] if named else ())
+    imported = time.perf_counter()
+    talks = search.find(word).talks
+    found = time.perf_counter()
+    if len(talks) != 1:
+        raise SystemExit(f"{word} was not found")
+    return (imported - started) * 1000, (found - imported) * 1000
+
+
+def timed_discovery(places: Places) -> float:
+    """Milliseconds to look at every file there is."""
+    taken = []
+    for _ in range(REPEAT):
+        started = time.perf_counter()
+        discover(registry.readers(), places)
+        taken.append((time.perf_counter() - started) * 1000)
+    return statistics.median(taken)
+
+
+if __name__ == "__main__":
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    main()
