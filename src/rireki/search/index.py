@@ -11,11 +11,10 @@ that holds Tantivy's own lock writes.
 from __future__ import annotations
 
 import json
-import shutil
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from uuid import uuid4
 
 import apsw
 
@@ -185,7 +184,7 @@ def make(archive: Archive, *, anew: bool = False) -> Index:
 
 
 def _make(archive: Archive, base: Path) -> Index:
-    folder = base / uuid4().hex[:12]
+    folder = base / os.urandom(6).hex()
     make_index(folder / "words")
     store = Store(folder / "texts.sqlite3", create=True)
     with store.writing():
@@ -199,6 +198,8 @@ def _make(archive: Archive, base: Path) -> Index:
     if (base / "current").is_dir():
         _clear(base / "current")
     fresh.replace(base / "current")
+    import shutil
+
     for old in base.iterdir():
         if old.is_dir() and old != folder:
             # A reader may still hold its files open; what cannot go now goes next time.
@@ -208,6 +209,8 @@ def _make(archive: Archive, base: Path) -> Index:
 
 def _clear(path: Path) -> None:
     if path.is_dir():
+        import shutil
+
         shutil.rmtree(path)
     else:
         path.unlink(missing_ok=True)

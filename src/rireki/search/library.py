@@ -11,7 +11,6 @@ import zstandard
 from msgspec import Raw
 
 from rireki.archive.base import Archive, Heading
-from rireki.intake.understand import interpret
 from rireki.model.conversation import Conversation
 from rireki.search.blocks import MOST, Entry, open_block, open_entry, text_of
 from rireki.search.index import Index
@@ -99,6 +98,9 @@ class Library:
 
     def group(self, family: str, grouping: str) -> dict[str, Read]:
         """The conversations that a group of strands is, read anew."""
+        # Imported late: most searches need no reader.
+        from rireki.intake.understand import interpret
+
         strands = self.archive.strands(family, grouping)
         return {
             reading.conversation.id: Read(reading.conversation, docs_of(reading.messages()))
