@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,17 +13,7 @@ from rireki.archive.sqlite.store import SqliteArchive
 from rireki.faces.cli.taking import take_in
 from rireki.sources.kit.places import Places
 from tests.support import homes
-
-ROOT = Path(__file__).parents[2]
-
-
-def make_corpus(folder: Path, seed: int, sessions: int = 40, turns: int = 2) -> dict[str, Any]:
-    """A home with planted words; returns its manifest."""
-    command = [sys.executable, str(ROOT / "bench" / "gen_corpus.py"), "--out", str(folder)]
-    command += ["--sessions", str(sessions), "--turns", str(turns), "--seed", str(seed)]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    manifest: dict[str, Any] = json.loads((folder / "MANIFEST.json").read_text(encoding="utf-8"))
-    return manifest
+from tests.support.searching import make_home
 
 
 @pytest.fixture(scope="session")
@@ -38,7 +25,7 @@ def corpus(
     def make(seed: int) -> tuple[Path, dict[str, Any]]:
         if seed not in made:
             folder = tmp_path_factory.mktemp(f"corpus-{seed}")
-            made[seed] = (folder, make_corpus(folder, seed))
+            made[seed] = (folder, make_home(folder, 40, seed=seed))
         return made[seed]
 
     return make

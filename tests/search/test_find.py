@@ -17,7 +17,7 @@ from rireki.search.update import catch_up
 pytestmark = pytest.mark.usefixtures("plain_source")
 
 
-def note(home: Path, name: str, *lines: tuple[str, str], project: str = "/work/demo") -> None:
+def note(home: Path, name: str, *lines: tuple[str, str], project: str = "/src/demo") -> None:
     """A conversation of the made-up source: who said what, a minute apart."""
     folder = home / "notes"
     folder.mkdir(exist_ok=True)
@@ -45,7 +45,7 @@ def find(
         "seven",
         ("me", "parser parser parser"),
         ("agent", "enough"),
-        project="/work/x/api",
+        project="/src/x/api",
     )
     note(home, "twenty", ("me", "unrelated kettle"), ("agent", "the parser of the kettle"))
     if request.param == "direct":
@@ -101,7 +101,7 @@ def test_neighbours(find: Callable[..., Results]) -> None:
 
 
 def test_filters_alone_list_the_newest(find: Callable[..., Results]) -> None:
-    results = find("author:person project:/work/demo")
+    results = find("author:person project:/src/demo")
     assert {hit.message for t in results.talks for hit in t.hits} == {"one-0", "one-2", "twenty-0"}
     times = [talk.hits[0].at for talk in results.talks]
     assert times == sorted(times, key=str, reverse=True)
