@@ -214,16 +214,26 @@ class Archive(Protocol):
         """Note something without counting it as a change. It goes back when the archive is put back."""
         ...
 
-    def headings(self, finished: bool = False, ids: Sequence[str] | None = None) -> list[Heading]:
-        """Every conversation, or these; with `finished` also whether each is."""
+    def headings(
+        self, finished: bool = False, ids: Sequence[str] | None = None, after: int = 0
+    ) -> list[Heading]:
+        """Every conversation, or these, or what changed after a number; with `finished` also
+        whether each is."""
+        ...
+
+    def count(self) -> int:
+        """How many conversations there are, sub-agents included."""
         ...
 
     def pick(self, ids: Sequence[str]) -> dict[str, Conversation]:
         """These conversations, with their links, by id."""
         ...
 
-    def fetch(self, strand: int, lane: str, ordinals: Sequence[int]) -> list[bytes]:
-        """Records of one lane of a strand. Raises KeyError for one that is not there."""
+    def around(self, strand: int, lane: str, record: int) -> tuple[int, list[bytes]]:
+        """A record with those that are kept together with it, and the number of the first of them.
+
+        Raises KeyError when it is not there.
+        """
         ...
 
     def strand_ids(self, family: str, grouping: str) -> dict[str, int]:

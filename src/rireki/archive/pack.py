@@ -16,7 +16,7 @@ import zstandard
 
 from rireki.errors import ArchiveTrouble
 
-__all__ = ["FULL", "Chunk", "pack", "unpack", "unpack_some"]
+__all__ = ["FULL", "Chunk", "pack", "unpack"]
 
 #: A chunk is closed once it holds this many bytes; larger compresses hardly better.
 FULL = 256 << 10
@@ -75,19 +75,6 @@ def _chunk(lane: str, first: int, records: Sequence[bytes], digests: Sequence[by
 
 def unpack(data: bytes, size: int, lengths: str, place: str) -> list[bytes]:
     """The records of a chunk, checked; `place` names it in the message when it is damaged."""
-    plain, ends = _plain(data, size, lengths, place)
-    return [plain[start:end] for start, end in zip([0, *ends], ends, strict=False)]
-
-
-def unpack_some(
-    data: bytes, size: int, lengths: str, place: str, wanted: Sequence[int]
-) -> list[bytes]:
-    """A few records of a chunk, by their positions in it."""
-    plain, ends = _plain(data, size, lengths, place)
-    return [plain[ends[at - 1] if at else 0 : ends[at]] for at in wanted]
-
-
-def _plain(data: bytes, size: int, lengths: str, place: str) -> tuple[bytes, list[int]]:
     try:
         plain = _decompressor().decompress(data, max_output_size=max(size, 1))
     except zstandard.ZstdError as error:
@@ -95,7 +82,7 @@ def _plain(data: bytes, size: int, lengths: str, place: str) -> tuple[bytes, lis
     ends = list(accumulate(msgspec.json.decode(lengths, type=list[int])))
     if (ends[-1] if ends else 0) != len(plain):
         raise _damaged(place, "its lengths do not add up")
-    return plain, ends
+    return [plain[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
 
 def _damaged(place: str, why: str) -> ArchiveTrouble:

@@ -223,14 +223,14 @@ def _find(data: bytes, wanted: bytes) -> int:
     return start
 
 
-Fetch = Callable[[int, str, Sequence[int]], list[bytes]]
+Fetch = Callable[[int, str, int], bytes]
 
 
 def text_of(text: str | Place, strands: Sequence[int], fetch: Fetch) -> str:
-    """A kept text; `fetch(strand, lane, ordinals)` brings records out of the archive."""
+    """A kept text; `fetch(strand, lane, record)` brings a record out of the archive."""
     if isinstance(text, str):
         return text
-    (data,) = fetch(strands[text.strand], text.lane, [text.record])
+    data = fetch(strands[text.strand], text.lane, text.record)
     piece = data[text.start : text.start + text.length]
     if text.plain:
         return piece.decode()

@@ -18,7 +18,7 @@ from rireki.search.parse import parse
 from rireki.search.query import Query
 from rireki.search.results import Results, Scope, Wish
 from rireki.search.store import Damaged
-from rireki.search.view import View, look, look_without_index
+from rireki.search.view import View, look, look_without_index, refresh
 
 __all__ = ["Search"]
 
@@ -63,14 +63,16 @@ class Search:
 
     def _look(self, query: Query) -> View:
         finished = any(f.name == "is" and f.value == "unfinished" for f in query.filters())
-        if self.view is None or finished or self._is_outdated(self.view):
+        if self.view is None or finished or not self._is_up_to_date(self.view):
             self.view = self._view(finished)
         return self.view
 
-    def _is_outdated(self, view: View) -> bool:
-        if view.number != self.archive.number():
+    def _is_up_to_date(self, view: View) -> bool:
+        if self.index is None or view.generation != self.index.store.get("generation"):
+            return False
+        if view.number == self.archive.number():
             return True
-        return self.index is not None and view.generation != self.index.store.get("generation")
+        return refresh(self.archive, view) and not self._is_behind(view)
 
     def _view(self, finished: bool) -> View:
         """The index as it is, brought up first if much is missing."""

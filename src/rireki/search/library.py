@@ -22,8 +22,8 @@ __all__ = ["Library", "Read"]
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
-#: Blocks, records and conversations that are kept at hand.
-BLOCKS, RECORDS, TALKS = 64, 256, 32
+#: Blocks (of 64 KB), chunks of the archive (of 256 KB) and conversations that are kept at hand.
+BLOCKS, CHUNKS, TALKS = 300, 48, 32
 
 
 class _Shelf(Generic[K, V]):
@@ -53,7 +53,7 @@ class Library:
         self.archive = archive
         self.index: Index | None = None
         self._blocks: _Shelf[int, tuple[list[int], list[Raw]]] = _Shelf(BLOCKS)
-        self._records: _Shelf[tuple[int, str, int], bytes] = _Shelf(RECORDS)
+        self._chunks: _Shelf[tuple[int, str, int], list[bytes]] = _Shelf(CHUNKS)
         self._talks: _Shelf[tuple[str, int], dict[str, Read]] = _Shelf(TALKS)
 
     def use(self, index: Index | None) -> None:
@@ -81,12 +81,13 @@ class Library:
         parts = [(where, text_of(text, strands, self._fetch)) for where, text in entry.parts]
         return Doc(entry.message, entry.at, entry.facts, parts)
 
-    def _fetch(self, strand: int, lane: str, ordinals: Sequence[int]) -> list[bytes]:
-        (record,) = ordinals
-        found = self._records.get(
-            (strand, lane, record), lambda: self.archive.fetch(strand, lane, [record])[0]
-        )
-        return [found]
+    def _fetch(self, strand: int, lane: str, record: int) -> bytes:
+        for (known, its_lane, first), records in reversed(self._chunks.things.items()):
+            if known == strand and its_lane == lane and 0 <= record - first < len(records):
+                return records[record - first]
+        first, records = self.archive.around(strand, lane, record)
+        self._chunks.get((strand, lane, first), lambda: records)
+        return records[record - first]
 
     # ── by the conversation ──
 

@@ -16,7 +16,7 @@ from rireki.search.index import Index
 from rireki.search.match import Doc, Facts
 from rireki.search.words import WordReader
 
-__all__ = ["View", "look", "look_without_index", "titles"]
+__all__ = ["View", "look", "look_without_index", "refresh", "titles"]
 
 
 class View(msgspec.Struct):
@@ -63,6 +63,28 @@ def look(archive: Archive, index: Index, finished: bool = False) -> View:
     view.reader, view.generation = reader, generation
     index.seen = generation
     return view
+
+
+def refresh(archive: Archive, view: View) -> bool:
+    """Bring a view up to the archive as long as the index is the same; False when it takes a new look."""
+    number = archive.number()
+    dirty = archive.dirty()
+    changed = archive.headings(after=view.number)
+    fresh = [heading for heading in changed if heading.id not in view.headings]
+    if dirty or view.dirty or archive.count() != len(view.headings) + len(fresh):
+        return False
+    for heading in changed:
+        view.headings[heading.id] = heading
+        known = view.number_of.pop(heading.id, None)
+        if known is not None:
+            del view.covered[known]
+            view.stale.append(known)
+    news = {heading.id for heading in changed}
+    view.direct = [each for each in view.direct if each.id not in news] + changed
+    times = [heading.updated_at for heading in changed if heading.updated_at]
+    view.until = max([*times, *([view.until] if view.until else [])], default=None)
+    view.number = number
+    return True
 
 
 def titles(heading: Heading) -> list[Doc]:

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 import apsw
 
-from rireki.archive.pack import FULL, Chunk, pack, unpack, unpack_some
+from rireki.archive.pack import FULL, Chunk, pack, unpack
 from rireki.archive.sqlite.connect import select
 from rireki.model.record import DIGEST_SIZE, digest_of_bytes
 
@@ -91,11 +91,24 @@ class Chunks:
             (strand, lane, high, low),
         )
         for number, first, size, lengths, data in rows:
-            if len(ordinals) == 1:
-                return unpack_some(data, size, lengths, f"chunk {number}", [low - first])
             found = unpack(data, size, lengths, f"chunk {number}")
             records.update(enumerate(found, first))
         return [records[ordinal] for ordinal in ordinals]
+
+    def around(self, strand: int, lane: str, ordinal: int) -> tuple[int, list[bytes]]:
+        """The chunk that holds a record: the number of its first record, and all of them."""
+        row = self.sql.execute(
+            """SELECT id, first, size, lengths, data FROM chunk
+                WHERE strand = ? AND lane = ? AND first <= ? ORDER BY first DESC LIMIT 1""",
+            (strand, lane, ordinal),
+        ).fetchone()
+        if row is None:
+            raise KeyError(ordinal)
+        number, first, size, lengths, data = row
+        records = unpack(data, size, lengths, f"chunk {number}")
+        if ordinal >= first + len(records):
+            raise KeyError(ordinal)
+        return first, records
 
     def redact(self, family: str, name: str) -> int:
         """Empty every record of a shared file that names this conversation; returns the bytes."""

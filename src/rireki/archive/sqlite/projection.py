@@ -199,12 +199,12 @@ class Projection:
             links.setdefault(parent, []).append(Link(kind, child_id, "child", call_id))
         return links
 
-    def headings(self, finished: bool, ids: Sequence[str] | None) -> list[Heading]:
+    def headings(self, finished: bool, ids: Sequence[str] | None, after: int) -> list[Heading]:
         told = "data ->> '$.finished'" if finished else "1"
         columns = f"""SELECT id, family, grouping, source, nature, project, title, updated_at,
                              changed, {told} FROM conversation"""
         if ids is None:
-            rows = select(self.sql, columns)
+            rows = select(self.sql, columns + " WHERE changed > ?", (after,))
         else:
             rows = [row for id in ids for row in select(self.sql, columns + " WHERE id = ?", (id,))]
         return [Heading._make((*row[:9], bool(row[9]))) for row in rows]

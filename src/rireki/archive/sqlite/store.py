@@ -115,14 +115,20 @@ class SqliteArchive:
         with self._changing():
             self.sql.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
 
-    def headings(self, finished: bool = False, ids: Sequence[str] | None = None) -> list[Heading]:
-        return self.projection.headings(finished, ids)
+    def headings(
+        self, finished: bool = False, ids: Sequence[str] | None = None, after: int = 0
+    ) -> list[Heading]:
+        return self.projection.headings(finished, ids, after)
+
+    def count(self) -> int:
+        number: int = self.sql.execute("SELECT count(*) FROM conversation").get
+        return number
 
     def pick(self, ids: Sequence[str]) -> dict[str, Conversation]:
         return self.projection.pick(ids)
 
-    def fetch(self, strand: int, lane: str, ordinals: Sequence[int]) -> list[bytes]:
-        return self.records.chunks.fetch(strand, lane, ordinals)
+    def around(self, strand: int, lane: str, record: int) -> tuple[int, list[bytes]]:
+        return self.records.chunks.around(strand, lane, record)
 
     def strand_ids(self, family: str, grouping: str) -> dict[str, int]:
         rows: Any = select(
