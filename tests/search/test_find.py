@@ -147,3 +147,15 @@ def test_a_title_that_answers_is_marked(
     title = talk.conversation.title
     assert [title[start:end] for start, end in talk.title_marks] == (["kettle"] if title else [])
     assert [hit.message for hit in talk.hits] == ["one-0"]
+
+
+def test_where_no_index_can_be_written_the_archive_itself_is_searched(
+    archive: SqliteArchive, home: Path, take_in: Callable[[], Report]
+) -> None:
+    note(home, "one", ("me", "fix the kettle"), ("agent", "done"))
+    take_in()
+    archive.path.with_suffix(".search").write_text("not a folder")
+    results = Search(archive).find("kettle")
+    assert names(results) == ["one"]
+    assert "cannot be written" in results.scope.slower
+    assert str(archive.path.with_suffix(".search")) in results.scope.slower

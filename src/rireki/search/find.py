@@ -9,6 +9,7 @@ from datetime import datetime, timezone
 import msgspec
 
 from rireki.archive.base import Archive
+from rireki.errors import ArchiveTrouble
 from rireki.intake.progress import Progress
 from rireki.search.hunt import Group, Hunt
 from rireki.search.index import Index, open_existing
@@ -104,8 +105,12 @@ class Search:
         # Imported late: most searches find an index that has everything.
         from rireki.search.update import catch_up
 
-        if not catch_up(self.archive, self.progress):
-            self.slower = SLOWER
+        try:
+            if not catch_up(self.archive, self.progress):
+                self.slower = SLOWER
+        except ArchiveTrouble as trouble:
+            # A full disk or a folder nobody may write to is no reason for a "no".
+            self.slower = f"{trouble.message}: this search read the archive itself"
 
     def _is_behind(self, view: View) -> bool:
         from rireki.search.update import is_behind

@@ -103,9 +103,11 @@ class Index:
 
     def is_known_to(self, archive: Archive) -> bool:
         """Whether the archive remembers the last commit: one that was put back does not."""
+        # The archive first: a writer tells our own notes of a commit before it tells the archive.
+        noted = archive.note_of(NOTE)
         facts = self.store.facts()
         commits = (facts.get("generation", 0), facts.get("coming", 0))
-        return archive.note_of(NOTE) in [f"{self.folder.name}/{commit}" for commit in commits]
+        return noted in [f"{self.folder.name}/{commit}" for commit in commits]
 
     def is_current(self) -> bool:
         try:
