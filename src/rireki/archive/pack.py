@@ -18,8 +18,9 @@ from rireki.errors import ArchiveTrouble
 
 __all__ = ["FULL", "Chunk", "pack", "unpack"]
 
-#: A chunk is closed once it holds this many bytes; larger compresses hardly better.
-FULL = 256 << 10
+#: A chunk is closed once it holds this many bytes: larger compresses hardly better, and a search
+#: unpacks a whole one for a single record.
+FULL = 128 << 10
 #: Three per cent larger than level 3, and a quarter faster.
 LEVEL = 1
 

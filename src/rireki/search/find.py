@@ -25,6 +25,10 @@ __all__ = ["Search"]
 
 SLOWER = "the search index is being made by another process: this search read the archive itself"
 
+REBUILT = "conversations are being interpreted anew: this search read them from their records"
+#: So many that it can be felt.
+MANY_DIRTY = 20
+
 
 class Search:
     """Searches one archive, for as long as it is kept open."""
@@ -43,13 +47,24 @@ class Search:
         try:
             results = self._find(query, wish)
         except Damaged:
-            # Whatever is wrong with the index, the archive is right: make another one.
-            if self.index is not None:
-                self.index.condemn()
-            self._drop_index()
-            results = self._find(query, wish)
+            results = self._find_anew(query, wish)
         taken = round((time.perf_counter() - started) * 1000, 2)
         return msgspec.structs.replace(results, milliseconds=taken)
+
+    def _find_anew(self, query: Query, wish: Wish) -> Results:
+        """Whatever is wrong with the index, the archive is right: make another one."""
+        if self.index is not None:
+            self.index.condemn()
+        self._drop_index()
+        try:
+            return self._find(query, wish)
+        except Damaged as error:
+            self._drop_index()
+            self.slower = (
+                f"the search index is damaged ({error}): this search read the archive itself"
+            )
+            self.view = look_without_index(self.archive)
+            return self._answer(self.view, query, wish)
 
     def close(self) -> None:
         self._drop_index()
@@ -120,7 +135,9 @@ class Search:
     # ── one query ──
 
     def _find(self, query: Query, wish: Wish) -> Results:
-        view = self._look(query)
+        return self._answer(self._look(query), query, wish)
+
+    def _answer(self, view: View, query: Query, wish: Wish) -> Results:
         hunt = Hunt(self.library, view, query, wish)
         groups = hunt.gather()
         apart = None if groups else _apart(self.library, view, query, wish)
@@ -138,13 +155,18 @@ class Search:
             apart=apart is not None,
             more=len(groups) > wish.offset + wish.limit,
             scope=Scope(
-                conversations=len(view.headings),
+                conversations=len(view.headings.keys() | hunt.uninterpreted.keys()),
                 until=view.until,
                 direct=len(view.direct),
-                slower=self.slower if view.direct else "",
+                slower=self._why_slower(view),
             ),
             near=_near(view, query) if not groups else [],
         )
+
+    def _why_slower(self, view: View) -> str:
+        if len(view.dirty) > MANY_DIRTY:
+            return REBUILT
+        return self.slower if view.direct else ""
 
 
 def _sources(text: str) -> list[str]:
