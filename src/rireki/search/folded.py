@@ -38,9 +38,7 @@ class Folded:
 
     def place(self, at: int) -> int:
         """The original character behind a place in the folded text."""
-        if self._alike is None:
-            self._alike = self._runs_alike()
-        if self._alike:
+        if self.runs_alike:
             return at
         if self._starts is None:
             self._take_lines()
@@ -61,9 +59,13 @@ class Folded:
             end += 1
         return self.place(start), self.place(end)
 
-    def _runs_alike(self) -> bool:
-        same = len(self.text) == len(self.original)
-        return same and (self.original.isascii() or not _MELTING.search(self.original))
+    @property
+    def runs_alike(self) -> bool:
+        """Whether each character was folded into one, in its place."""
+        if self._alike is None:
+            same = len(self.text) == len(self.original)
+            self._alike = same and (self.original.isascii() or not _MELTING.search(self.original))
+        return self._alike
 
     def _take_lines(self) -> None:
         self._starts = []

@@ -227,20 +227,27 @@ def _identifier_finder(word: str, *, prefix: bool = False, several: bool = False
     def find(text: Folded) -> Iterator[Span]:
         if word not in text.text:
             return
+        written = text.original if text.runs_alike else None
         for found in pattern.finditer(text.text):
-            span = text.span(*found.span())
-            if is_whole(text.text, *found.span()) or _is_piece(text, *span, prefix, several):
+            start, end = found.span()
+            inside = start > 0 and is_letter(text.text[start - 1])
+            if inside and written is not None and not written[start].isupper():
+                # In the middle of a word, and no piece begins there: by far the most frequent.
+                continue
+            span = text.span(start, end)
+            whole = not inside and is_whole(text.text, start, end)
+            if whole or _is_piece(text.original, *span, prefix, several):
                 yield span
 
     return find
 
 
-def _is_piece(text: Folded, first: int, last: int, prefix: bool, several: bool) -> bool:
+def _is_piece(text: str, first: int, last: int, prefix: bool, several: bool) -> bool:
     """Whether an identifier such as `camelCase` has a piece just there."""
-    identifier = _identifier_around(text.original, first)
+    identifier = _identifier_around(text, first)
     if identifier is None or last > identifier[1]:
         return False
-    begin, word = identifier[0], text.original[identifier[0] : identifier[1]]
+    begin, word = identifier[0], text[identifier[0] : identifier[1]]
     if not pieces(word):
         return False
     spans = [(begin + p.start(), begin + p.end()) for p in _PIECE.finditer(word)]

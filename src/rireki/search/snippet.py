@@ -16,7 +16,7 @@ WIDTH = 180
 #: How much of a snippet may stand before the first mark.
 LEAD = 50
 #: Places that are looked at in one text.
-ENOUGH = 24
+ENOUGH = 10
 _SPACE = re.compile(r"\s+")
 
 
