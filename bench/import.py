@@ -1,7 +1,8 @@
 """The figures of import: `python -m bench.import [--tenfold]` prints them as JSON.
 
 First import against `orjson.loads` over every line, memory, size, and how long
-it takes when nothing or little is new. The corpus is made by gen_corpus.py.
+it takes when nothing or little is new; the first import without the search index,
+whose cost bench/search.py measures. The corpus is made by gen_corpus.py.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def measure(folder: Path, corpus: Path | None, sessions: int) -> dict[str, Any]:
     copy_corpus(home, sessions, corpus)
     archive = folder / "archive.sqlite3"
     size, loads = baseline(home)
-    first, memory = timed_with_memory(import_command(home, archive))
+    first, memory = timed_with_memory([*import_command(home, archive), "--no-index"])
     figures: dict[str, Any] = {
         "source_bytes": size,
         "orjson_seconds": round(loads, 3),
@@ -74,7 +75,7 @@ def tenfold(folder: Path, figures: dict[str, Any]) -> dict[str, Any]:
     copy_corpus(home, 10_000)
     archive = folder / "ten.sqlite3"
     baseline(home)  # brings the files into the page cache, as for the small corpus
-    seconds, memory = timed_with_memory(import_command(home, archive))
+    seconds, memory = timed_with_memory([*import_command(home, archive), "--no-index"])
     return {
         "first_import_seconds": round(seconds, 3),
         "times_the_small_one": round(seconds / figures["first_import_seconds"], 2),

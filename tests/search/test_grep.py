@@ -176,3 +176,18 @@ def test_planted_words_stand_where_they_were_planted(
             assert results.conversations == len(sessions)
     search.close()
     archive.close()
+
+
+def test_an_import_may_leave_the_index_to_the_first_search(
+    corpus: Callable[[int], tuple[Path, dict[str, Any]]], tmp_path: Path
+) -> None:
+    home, manifest = corpus(1)
+    archive = open_archive(tmp_path / "archive.sqlite3", create=True)
+    take_in(archive, Places.at(home), index=False)
+    assert not (tmp_path / "archive.search").exists()
+    search = Search(archive)
+    ids = {talk.conversation.native_id for talk in search.find("quokkaflux", ALL).talks}
+    assert ids == set(manifest["needles"]["quokkaflux"])
+    assert (tmp_path / "archive.search" / "current").exists()
+    search.close()
+    archive.close()

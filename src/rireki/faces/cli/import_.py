@@ -30,10 +30,15 @@ MANY = 10
 @click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path(path_type=Path))
 @source_option(True, "Only this source; may be given several times.")
 @home_option
+@click.option("--no-index", is_flag=True, help="Leave the search index to the next search.")
 @json_option
 @archive_option
 def command(
-    paths: tuple[Path, ...], sources: tuple[str, ...], home: Path | None, as_json: bool
+    paths: tuple[Path, ...],
+    sources: tuple[str, ...],
+    home: Path | None,
+    no_index: bool,
+    as_json: bool,
 ) -> None:
     """Take in what your agents wrote since the last time.
 
@@ -53,7 +58,14 @@ def command(
 
     places = Places.at(home.absolute()) if home else Places.here()
     with opened(create=True) as archive:
-        report = take_in(archive, places, paths=paths, sources=sources, progress=progress())
+        report = take_in(
+            archive,
+            places,
+            paths=paths,
+            sources=sources,
+            progress=progress(),
+            index=not no_index,
+        )
     screen = Screen()
     if as_json:
         screen.json([report])

@@ -26,9 +26,13 @@ def take_in(
     paths: Sequence[Path] = (),
     sources: Sequence[str] = (),
     progress: Progress | None = None,
+    index: bool = True,
 ) -> Report:
-    """Take in what is new, and bring it into the search index as far as that is worth it."""
-    follower = _Late(archive)
+    """Take in what is new, and bring it into the search index as far as that is worth it.
+
+    Without `index` that is left to the next search.
+    """
+    follower = _Late(archive) if index else None
     number = archive.number()
     try:
         report = import_history(
@@ -40,8 +44,9 @@ def take_in(
             follower=follower,
         )
     finally:
-        follower.close()
-    if archive.number() != number:
+        if follower is not None:
+            follower.close()
+    if index and archive.number() != number:
         from rireki.search.update import catch_up
 
         catch_up(archive, progress, lazy=True)
