@@ -145,6 +145,8 @@ class _Walk:
         self.found = {(origin.source, origin.place) for origin in discovery.origins}
         self.looked = {origin.root for origin in discovery.origins}
         self.looked |= {look.place for look in discovery.looked}
+        #: Whether each root, or what lies above it, was looked at; thousands of files share a few.
+        self.roots: dict[str, bool] = {}
         #: The conversations that were there before.
         self.conversations: set[str] = set()
         self.known = {(o.source, o.place): o for o in archive.origins()}
@@ -210,8 +212,11 @@ class _Walk:
 
     def _was_looked_at(self, known: KnownOrigin) -> bool:
         """Whether this walk could have found it: another home's origins are none of its business."""
-        places = (known.root, known.place, *map(str, Path(known.root).parents))
-        return any(place in self.looked for place in places)
+        root = known.root
+        if root not in self.roots:
+            places = (root, *map(str, Path(root).parents))
+            self.roots[root] = any(place in self.looked for place in places)
+        return self.roots[root] or known.place in self.looked
 
     def _unknown_origins(self) -> Iterable[Origin]:
         return (
