@@ -138,7 +138,7 @@ class Hunt:
     def _indexed(self, talks: list[int] | None = None) -> Iterator[Candidate]:
         if self.planner is None or not self.view.covered or talks == []:
             return
-        query = self.planner.messages(self.plan, talks, not self.by_time)
+        query = self.planner.messages(self.plan, self.query.root, talks)
         for order, place, heading in self._looked_up(query):
             yield Candidate(order, heading, place)
 
@@ -146,7 +146,10 @@ class Hunt:
         """Conversations whose own title or project answers."""
         if self.planner is None or not self.view.covered:
             return
-        for order, _, heading in self._looked_up(self.planner.headings(self.plan)):
+        assert self.view.reader is not None
+        planner = Planner(self.view.reader, self.view.numbers, "title")
+        plan = planner.without(planner.plan(self.query.root), self.view.stale)
+        for order, _, heading in self._looked_up(planner.headings(plan)):
             for doc in titles(heading):
                 if self.matcher.matches(heading, doc):
                     self.title_talks.add(heading.id)
@@ -165,10 +168,17 @@ class Hunt:
             addresses = [address for _, address in hits]
             places = searcher.fast_field_values("place", addresses)
             numbers = searcher.fast_field_values("talk", addresses)
-            for (order, _), place, number in zip(hits, places, numbers, strict=True):
+            orders = [float(order or 0) for order, _ in hits]
+            if not self.by_time:
+                typed = searcher.fast_field_values("typed", addresses)
+                orders = [
+                    order + PERSON * int(by or 0) for order, by in zip(orders, typed, strict=True)
+                ]
+            found = sorted(zip(orders, places, numbers, strict=True), key=lambda hit: -hit[0])
+            for order, place, number in found:
                 heading = self.view.covered.get(int(number or 0))
                 if heading is not None:
-                    yield float(order or 0), int(place or 0), heading
+                    yield order, int(place or 0), heading
             if len(hits) < size:
                 return
             offset += size
@@ -197,7 +207,7 @@ class Hunt:
         if reader is None or not self.plan.exact:
             return None
         assert self.planner is not None
-        query = self.planner.messages(self.plan, None, rank=False)
+        query = self.planner.messages(self.plan, self.query.root)
         found = reader.searcher.aggregate(
             query, {"talks": {"terms": {"field": "talk", "size": 1_000_000}}}
         )

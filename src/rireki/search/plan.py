@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["PERSON", "Plan", "Planner", "literals", "query_terms"]
 
 #: Beginnings with more words than this are looked up as a pattern, without ranking.
-FEW_TERMS = 64
+FEW_TERMS, MANY_TERMS = 64, 2000
 #: What a person typed counts a little more than what was printed.
 PERSON = 1.0
 #: Shorter pieces of a word are too frequent to be worth a look through all words.
@@ -44,7 +44,10 @@ class Planner:
     """`numbers` tells which conversations pass a test, by their numbers in the index."""
 
     def __init__(
-        self, reader: WordReader, numbers: Callable[[Callable[[Facts], bool]], list[int]]
+        self,
+        reader: WordReader,
+        numbers: Callable[[Callable[[Facts], bool]], list[int]],
+        field: str = "words",
     ) -> None:
         import tantivy
 
@@ -54,6 +57,7 @@ class Planner:
         self.schema = reader.schema
         self.searcher = reader.searcher
         self.numbers = numbers
+        self.field = field
 
     def plan(self, node: Node | None) -> Plan:
         if node is None:
@@ -83,27 +87,26 @@ class Planner:
         unwanted = self.query.term_set_query(self.schema, "talk", numbers)
         return Plan(self._minus(plan.query, [unwanted]), plan.exact)
 
-    def messages(self, plan: Plan, talks: list[int] | None, rank: bool) -> Any:
-        """The messages of a plan, maybe of some conversations only, the person's a bit ahead."""
-        clauses = [*self._wanted(plan), (self.occur.MustNot, self._fact(HEADING))]
+    def messages(self, plan: Plan, node: Node | None, talks: list[int] | None = None) -> Any:
+        """The messages that `plan`, made of `node`, lets through; maybe of some conversations only."""
+        clauses = []
+        if not needs_words(node):
+            # Only what has words is a message for certain.
+            clauses.append((self.occur.MustNot, self._fact(HEADING)))
         if talks is not None:
             chosen = self.query.term_set_query(self.schema, "talk", talks)
             clauses.append((self.occur.Must, self._silent(chosen)))
-        if rank:
-            typed = self.query.const_score_query(self._fact("author:person"), PERSON)
-            clauses.append((self.occur.Should, typed))
-        return self.query.boolean_query(clauses)
+        wanted = self._silent(self.query.all_query()) if plan.query is None else plan.query
+        if not clauses:
+            # A query for one word alone is answered many times faster than one with conditions.
+            return wanted
+        return self.query.boolean_query([(self.occur.Must, wanted), *clauses])
 
     def headings(self, plan: Plan) -> Any:
-        """The conversations whose title or project answers."""
+        """The conversations whose title or project answers; the planner must be one for titles."""
         heading = self._silent(self._fact(HEADING))
-        return self.query.boolean_query([*self._wanted(plan), (self.occur.Must, heading)])
-
-    def _wanted(self, plan: Plan) -> list[tuple[Any, Any]]:
-        wanted = plan.query
-        return [
-            (self.occur.Must, self._silent(self.query.all_query()) if wanted is None else wanted)
-        ]
+        wanted = self._silent(self.query.all_query()) if plan.query is None else plan.query
+        return self.query.boolean_query([(self.occur.Must, wanted), (self.occur.Must, heading)])
 
     def _fact(self, fact: str) -> Any:
         return self.query.term_query(self.schema, "facts", fact, index_option="basic")
@@ -149,7 +152,7 @@ class Planner:
     # ── words ──
 
     def _term(self, term: str) -> Any:
-        return self.query.term_query(self.schema, "words", term, index_option="freq")
+        return self.query.term_query(self.schema, self.field, term, index_option="freq")
 
     def _word(self, node: Word) -> Plan:
         folded = fold(node.text)
@@ -161,13 +164,24 @@ class Planner:
             return Plan(self._beginning(folded), len(folded) <= LONG)
         whole = self._all([Plan(self._term(term), True) for term in terms(folded)])
         parts = pieces(node.text)
-        if is_named(folded):
-            numbered = self.query.regex_query(self.schema, "words", f"{folded}[0-9]+")
-            whole = Plan(self._either([whole.query, numbered]), True)
+        numbered = self._numbered(folded) if is_named(folded) else []
+        if numbered:
+            whole = Plan(self._either([whole.query, *numbered]), True)
         if not parts:
             return Plan(whole.query, len(folded) < LONG)
         together = self._all([Plan(self._term(part), False) for part in parts])
         return self._any([whole, together])
+
+    def _numbered(self, word: str) -> list[Any]:
+        """The word with numbers behind it, as they occur."""
+        known = self.searcher.terms_with_prefix(self.field, word, limit=MANY_TERMS)
+        if len(known) == MANY_TERMS:
+            return [self.query.regex_query(self.schema, self.field, f"{word}[0-9]+")]
+        ends = ((term, term[len(word) :]) for term, _ in known)
+        found = [term for term, end in ends if end.isascii() and end.isdigit()]
+        if len(found) > FEW_TERMS:
+            return [self.query.term_set_query(self.schema, self.field, found)]
+        return [self._term(term) for term in found]
 
     def _joined(self, run: str) -> Plan:
         if len(run) == 1:
@@ -176,10 +190,10 @@ class Planner:
         return self._all(pairs)
 
     def _beginning(self, start: str) -> Any:
-        found = self.searcher.terms_with_prefix("words", start[:LONG], limit=FEW_TERMS + 1)
+        found = self.searcher.terms_with_prefix(self.field, start[:LONG], limit=FEW_TERMS + 1)
         if len(found) <= FEW_TERMS:
             return self._either([self._term(term) for term, _ in found])
-        return self.query.regex_query(self.schema, "words", re.escape(start[:LONG]) + ".*")
+        return self.query.regex_query(self.schema, self.field, re.escape(start[:LONG]) + ".*")
 
     def _written(self, folded: str, prefix: bool = False) -> Plan:
         """Several words, or words with signs between them, as they stand."""
@@ -219,7 +233,7 @@ class Planner:
         # A part of a long word carries a mark in front.
         before, after = (".*" if opened else "\x01?"), (".*" if closed else "")
         pattern = before + re.escape(run) + after
-        return Plan(self._silent(self.query.regex_query(self.schema, "words", pattern)), False)
+        return Plan(self._silent(self.query.regex_query(self.schema, self.field, pattern)), False)
 
     # ── filters ──
 
@@ -251,6 +265,15 @@ class Planner:
         return self.query.range_query(
             self.schema, "at", integer, lower_bound=1, upper_bound=milliseconds, include_upper=False
         )
+
+
+def needs_words(node: Node | None) -> bool:
+    """Whether nothing without words of its own can answer."""
+    if isinstance(node, And):
+        return any(map(needs_words, node.children))
+    if isinstance(node, Or):
+        return all(map(needs_words, node.children))
+    return isinstance(node, Word | Phrase) and bool(runs(fold(node.text)))
 
 
 def literals(pattern: str) -> list[str]:

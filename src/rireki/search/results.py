@@ -105,4 +105,4 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
     #: Neighbours of each hit to bring along.
     context: int = 0
     #: Hits per conversation to bring along.
-    hits: int = 3
+    hits: int = 2

@@ -37,6 +37,7 @@ __all__ = [
 #: Bytes of memory a writer gathers documents in before it writes them out.
 HEAP = 32 << 20
 _MARKER = "marker"
+_TYPED = "author:person"
 #: The fact of documents that are a conversation's title and project.
 HEADING = "is:heading"
 _FOOTER = 8
@@ -58,10 +59,13 @@ def _schema() -> tantivy.Schema:
     builder = tantivy.SchemaBuilder()
     # Without positions the index is less than half as large; phrases are checked on the texts.
     builder.add_text_field("words", tokenizer_name="cut", index_option="freq")
+    # Titles apart, so that a search for messages need not leave them out.
+    builder.add_text_field("title", tokenizer_name="cut", index_option="freq")
     builder.add_text_field("facts", tokenizer_name="cut", index_option="basic")
     builder.add_unsigned_field("talk", indexed=True, fast=True)
     builder.add_unsigned_field("place", fast=True)
     builder.add_integer_field("at", fast=True)
+    builder.add_unsigned_field("typed", fast=True)
     return builder.build()
 
 
@@ -157,19 +161,21 @@ class WordWriter:
             for place, row in enumerate(rows, first):
                 self._add(talk, place, row)
 
-    def _add(self, talk: int, place: int, row: Row) -> None:
+    def _add(self, talk: int, place: int, row: Row, field: str = "words") -> None:
         document = self._document()
-        document.add_text("words", row.words)
+        document.add_text(field, row.words)
         document.add_text("facts", row.facts)
         document.add_unsigned("talk", talk)
         document.add_unsigned("place", place)
         document.add_integer("at", row.at)
+        # What a person typed counts more; a number is read faster than a fact.
+        document.add_unsigned("typed", int(_TYPED in row.facts))
         self.writer.add_document(document)
 
     def head(self, talk: int, row: Row) -> None:
         """The title and project of a conversation."""
         with _telling():
-            self._add(talk, 0, Row(row.words, HEADING, row.at))
+            self._add(talk, 0, Row(row.words, HEADING, row.at), "title")
 
     def remove_head(self, talk: int) -> None:
         import tantivy

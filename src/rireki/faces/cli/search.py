@@ -75,9 +75,9 @@ class _Searching(click.Command):
 @click.option(
     "--hits",
     type=click.IntRange(1),
-    default=3,
+    default=2,
     metavar="N",
-    help="So many hits per conversation; 3 unless said otherwise.",
+    help="So many hits per conversation; 2 unless said otherwise.",
 )
 @click.option("--html", "as_html", is_flag=True, help="Print an HTML fragment with <mark>.")
 @no_pager_option
