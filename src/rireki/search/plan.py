@@ -242,17 +242,27 @@ class Planner:
             return Plan(self._silent(self._times(node)), True)
         about_talk = talk_test(node)
         if about_talk is not None:
-            numbers = self.numbers(about_talk)
-            if not numbers:
-                return Plan(self.query.empty_query(), True)
-            wanted = self.query.term_set_query(self.schema, "talk", numbers)
-            return Plan(self._silent(wanted), True)
+            return self._talks(about_talk)
         passes = fact_test(node)
         known = self.searcher.terms_with_prefix("facts", f"{node.name}:")
         found = [fact for fact, _ in known if passes(fact)]
         if not found:
             return Plan(self.query.empty_query(), True)
         return Plan(self._silent(self.query.term_set_query(self.schema, "facts", found)), True)
+
+    def _talks(self, test: Callable[[Facts], bool]) -> Plan:
+        """The messages of the conversations that pass; said by the fewer, those or the others."""
+        passing = self.numbers(test)
+        others = self.numbers(lambda talk: not test(talk))
+        if not passing:
+            return Plan(self.query.empty_query(), True)
+        if not others:
+            return EVERYTHING
+        if len(others) < len(passing):
+            unwanted = self.query.term_set_query(self.schema, "talk", others)
+            return Plan(self._minus(None, [unwanted]), True)
+        wanted = self.query.term_set_query(self.schema, "talk", passing)
+        return Plan(self._silent(wanted), True)
 
     def _times(self, node: Filter) -> Any:
         moment = to_datetime(node.value)
