@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -60,3 +61,13 @@ def plain_source(monkeypatch: pytest.MonkeyPatch) -> None:
 def take_in(archive: SqliteArchive, home: Path) -> Callable[[], Report]:
     """Import the whole home once more."""
     return lambda: import_history(archive, places=Places.at(home))
+
+
+@pytest.fixture
+def in_tokyo(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Local times are those of Tokyo, whatever the machine says."""
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()

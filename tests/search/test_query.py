@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime, timezone
 from pathlib import Path
@@ -38,13 +37,7 @@ SOURCES = ("amazon-q", "claude-code", "kiro")
 A, B, C, D = map(Word, "abcd")
 
 
-@pytest.fixture(autouse=True)
-def in_tokyo(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setenv("TZ", "Asia/Tokyo")
-    time.tzset()
-    yield
-    monkeypatch.undo()
-    time.tzset()
+pytestmark = pytest.mark.usefixtures("in_tokyo")
 
 
 def parse(text: str) -> Query:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
 
 import pytest
@@ -15,13 +13,7 @@ from rireki.show import times
 NOW = datetime(2026, 11, 15, 12, 0, tzinfo=timezone.utc)
 
 
-@pytest.fixture(autouse=True)
-def in_tokyo(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setenv("TZ", "Asia/Tokyo")
-    time.tzset()
-    yield
-    monkeypatch.undo()
-    time.tzset()
+pytestmark = pytest.mark.usefixtures("in_tokyo")
 
 
 @pytest.mark.parametrize(

@@ -160,7 +160,7 @@ class Search:
                 direct=len(view.direct),
                 slower=self._why_slower(view),
             ),
-            near=_near(view, query) if not groups else [],
+            near=_near(view, query) if not groups and query.has_words else [],
         )
 
     def _why_slower(self, view: View) -> str:

@@ -34,26 +34,15 @@ DEEPEST = 40
 def docs_of(messages: Iterable[Message]) -> list[Doc]:
     """The messages of a conversation as queries see them, in order."""
     tools: dict[str, str] = {}
-    docs: list[Doc] = []
-    said: dict[str, list[tuple[Where, str]]] = {}
+    told: list[tuple[Doc, str | None]] = []
     for message in messages:
-        if message.display == "hidden":
-            continue
-        parts = [text for part in message.parts for text in _texts(part) if text[1]]
-        if message.replaced_by is None:
-            said[message.id] = parts
-        docs.append(Doc(message.id, message.at, _facts(message, tools), parts))
-        if message.replaced_by is not None:
-            docs[-1].facts.append(f"\0{message.replaced_by}")
-    return [doc for doc in docs if _is_news(doc, said)]
-
-
-def _is_news(doc: Doc, said: dict[str, list[tuple[Where, str]]]) -> bool:
-    """An earlier version counts only where it said something else."""
-    if not doc.facts[-1].startswith("\0"):
-        return True
-    successor = doc.facts.pop()[1:]
-    return said.get(successor) != doc.parts
+        if message.display != "hidden":
+            parts = [text for part in message.parts for text in _texts(part) if text[1]]
+            doc = Doc(message.id, message.at, _facts(message, tools), parts)
+            told.append((doc, message.replaced_by))
+    said = {doc.message: doc.parts for doc, successor in told if successor is None}
+    # An earlier version counts only where it said something else.
+    return [doc for doc, successor in told if not successor or said.get(successor) != doc.parts]
 
 
 def _texts(part: Part) -> Iterator[tuple[Where, str]]:

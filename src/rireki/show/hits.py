@@ -18,7 +18,7 @@ from rireki.show import times
 from rireki.show.safe import one_line, safe
 from rireki.show.style import PLAIN, Style
 from rireki.show.width import clusters, pad, truncate, width, wrap
-from rireki.show.words import count
+from rireki.show.words import AUTHORS, count, folder
 
 __all__ = [
     "HitsView",
@@ -48,7 +48,6 @@ ROOMY, NARROW = 110, 60
 NEIGHBOUR = 200
 _SPACE = re.compile(r"\s+")
 _UUID = re.compile(r"([0-9a-fA-F]{8})(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
-_NAMES = {"person": "you", "agent": "agent", "tool": "tool", "harness": "program"}
 #: What a hit stands in, where the author does not tell it.
 _PLACES = {"thinking": "thinking", "attachment": "attachment", "notice": "notice"}
 
@@ -159,7 +158,7 @@ def who(hit: Hit) -> str:
         return hit.where
     tools = f" ▸ {', '.join(hit.tools)}" if hit.tools else ""
     place = f" · {_PLACES[hit.where]}" if hit.where in _PLACES else ""
-    return one_line(_NAMES[hit.author] + tools + place)
+    return one_line(AUTHORS[hit.author] + tools + place)
 
 
 def counted(results: Results) -> str:
@@ -188,12 +187,6 @@ def nothing(results: Results) -> Iterator[str]:
         yield f"Did you mean: {', '.join(map(one_line, results.near))}"
     until = f", up to {times.moment(scope.until)}" if scope.until else ""
     yield f"searched {count(scope.conversations, 'conversation')}{until}"
-
-
-def _home(conversation: Conversation) -> str:
-    """The last part of a directory's name says most."""
-    project = (conversation.project or "").rstrip("/\\").replace("\\", "/")
-    return one_line(project.rpartition("/")[2])
 
 
 def is_gone(hit: Hit, talk: Talk) -> bool:
@@ -238,7 +231,7 @@ class _Teller:
         self.ids = max((width(self._name(c)) for c in about), default=2)
         sources = max((width(one_line(c.source)) for c in about), default=0)
         self.sources = sources if view.columns >= NARROW else 0
-        homes = max((width(_home(c)) for c in about), default=0)
+        homes = max((width(folder(c.project)) for c in about), default=0)
         self.home = min(homes, 16) if view.columns >= ROOMY else 0
 
     def talk(self, talk: Talk) -> Iterator[str]:
@@ -265,7 +258,7 @@ class _Teller:
         if self.sources:
             words.append(self.style.dim(pad(one_line(about.source), self.sources)))
         if self.home:
-            words.append(self.style.dim(pad(_home(about), self.home)))
+            words.append(self.style.dim(pad(folder(about.project), self.home)))
         return "  ".join(words)
 
     def _title(self, talk: Talk) -> tuple[str, bool]:
@@ -300,7 +293,7 @@ class _Teller:
 
     def _neighbour(self, neighbour: Neighbour) -> Iterator[str]:
         """In half a voice: it matters only for what stands beside it."""
-        name = _NAMES[neighbour.author]
+        name = AUTHORS[neighbour.author]
         text = truncate(f"{name}: {one_line(neighbour.text)}", NEIGHBOUR)
         for line in wrap(text, self.view.columns - 4):
             yield "    " + self.style.dim(line)
@@ -328,7 +321,7 @@ def _html_talk(talk: Talk, link: Callable[[str, str | None], str]) -> str:
     facts = [f'<span class="source">{escape(one_line(about.source))}</span>']
     if about.project:
         path = escape(one_line(about.project))
-        facts.append(f'<span class="project" title="{path}">{escape(_home(about))}</span>')
+        facts.append(f'<span class="project" title="{path}">{escape(folder(about.project))}</span>')
     facts.append(_html_time(about.updated_at))
     facts += ["no longer in the source"] if about.upstream == "gone" else []
     facts += ["sub-agent"] if about.nature == "subagent" else []
@@ -356,7 +349,7 @@ def _html_hit(hit: Hit, talk: Talk, link: Callable[[str, str | None], str]) -> s
 
 def _html_neighbour(neighbour: Neighbour) -> str:
     text = truncate(one_line(neighbour.text), NEIGHBOUR)
-    return f'<p class="neighbour">{_NAMES[neighbour.author]}: {escape(text)}</p>'
+    return f'<p class="neighbour">{AUTHORS[neighbour.author]}: {escape(text)}</p>'
 
 
 def _html_marked(line: Marked) -> str:

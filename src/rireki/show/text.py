@@ -19,7 +19,7 @@ from rireki.show.story import Placed, Story, results_by_call
 from rireki.show.style import PLAIN, Style
 from rireki.show.tools import preview, tell
 from rireki.show.width import truncate, width, wrap
-from rireki.show.words import count
+from rireki.show.words import AUTHORS, count
 
 __all__ = ["Block", "View", "tell_story"]
 
@@ -29,7 +29,6 @@ Painter: TypeAlias = Callable[[str], str]
 _RULE = 100
 #: How many lines of something folded are shown.
 _SHORT = 4
-_NAMES = {"person": "you", "agent": "agent", "tool": "tool", "harness": "program"}
 _GONE = "no longer in the source"
 
 
@@ -107,7 +106,7 @@ class _Teller:
             yield ""
             yield self._turn(message, message.label)
         elif speaker != self.speaker:
-            words = [_NAMES[message.author], self._time(message), message.model, message.label]
+            words = [AUTHORS[message.author], self._time(message), message.model, message.label]
             yield ""
             yield self._joined([*words, *self._marks(message)], self.style.cyan)
         self.speaker, self.model = speaker, model
@@ -116,7 +115,7 @@ class _Teller:
         """What a person did stands on a rule across the screen, so that the eye finds it."""
         number = str(message.turn) if message.turn and message.turn != self.turn else None
         self.turn = message.turn or self.turn
-        words = [number, _NAMES[message.author], self._time(message), label]
+        words = [number, AUTHORS[message.author], self._time(message), label]
         text = "── " + _dotted([*words, *self._marks(message)]) + " "
         text = truncate(text, self.view.columns)
         rest = min(self.view.columns, _RULE) - width(text)
@@ -151,7 +150,7 @@ class _Teller:
         if message.label or not all(isinstance(part, Attachment) for part in told):
             self.speaker = ()
             hidden = "hidden" if message.display == "hidden" else None
-            label = message.label or _NAMES[message.author]
+            label = message.label or AUTHORS[message.author]
             words = [f"  + {one_line(label)}", hidden, *self._marks(message)]
             yield self._joined(words, self.style.dim)
         for part in told:

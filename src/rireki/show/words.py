@@ -1,14 +1,28 @@
-"""Numbers as people read them: counts, sizes, tokens, ages of things in a line or two."""
+"""Small things as people read them: counts, sizes, tokens, who spoke, where."""
 
 from __future__ import annotations
 
-from rireki.model.message import Usage
+from rireki.model.message import Author, Usage
+from rireki.show.safe import one_line
 
-__all__ = ["count", "size", "tokens"]
+__all__ = ["AUTHORS", "count", "folder", "size", "tokens"]
+
+#: Who said a message, in a word.
+AUTHORS: dict[Author, str] = {
+    "person": "you",
+    "agent": "agent",
+    "tool": "tool",
+    "harness": "program",
+}
 
 
 def count(number: int, what: str, plural: str = "") -> str:
     return f"{number:,} {what if number == 1 else plural or what + 's'}"
+
+
+def folder(project: str | None) -> str:
+    """The last part of a directory's name says most."""
+    return one_line((project or "").rstrip("/\\").replace("\\", "/").rpartition("/")[2])
 
 
 def size(number: float) -> str:

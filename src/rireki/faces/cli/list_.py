@@ -118,13 +118,13 @@ def _table(
     from rireki.show.safe import one_line
     from rireki.show.times import ago
     from rireki.show.width import pad, truncate, width
-    from rireki.show.words import count
+    from rireki.show.words import count, folder
 
     style = screen.style
     ids = max(max(len(names[c.id]) for c in found), 2)
     sources = max(max(len(c.source) for c in found), 6)
     turns = max(max(len(str(c.turns)) for c in found), 5)
-    homes = {c.id: _home(c.project) for c in found}
+    homes = {c.id: folder(c.project) for c in found}
     home = min(max(max(map(width, homes.values())), 7), 16) if screen.columns >= ROOMY else 0
     room = screen.columns - ids - sources - turns - 10 - 2 * 5 - 1 - (home + 2 if home else 0)
     if screen.terminal:
@@ -148,10 +148,3 @@ def _table(
         used = {marks(c) for c in found}
         legend = [f"{sign} {words}" for sign, words in LEGEND.items() if sign in used]
         yield style.dim("   ".join([count(len(found), "conversation"), *legend]))
-
-
-def _home(project: str | None) -> str:
-    """The last part of a directory's name says most."""
-    from rireki.show.safe import one_line
-
-    return one_line((project or "").rstrip("/\\").replace("\\", "/").rpartition("/")[2])
