@@ -10,7 +10,8 @@ READY  := $(VENV)/.ready
 serve: $(READY)  ## take in this machine's histories and show them
 	@$(BIN)/python -m rireki.faces.cli.serve
 
-test: $(READY)  ## everything that has to hold: lint, types, layers, tests
+test: $(READY)  ## everything that has to hold: lint, types, layers, tests, browser included
+	@sh tools/browser
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -23,6 +24,8 @@ stress: $(READY)  ## long campaigns: hundreds of kills, fuzzing
 bench: $(READY)  ## the figures
 	$(BIN)/python -m bench.import
 	$(BIN)/python -m bench.search
+	$(BIN)/python -m bench.live
+	$(BIN)/python -m bench.web
 
 $(READY): pyproject.toml tools/setup
 	@sh tools/setup $(PYTHON) $(VENV)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Archive",
     "Batch",
+    "Change",
     "Dirty",
     "Filter",
     "Found",
@@ -60,6 +61,18 @@ class Dirty(NamedTuple):
     family: str
     conversation: str
     number: int
+
+
+class Change(NamedTuple):
+    """A conversation that was read anew, once or more often, since a number."""
+
+    #: The number of the last time.
+    number: int
+    conversation: str
+    #: Up to which number its records had been read before; 0 when it was not there.
+    before: int
+    #: Up to which number they are read now; 0 when it is not there any more.
+    reached: int
 
 
 class Filter(msgspec.Struct, frozen=True, kw_only=True):
@@ -178,7 +191,15 @@ class Archive(Protocol):
         """The cursor of each strand of an origin, by key."""
         ...
 
-    def strands(self, family: str, conversation: str, as_of: str | None = None) -> list[Strand]: ...
+    def strands(
+        self, family: str, conversation: str, as_of: str | None = None, number: int | None = None
+    ) -> list[Strand]:
+        """The strands of a group, as they are, as they were at a time or at a number."""
+        ...
+
+    def changes(self, after: int, until: int) -> list[Change]:
+        """Every conversation that was read anew after a number, up to another; each once."""
+        ...
 
     def dirty(self) -> list[Dirty]: ...
 

@@ -12,7 +12,7 @@ from rireki.model.conversation import Answer, Conversation, Reading, Tie, Troubl
 from rireki.model.strand import Strand
 from rireki.sources import registry
 
-__all__ = ["as_readings", "interpret", "read_conversation", "with_subagents"]
+__all__ = ["as_readings", "interpret", "read_at", "read_conversation", "with_subagents"]
 
 
 def interpret(conversation: str, strands: list[Strand]) -> list[Reading]:
@@ -46,6 +46,15 @@ def read_conversation(archive: Archive, found: Found, as_of: str | None = None) 
         first = min(s.first_seen for s in archive.strands(found.family, found.grouping))
         return _until(_pick(archive.strands(found.family, found.grouping, first), found), as_of)
     return _pick(strands, found)
+
+
+def read_at(archive: Archive, found: Found, number: int) -> Reading | None:
+    """One conversation as its records were at a number of the feed; None before it began."""
+    strands = archive.strands(found.family, found.grouping, number=number)
+    try:
+        return _pick(strands, found)
+    except NotFound:
+        return None
 
 
 def _pick(strands: list[Strand], found: Found) -> Reading:

@@ -11,7 +11,7 @@ from typing import Any
 import apsw
 import msgspec
 
-from rireki.archive.base import Dirty, Filter, Found, Heading, Sighting
+from rireki.archive.base import Change, Dirty, Filter, Found, Heading, Sighting
 from rireki.archive.sqlite.connect import select
 from rireki.errors import Ambiguous, NotFound
 from rireki.model.conversation import Answer, Conversation, Link, Reading
@@ -82,8 +82,29 @@ class Projection:
             row = self._store_one(dirty, reading, number)
             if row is not None:
                 stored[row] = reading.conversation
-        self._drop_others(dirty, set(stored))
+                self.log(number, reading.conversation.id, dirty.number)
+        self._drop_others(dirty, set(stored), number)
         return stored
+
+    def log(self, number: int, conversation: str, reached: int) -> None:
+        """Note in the feed that a conversation was read anew, or with 0 that it is gone."""
+        self.sql.execute(
+            "INSERT OR REPLACE INTO change VALUES (?, ?, ?)", (number, conversation, reached)
+        )
+
+    def changes(self, after: int, until: int) -> list[Change]:
+        rows = select(
+            self.sql,
+            """SELECT max(c.number), c.conversation,
+                      coalesce((SELECT reached FROM change b
+                                 WHERE b.conversation = c.conversation AND b.number <= ?1
+                                 ORDER BY b.number DESC LIMIT 1), 0),
+                      c.reached
+                 FROM change c WHERE c.number > ?1 AND c.number <= ?2
+                GROUP BY c.conversation ORDER BY 1, 2""",
+            (after, until),
+        )
+        return [Change(*row) for row in rows]
 
     def _store_one(self, dirty: Dirty, reading: Reading, number: int) -> int | None:
         conversation = reading.conversation
@@ -137,15 +158,17 @@ class Projection:
         ).get
         return row
 
-    def _drop_others(self, dirty: Dirty, rows: set[int]) -> None:
+    def _drop_others(self, dirty: Dirty, rows: set[int], number: int) -> None:
         """Conversations this group was read as before, and is no longer."""
         known = select(
-            self.sql, "SELECT number FROM conversation WHERE family = ? AND grouping = ?", dirty[:2]
+            self.sql,
+            "SELECT number, id FROM conversation WHERE family = ? AND grouping = ?",
+            dirty[:2],
         )
-        self.sql.executemany(
-            "DELETE FROM conversation WHERE number = ?",
-            [(number,) for (number,) in known if number not in rows],
-        )
+        for row, conversation in known:
+            if row not in rows:
+                self.sql.execute("DELETE FROM conversation WHERE number = ?", (row,))
+                self.log(number, conversation, 0)
 
     def _is_forgotten(self, family: str, native_id: str) -> bool:
         found: bool = self.sql.execute(

@@ -197,24 +197,27 @@ class Records:
         ).get
         return number
 
-    def strands(self, family: str, conversation: str, as_of: str | None) -> list[Strand]:
+    def strands(
+        self, family: str, conversation: str, as_of: str | None, number: int | None
+    ) -> list[Strand]:
         rows = select(
             self.sql,
             _STRAND + " WHERE s.family = ? AND s.conversation = ? ORDER BY s.id",
             (family, conversation),
         )
-        strands = [self._strand(row, as_of) for row in rows]
+        strands = [self._strand(row, as_of, number) for row in rows]
         return [strand for strand in strands if strand.states]
 
-    def _strand(self, row: tuple[Any, ...], as_of: str | None) -> Strand:
+    def _strand(self, row: tuple[Any, ...], as_of: str | None, until: int | None) -> Strand:
         number, key, conversation, role, project, first_seen, last_seen, vanished, *rest = row
         source, place, cursor = rest
         log = select(
             self.sql,
-            "SELECT number, at, runs, tail FROM state WHERE strand = ? AND at <= ? ORDER BY number",
-            (number, as_of or "9999"),
+            """SELECT number, at, runs, tail FROM state
+                WHERE strand = ? AND at <= ? AND number <= ? ORDER BY number""",
+            (number, as_of or "9999", (1 << 62) if until is None else until),
         )
-        if as_of is not None:
+        if as_of is not None or until is not None:
             vanished = log[-1][1] if log and not log[-1][2] else None
         return Strand(
             id=number,
@@ -228,7 +231,7 @@ class Records:
             last_seen=last_seen,
             vanished_at=vanished,
             states=[State(n, at, _RUNS.decode(runs), tail) for n, at, runs, tail in log if runs],
-            cursor=msgspec.json.decode(cursor) if as_of is None else None,
+            cursor=msgspec.json.decode(cursor) if as_of is until is None else None,
             fetch=partial(self.chunks.fetch, number),
         )
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import apsw
 
-from rireki.archive.base import Dirty, Filter, Found, Heading, KnownOrigin, Sighting
+from rireki.archive.base import Change, Dirty, Filter, Found, Heading, KnownOrigin, Sighting
 from rireki.archive.sqlite.connect import connect, explain, select
 from rireki.archive.sqlite.projection import Projection
 from rireki.model.conversation import Answer, Conversation, Reading, Trouble
@@ -66,8 +66,13 @@ class SqliteArchive:
     def cursors(self, source: str, place: str) -> dict[str, Any]:
         return self.records.cursors(source, place)
 
-    def strands(self, family: str, conversation: str, as_of: str | None = None) -> list[Strand]:
-        return self.records.strands(family, conversation, as_of)
+    def strands(
+        self, family: str, conversation: str, as_of: str | None = None, number: int | None = None
+    ) -> list[Strand]:
+        return self.records.strands(family, conversation, as_of, number)
+
+    def changes(self, after: int, until: int) -> list[Change]:
+        return self.projection.changes(after, until)
 
     def dirty(self) -> list[Dirty]:
         return self.projection.dirty()
@@ -328,6 +333,7 @@ class SqliteBatch:
             (family, native_id, together, self.now),
         )
         size = self.records.chunks.redact(family, native_id)
+        self.projection.log(self.number, found.conversation.id, 0)
         if grouping != native_id:
             self.sql.execute("DELETE FROM conversation WHERE id = ?", (found.conversation.id,))
             return size

@@ -92,6 +92,13 @@ def _hand_over_title(sql: apsw.Connection, number: int, title: Any, change: int)
         "UPDATE conversation SET title = ?1, changed = ?2 WHERE number = ?3 AND title <> ?1",
         (title, change, number),
     )
+    if sql.changes():
+        sql.execute(
+            """INSERT OR IGNORE INTO change
+               SELECT ?1, c.id, (SELECT max(reached) FROM change WHERE conversation = c.id)
+                 FROM conversation c WHERE c.number = ?2""",
+            (change, number),
+        )
 
 
 def _call_id(token: str) -> str | None:

@@ -1,0 +1,1 @@
+"""As it happens: what changes is noticed, taken in and announced."""
