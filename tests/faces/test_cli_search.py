@@ -102,6 +102,7 @@ def test_the_json_contract(imported: Rireki) -> None:
         "messages",
         "conversations",
         "exact",
+        "more_conversations",
         "apart",
         "more",
         "scope",

@@ -93,6 +93,24 @@ def test_pages_follow_each_other(find: Callable[..., Results]) -> None:
     assert [page.more for page in pages] == [True, True, False, False]
 
 
+def test_more_conversations_than_are_told_apart(
+    archive: SqliteArchive,
+    home: Path,
+    take_in: Callable[[], Report],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("rireki.search.hunt.COUNTED", 2)
+    for name in ("a", "b", "c", "d"):
+        note(home, name, ("me", "same words"), ("agent", "same words again"))
+    take_in()
+    catch_up(archive)
+    results = Search(archive).find("same", Wish(limit=3))
+    assert (results.messages, results.exact) == (8, True)
+    assert (results.conversations, results.more_conversations) == (2, True)
+    # Those of the page are counted all the same.
+    assert [talk.total for talk in results.talks] == [2, 2, 2]
+
+
 def test_neighbours(find: Callable[..., Results]) -> None:
     (talk,) = find("字句解析", context=1).talks
     (hit,) = talk.hits

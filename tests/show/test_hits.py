@@ -154,6 +154,9 @@ def test_who_said_it() -> None:
 def test_how_much_was_found() -> None:
     assert counted(results()) == "3 messages in 1 conversation, 8 ms"
     assert counted(results(exact=False)).startswith("at least 3 messages")
+    assert counted(results(more_conversations=True)).startswith(
+        "3 messages in more than 1 conversation,"
+    )
 
 
 def test_nothing_says_where_it_looked_and_what_comes_near() -> None:

@@ -11,7 +11,7 @@ import msgspec
 from rireki.archive.base import Archive
 from rireki.errors import ArchiveTrouble
 from rireki.intake.progress import Progress
-from rireki.search.hunt import Group, Hunt
+from rireki.search.hunt import Counts, Group, Hunt
 from rireki.search.index import Index, open_existing
 from rireki.search.library import Library
 from rireki.search.pages import page_of
@@ -143,15 +143,17 @@ class Search:
         apart = None if groups else _apart(self.library, view, query, wish)
         if apart is not None:
             hunt, groups = apart
-        counted = None if apart else hunt.counts()
-        talks = page_of(self.archive, hunt, groups[wish.offset : wish.offset + wish.limit])
-        messages, conversations = counted or (hunt.messages, len(groups))
+        page = groups[wish.offset : wish.offset + wish.limit]
+        counted = None if apart else hunt.counts(page)
+        talks = page_of(self.archive, hunt, page)
+        found = counted or Counts(hunt.messages, len(groups), not hunt.exhausted)
         return Results(
             query=query.text,
             talks=talks,
-            messages=messages,
-            conversations=conversations,
+            messages=found.messages,
+            conversations=found.conversations,
             exact=hunt.exhausted or counted is not None,
+            more_conversations=found.more,
             apart=apart is not None,
             more=len(groups) > wish.offset + wish.limit,
             scope=Scope(

@@ -7,11 +7,11 @@ them than a page needs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from heapq import merge
 from math import log
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -27,8 +27,11 @@ from rireki.search.view import View, titles
 
 __all__ = ["Candidate", "Group", "Hunt"]
 
-#: Candidates per look into the index; grows while a page is not full.
-FIRST_LOOK = 120
+#: Candidates of the first look into the index; grows while a page is not full. The newest
+#: messages are of few conversations, so more of them are needed.
+FIRST_LOOK, FIRST_LOOK_BY_TIME = 120, 1000
+#: More conversations than this are not told apart when they are counted.
+COUNTED = 2000
 
 
 class Candidate(msgspec.Struct):
@@ -51,6 +54,15 @@ class Group(msgspec.Struct):
     heading: Heading
     hits: list[Candidate]
     total: int | None = None
+
+
+class Counts(NamedTuple):
+    """How much answers."""
+
+    messages: int
+    conversations: int
+    #: Whether there are more conversations than that.
+    more: bool
 
 
 class Hunt:
@@ -125,8 +137,9 @@ class Hunt:
     def talks(self, among: set[str] | None) -> set[str]:
         """The conversations in which at least one message answers."""
         found = {candidate.heading.id for candidate in self._direct()}
-        if self.counts() is not None:
-            found |= {self.view.covered[n].id for n in self.totals if n in self.view.covered}
+        if self.planner is not None and self.plan.exact:
+            totals, _ = self._per_talk(len(self.view.covered) + 1)
+            found |= {self.view.covered[n].id for n in totals if n in self.view.covered}
             return found if among is None else found & among
         for candidate in self._indexed(self._numbers(among)):
             if candidate.heading.id not in found and self._answers(candidate):
@@ -160,7 +173,7 @@ class Hunt:
         assert self.view.reader is not None
         searcher = self.view.reader.searcher
         field = "at" if self.by_time else None
-        offset, size = 0, FIRST_LOOK
+        offset, size = 0, FIRST_LOOK_BY_TIME if self.by_time else FIRST_LOOK
         while True:
             hits = searcher.search(
                 query, limit=size, count=False, offset=offset, order_by_field=field
@@ -201,24 +214,33 @@ class Hunt:
             if tries <= 0 or all(len(g.hits) >= self.wish.hits for g in lacking.values()):
                 return
 
-    def counts(self) -> tuple[int, int] | None:
-        """Messages and conversations, all counted; None when the index cannot tell."""
-        reader = self.view.reader
-        if reader is None or not self.plan.exact:
+    def counts(self, page: Sequence[Group]) -> Counts | None:
+        """How much answers, all counted; None when the index cannot tell. Takes down how many
+        messages each conversation of the page has."""
+        if self.planner is None or not self.plan.exact:
             return None
-        assert self.planner is not None
-        query = self.planner.messages(self.plan, self.query.root)
-        found = reader.searcher.aggregate(
-            query, {"talks": {"terms": {"field": "talk", "size": 1_000_000}}}
-        )
-        buckets = found["talks"]["buckets"]
-        self.totals = {int(bucket["key"]): int(bucket["doc_count"]) for bucket in buckets}
-        # The index's own note about its commit is no message.
-        self.totals.pop(0, None)
+        self.totals, rest = self._per_talk(COUNTED)
+        messages = sum(self.totals.values()) + rest
         numbers = self.view.number_of
         others = self.direct_talks | self.title_talks
         more = sum(numbers.get(id) not in self.totals for id in others)
-        return sum(self.totals.values()) + self.direct, len(self.totals) + more
+        counts = Counts(messages + self.direct, len(self.totals) + more, rest > 0)
+        shown = [numbers[group.heading.id] for group in page if group.heading.id in numbers]
+        if rest and shown:
+            self.totals, _ = self._per_talk(COUNTED, shown)
+        return counts
+
+    def _per_talk(self, most: int, talks: list[int] | None = None) -> tuple[dict[int, int], int]:
+        """Messages per conversation, for so many at most, and how many messages the others have."""
+        assert self.planner is not None and self.view.reader is not None
+        query = self.planner.messages(self.plan, self.query.root, talks)
+        found = self.view.reader.searcher.aggregate(
+            query, {"talks": {"terms": {"field": "talk", "size": most}}}
+        )["talks"]
+        totals = {int(bucket["key"]): int(bucket["doc_count"]) for bucket in found["buckets"]}
+        # The index's own note about its commit is no message.
+        totals.pop(0, None)
+        return totals, int(found.get("sum_other_doc_count") or 0)
 
     def total(self, id: str) -> int | None:
         """How many messages of a conversation answer, if they were counted."""

@@ -86,6 +86,8 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
     messages: int
     conversations: int
     exact: bool
+    #: True when there are more conversations than were told apart, even if the messages are counted.
+    more_conversations: bool = False
     #: True when no message answers by itself, and these conversations hold the words in different ones.
     apart: bool = False
     #: Whether a larger offset would give more.

@@ -163,11 +163,13 @@ def who(hit: Hit) -> str:
 
 def counted(results: Results) -> str:
     """How much was found, and how fast."""
-    least = "" if results.exact else "at least "
-    found = (
-        f"{count(results.messages, 'message')} in {count(results.conversations, 'conversation')}"
-    )
-    return f"{least}{found}, {results.milliseconds:,.0f} ms"
+    messages = count(results.messages, "message")
+    talks = count(results.conversations, "conversation")
+    if not results.exact:
+        messages = f"at least {messages}"
+    elif results.more_conversations:
+        talks = f"more than {talks}"
+    return f"{messages} in {talks}, {results.milliseconds:,.0f} ms"
 
 
 def notes(results: Results) -> list[str]:
