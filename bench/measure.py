@@ -28,6 +28,7 @@ __all__ = [
     "make_corpus",
     "median",
     "percentile",
+    "resident",
     "rireki",
     "timed",
     "timed_with_memory",
@@ -133,7 +134,7 @@ def timed_with_memory(command: Sequence[str]) -> tuple[float, int]:
 
 def _watch(process: subprocess.Popen[bytes], peak: list[int]) -> None:
     while process.poll() is None:
-        peak[0] = max(peak[0], sum(_resident(pid) for pid in _family(process.pid)))
+        peak[0] = max(peak[0], sum(resident(pid) for pid in _family(process.pid)))
         time.sleep(0.02)
 
 
@@ -145,7 +146,7 @@ def _family(pid: int) -> list[int]:
     return [pid, *(member for child in text.split() for member in _family(int(child)))]
 
 
-def _resident(pid: int) -> int:
+def resident(pid: int) -> int:
     try:
         pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
     except (OSError, IndexError):
