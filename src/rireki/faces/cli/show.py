@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rireki.archive.base import Archive, Found
     from rireki.faces.cli.output import Screen
     from rireki.model.message import Message
+    from rireki.model.parts import Attachment
     from rireki.show.story import Story
     from rireki.show.text import Block
 
@@ -40,7 +41,7 @@ __all__ = ["command", "open_at", "opens_in_the_middle"]
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["text", "markdown", "json"]),
+    type=click.Choice(["text", "markdown", "html", "json"]),
     default="text",
     help="How to write it; text unless said otherwise.",
 )
@@ -70,6 +71,7 @@ def command(
       rireki show 5471a680
       rireki show 5471a680 --as-of yesterday --full
       rireki show 5471a680 --format markdown > talk.md
+      rireki show 5471a680 --format html --nested > talk.html
       rireki show 5471a680 --raw | head -1
     """
     from rireki.faces.cli.output import Screen
@@ -91,6 +93,8 @@ def command(
         from rireki.show.markdown import markdown
 
         screen.page(markdown(story, full), pager=not no_pager)
+    elif form == "html":
+        _html(story, teller, screen, full, pager=not no_pager)
     else:
         _tell(story, screen, full, nested, at, pager=not no_pager)
 
@@ -120,6 +124,8 @@ class _Reading:
         self.seen: set[str] = set()
         #: The message that was meant.
         self.at: str | None = None
+        #: Where the bytes of attachments are, a place per conversation.
+        self.attachments: list[Callable[[str], bytes | None]] = []
 
     def story(self, found: Found, place: str = "") -> Story:
         """The conversation; a `place` that is not usually told makes it tell everything."""
@@ -128,6 +134,7 @@ class _Reading:
 
         self.seen.add(found.conversation.id)
         reading = read_conversation(self.archive, found, self.as_of)
+        self.attachments.append(reading.attachment)
         messages = reading.messages()
         shown = choose(messages, self.everything, self.upstream)
         if place:
@@ -147,6 +154,10 @@ class _Reading:
             if self.as_of and (child.conversation.started_at or "") > self.as_of:
                 continue
             yield self.story(child) if self.nested else Story(child.conversation, [])
+
+    def bytes_of(self, attachment: Attachment) -> bytes | None:
+        found = (bytes_of(attachment.digest) for bytes_of in self.attachments)
+        return next((data for data in found if data), None)
 
 
 def _message_named(
@@ -176,6 +187,19 @@ def _as_json(story: Story, at: str | None, nested: bool) -> dict[str, object]:
     if nested:
         value["subagents"] = [_as_json(child, None, nested) for child in story.children]
     return value
+
+
+def _html(story: Story, teller: _Reading, screen: Screen, full: bool, pager: bool) -> None:
+    """A document that says it is UTF-8, so that it is, whatever the terminal's letters are."""
+    from rireki.show.html.export import export_html
+    from rireki.show.html.look import Look
+
+    document = export_html(story, Look(attachment_bytes=teller.bytes_of), full)
+    if screen.terminal:
+        screen.page("".join(document).splitlines(), pager)
+        return
+    for piece in document:
+        sys.stdout.buffer.write(piece.encode())
 
 
 def _tell(

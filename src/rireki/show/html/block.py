@@ -1,0 +1,231 @@
+"""One message as a block of HTML, in the form its display asks for.
+
+Knows what stands before it only as far as it need not be said again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
+
+from rireki.model.message import Message
+from rireki.model.parts import Attachment, Part, ToolCall, ToolResult
+from rireki.show import times
+from rireki.show.html.calls import Came, tell_call, tell_result
+from rireki.show.html.index import Index, Spot, goes_on, only_came
+from rireki.show.html.markup import EMPTY, Markup, join, tag
+from rireki.show.html.page import Page
+from rireki.show.html.parts import picture, tell_part
+from rireki.show.html.words import NAMES
+from rireki.show.parts import gist, part_text
+from rireki.show.safe import one_line
+from rireki.show.story import Placed, Story
+from rireki.show.width import truncate
+
+__all__ = ["Block", "TellChild"]
+
+#: How a sub-agent is told: its story, its number in the block, the block.
+TellChild: TypeAlias = Callable[[Story, int, Page], Markup]
+
+#: Columns of what stands on one line.
+_LINE = 200
+
+
+class Block:
+    """Makes the block of one message."""
+
+    def __init__(self, spot: Spot, index: Index, page: Page, child: TellChild) -> None:
+        self.message = spot.message
+        self.before = spot.before
+        self.branch = spot.branch
+        self.goes_on = goes_on(spot.message, spot.before)
+        self.index = index
+        self.page = page
+        self.say = page.say
+        self._child = child
+        self._children = 0
+
+    def article(self) -> Markup:
+        message = self.message
+        who = self.say(NAMES[message.author])
+        kinds = ["message", message.display, message.author]
+        kinds += ["gone"] if message.upstream == "gone" else []
+        kinds += ["earlier"] if message.replaced_by is not None else []
+        kinds += ["abandoned"] if message.abandoned else []
+        kinds += ["again"] if self.goes_on else []
+        return tag(
+            "article",
+            *self._content(),
+            id=self.page.anchor,
+            class_=" ".join(kinds),
+            data_message=message.id,
+            data_turn=message.turn,
+            data_branch=self.branch,
+            aria_label=self.say("{who}, {time}", who=who, time=times.moment(message.at))
+            if message.at
+            else who,
+        )
+
+    def _content(self) -> Iterator[Markup]:
+        match self.message.display:
+            case "bubble":
+                yield self._header()
+                yield tag("div", self._body() or self._nothing(), class_="body")
+                yield self._usage()
+            case "chip":
+                yield self._chip()
+            case "divider":
+                yield self._divider()
+            case _:
+                yield self._fold()
+
+    # How each kind of message looks
+
+    def _header(self) -> Markup:
+        message = self.message
+        if self.goes_on:
+            return tag("header", self._time(), class_="quiet")
+        model = message.model if message.model != self.before.model else None
+        return tag(
+            "header",
+            tag(f"h{self.page.level}", self.say(NAMES[message.author]), class_="who"),
+            self._label(message.label or ""),
+            tag("span", truncate(one_line(model), _LINE), class_="model") if model else EMPTY,
+            self._marks(),
+            self._time(),
+        )
+
+    def _chip(self) -> Markup:
+        words = one_line(self.message.label or gist(self.message))
+        body, calls = self._behind(words, spoken=self.message.author == "person")
+        return self._line(self._who(), self._label(words), body=body) + calls
+
+    def _divider(self) -> Markup:
+        words = one_line(self.message.label or gist(self.message))
+        body, calls = self._behind(words)
+        pieces = (self._label(words), self._marks(), self._time())
+        rule = tag("div", join(filter(None, pieces), " "), class_="rule")
+        if body:
+            inside = tag("div", body, class_="inside")
+            rule += tag("details", tag("summary", self.say("Summary")), inside)
+        return rule + calls
+
+    def _fold(self) -> Markup:
+        hidden = self.message.display == "hidden"
+        mark = tag("span", self.say("hidden"), class_="note") if hidden else EMPTY
+        body = self._body(spoken=self.message.author in ("person", "agent"))
+        return self._line(self._who(), self._label(self.message.label or ""), mark, body=body)
+
+    def _line(self, *head: Markup, body: Markup) -> Markup:
+        """One line; it opens where there is something behind it."""
+        line = join(filter(None, (*head, self._marks(), self._time())), " ")
+        if not body:
+            return tag("p", line, class_="line")
+        inside = tag("div", body, class_="inside")
+        return tag("details", tag("summary", line), inside, class_="line")
+
+    def _who(self) -> Markup:
+        return tag("span", self.say(NAMES[self.message.author]), class_="who")
+
+    def _label(self, words: str) -> Markup:
+        if not words:
+            return EMPTY
+        return tag("span", truncate(self.say(one_line(words)), _LINE), class_="label")
+
+    def _behind(self, label: str, spoken: bool = True) -> tuple[Markup, Markup]:
+        """What the line does not say yet; and its calls, which are never folded away with it."""
+        calls = [part for part in self.message.parts if isinstance(part, ToolCall)]
+        rest = [
+            part
+            for part in self.message.parts
+            if not isinstance(part, ToolCall) and one_line(part_text(part)) != label
+        ]
+        told = join(self._part(part, spoken) for part in rest)
+        return told, join(self._part(call) for call in calls)
+
+    # Parts
+
+    def _body(self, spoken: bool = True) -> Markup:
+        return join(self._part(part, spoken) for part in self.message.parts)
+
+    def _part(self, part: Part, spoken: bool = True) -> Markup:
+        if isinstance(part, ToolCall):
+            return self._call(part)
+        if isinstance(part, ToolResult):
+            alone = (self.message.id, part.call_id) in self.index.results.alone
+            return tell_result(Came(part), self.page) if alone else EMPTY
+        return tell_part(part, self.page, spoken)
+
+    def _call(self, call: ToolCall) -> Markup:
+        key = (self.message.id, call.call_id)
+        came = [self._came(placed) for placed in self.index.results.under.get(key, [])]
+        children = []
+        for child in self.index.children.get(key, []):
+            children.append(self._child(child, self._children, self.page))
+            self._children += 1
+        finished = self.index.story.conversation.finished
+        return tell_call(call, came, join(children), self.page, finished)
+
+    def _came(self, placed: Placed) -> Came:
+        result, message = placed
+        # Where the call is marked already, its result need not be.
+        known = self._marks_of(self.message)
+        marks = join(
+            tag("p", mark, class_="mark") for mark in self._marks_of(message) if mark not in known
+        )
+        return Came(result, marks, join(self._pictures(placed)))
+
+    def _pictures(self, placed: Placed) -> Iterator[Markup]:
+        """Pictures that stand behind a result in its message came with it."""
+        if not only_came(placed.message):
+            return
+        parts = placed.message.parts
+        owner = next(part for part in parts if isinstance(part, ToolResult))
+        for part in parts:
+            if isinstance(part, ToolResult):
+                owner = part
+            elif isinstance(part, Attachment) and owner is placed.result:
+                yield picture(part, self.page)
+
+    # Small things
+
+    def _nothing(self) -> Markup:
+        return tag("p", self.say("(empty)"), class_="none")
+
+    def _marks(self) -> Markup:
+        return join((tag("span", m, class_="mark") for m in self._marks_of(self.message)), " ")
+
+    def _marks_of(self, message: Message) -> list[str]:
+        marks = []
+        # Said once at the top, it need not be said again at every message.
+        if message.upstream == "gone" and self.index.story.conversation.upstream != "gone":
+            marks.append(self.say("no longer in the source"))
+        if message.replaced_by is not None:
+            marks.append(self.say("earlier version"))
+        if message.abandoned:
+            marks.append(self.say("on a branch you left"))
+        return marks
+
+    def _time(self) -> Markup:
+        """The minute, with the date on another day than before; it links to the message."""
+        at = self.message.at
+        if not at or not times.clock(at):
+            return EMPTY
+        same = times.day(at) == times.day(self.before.at)
+        shown = tag("time", times.clock(at) if same else times.moment(at), datetime=at)
+        told = self.page.look.message_url
+        url = told(self.message.id) if told else f"#{self.page.anchor}"
+        return tag("a", shown, href=url, class_="at", title=self.say("Link to this message"))
+
+    def _usage(self) -> Markup:
+        usage = self.message.usage
+        if usage is None:
+            return EMPTY
+        many = "at least {n} tokens out" if usage.lower_bound else "{n} tokens out"
+        out = self.say(many, n=f"{usage.output_tokens:,}")
+        words = [self.say("{n} tokens in", n=f"{usage.input_tokens:,}"), out]
+        if usage.cache_read_tokens:
+            words.append(self.say("{n} from cache", n=f"{usage.cache_read_tokens:,}"))
+        if usage.cache_write_tokens:
+            words.append(self.say("{n} into cache", n=f"{usage.cache_write_tokens:,}"))
+        return tag("p", out, class_="usage", title=" · ".join(words))

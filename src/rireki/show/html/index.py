@@ -1,0 +1,192 @@
+"""Where everything of a story stands on the page, found out without making any of it.
+
+Which messages are blocks, which are told inside others, what a reader knows when
+a block begins, which messages lie on a branch that was left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, TypeAlias
+
+from rireki.model.message import Message
+from rireki.model.parts import Attachment, Text, Thinking, ToolCall, ToolResult
+from rireki.show.html.markup import anchor
+from rireki.show.story import Results, Story, results_by_call
+
+__all__ = ["Before", "Index", "Spot", "Unit", "goes_on", "index", "only_came"]
+
+#: Sub-agents by the message and the call that started them; None where that is not told.
+Children: TypeAlias = dict[tuple[str, str] | None, list[Story]]
+
+
+class Unit(NamedTuple):
+    """What stands as one block on the page."""
+
+    id: str
+    #: This message and those told inside it.
+    messages: tuple[str, ...]
+
+
+class Before(NamedTuple):
+    """What the reader of the page knows already when a block begins."""
+
+    #: The bubble right before, where nothing else stands between.
+    speaker: Message | None = None
+    model: str | None = None
+    #: When the last message was that has a time.
+    at: str | None = None
+
+
+class Spot(NamedTuple):
+    """A message that is a block of its own."""
+
+    message: Message
+    unit: Unit
+    before: Before
+    #: The how manieth block of this name it is; a source may name two messages alike.
+    number: int
+    #: The first message of the branch it lies on, where the person left that branch.
+    branch: str | None
+
+    def anchor(self, prefix: str) -> str:
+        name = anchor(self.message.id, prefix)
+        return name if self.number == 1 else f"{name}~~{self.number}"
+
+
+class Index(NamedTuple):
+    story: Story
+    spots: list[Spot]
+    #: The spot that tells a message.
+    places: dict[str, int]
+    results: Results
+    children: Children
+
+
+def index(story: Story) -> Index:
+    results = results_by_call(story.messages)
+    within = _within(results)
+    branches = _branches(story.messages)
+    spots: list[Spot] = []
+    before = Before()
+    used: dict[str, int] = {}
+    for message in story.messages:
+        if _is_elsewhere(message, results) or _tells_nothing(message):
+            continue
+        used[message.id] = number = used.get(message.id, 0) + 1
+        unit = Unit(message.id, (message.id, *within.get(message.id, ())))
+        spots.append(Spot(message, unit, before, number, branches.get(message.id)))
+        before = _after(message, before)
+    return Index(story, spots, _places(spots), results, _children(story))
+
+
+def _places(spots: Sequence[Spot]) -> dict[str, int]:
+    """A message's own block goes before one that tells some of it, the first before others."""
+    places: dict[str, int] = {}
+    for place, spot in enumerate(spots):
+        places.setdefault(spot.unit.id, place)
+    for place, spot in enumerate(spots):
+        for message in spot.unit.messages[1:]:
+            places.setdefault(message, place)
+    return places
+
+
+def _within(results: Results) -> dict[str, dict[str, None]]:
+    """By message: the other messages whose results are told in it, in order."""
+    within: dict[str, dict[str, None]] = {}
+    for (owner, _), placed in results.under.items():
+        for one in placed:
+            if one.message.id != owner:
+                within.setdefault(owner, {})[one.message.id] = None
+    return within
+
+
+def only_came(message: Message) -> bool:
+    """Whether it holds nothing but results, and pictures that came with them."""
+    found = False
+    for part in message.parts:
+        if isinstance(part, ToolResult):
+            found = True
+        elif not isinstance(part, Attachment):
+            return False
+    return found
+
+
+def _is_elsewhere(message: Message, results: Results) -> bool:
+    """Whether all of it is told under the calls that asked for it."""
+    return only_came(message) and not any(
+        (message.id, part.call_id) in results.alone
+        for part in message.parts
+        if isinstance(part, ToolResult)
+    )
+
+
+def _tells_nothing(message: Message) -> bool:
+    """An agent's empty words; whatever a person sent is told, were it empty."""
+    if message.display != "bubble" or message.author == "person":
+        return False
+    return all(
+        isinstance(part, Text | Thinking) and not part.text.strip() for part in message.parts
+    )
+
+
+def goes_on(message: Message, before: Before) -> bool:
+    """Whether it is still the same one speaking, so that nothing has to be said about it again."""
+    last = before.speaker
+    return (
+        last is not None
+        and message.display == "bubble"
+        and message.author == last.author != "person"
+        and message.label == last.label
+        # Not every message of one answer names its model.
+        and message.model in (None, before.model)
+        and message.upstream == last.upstream
+        and message.abandoned == last.abandoned
+        and (message.replaced_by is None) == (last.replaced_by is None)
+    )
+
+
+def _after(message: Message, before: Before) -> Before:
+    at = message.at or before.at
+    if message.display != "bubble":
+        return Before(None, before.model, at)
+    return Before(message, message.model or before.model, at)
+
+
+def _branches(messages: Sequence[Message]) -> dict[str, str]:
+    """By message: the first message of its branch, for those on branches that were left.
+
+    What was left stands together; where it begins twice from one message, these are two.
+    """
+    branches: dict[str, str] = {}
+    first: Message | None = None
+    for message in messages:
+        if not message.abandoned:
+            first = None
+            continue
+        again = first is not None and message.parent is not None and message.parent == first.parent
+        if first is None or again:
+            first = message
+        branches[message.id] = first.id
+    return branches
+
+
+def _children(story: Story) -> Children:
+    if not story.children:
+        return {}
+    calls = {
+        link.id: link.call_id
+        for link in story.conversation.links
+        if link.kind == "subagent" and link.side == "child"
+    }
+    started: dict[str, tuple[str, str]] = {}
+    for message in story.messages:
+        for part in message.parts:
+            if isinstance(part, ToolCall):
+                started.setdefault(part.call_id, (message.id, part.call_id))
+    children: Children = {}
+    for child in story.children:
+        call = calls.get(child.conversation.id)
+        place = started.get(call) if call is not None else None
+        children.setdefault(place, []).append(child)
+    return children
