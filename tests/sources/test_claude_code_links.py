@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import NamedTuple
 
@@ -143,3 +144,24 @@ def _told(reading: Reading) -> object:
     return msgspec.to_builtins(
         (reading.conversation, reading.messages(), reading.answers, reading.ties)
     )
+
+
+def test_a_prompt_more_touches_only_its_own_conversation(
+    archive: SqliteArchive, tmp_path: Path
+) -> None:
+    history = tmp_path / ".claude" / "history.jsonl"
+    history.parent.mkdir()
+    names = [f"00000000-0000-4000-8000-00000000000{n}" for n in range(4)]
+
+    def typed(name: str, text: str, at: int) -> str:
+        line = {"display": text, "timestamp": at, "project": "/src", "sessionId": name}
+        return json.dumps(line) + "\n"
+
+    history.write_text("".join(typed(n, "hello", 1760000000000) for n in names))
+    assert set(take_in(archive, tmp_path)) == set(names)
+    start = archive.number()
+    with history.open("a") as file:
+        file.write(typed(names[2], "again", 1760000060000))
+    take_in(archive, tmp_path)
+    touched = archive.changes(start, archive.number())
+    assert [change.conversation for change in touched] == [f"claude-code/{names[2]}"]

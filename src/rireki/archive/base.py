@@ -87,6 +87,8 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
     #: Sub-agents are listed only when asked for.
     subagents: bool = False
     limit: int | None = None
+    #: Only what stands behind this one in the list: its `updated_at` and id.
+    after: tuple[str | None, str] | None = None
 
 
 class Found(NamedTuple):
@@ -199,6 +201,10 @@ class Archive(Protocol):
 
     def changes(self, after: int, until: int) -> list[Change]:
         """Every conversation that was read anew after a number, up to another; each once."""
+        ...
+
+    def reached(self, conversation: str) -> int:
+        """Up to which number the records of a conversation had been read when it was last stored."""
         ...
 
     def dirty(self) -> list[Dirty]: ...

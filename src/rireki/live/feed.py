@@ -15,7 +15,7 @@ import msgspec
 
 from rireki.archive.base import Archive, Change
 from rireki.errors import NotFound
-from rireki.intake.understand import read_at
+from rireki.live.readings import Readings
 from rireki.model.message import Message
 
 __all__ = ["Feed", "News", "Touched"]
@@ -49,8 +49,9 @@ class News(msgspec.Struct, frozen=True):
 class Feed:
     """Tells what is new. Belongs to the thread its archive belongs to."""
 
-    def __init__(self, archive: Archive) -> None:
+    def __init__(self, archive: Archive, readings: Readings | None = None) -> None:
         self.archive = archive
+        self.readings = readings or Readings()
         self._prints: OrderedDict[tuple[str, int], dict[str, int]] = OrderedDict()
 
     def number(self) -> int:
@@ -96,8 +97,8 @@ class Feed:
         except NotFound:
             # Forgotten in this very moment: the next look says so.
             return []
-        reading = read_at(self.archive, found, number)
-        return reading.messages() if reading else []
+        told = self.readings.at(self.archive, found, number)
+        return told[1] if told else []
 
 
 def _fingerprint(message: Message) -> int:

@@ -15,7 +15,7 @@ Display: TypeAlias = Literal["bubble", "chip", "divider", "fold", "hidden"]
 Upstream: TypeAlias = Literal["present", "gone"]
 
 
-class Usage(msgspec.Struct, frozen=True, omit_defaults=False):
+class Usage(msgspec.Struct, frozen=True, gc=False, omit_defaults=False):
     """Tokens of one answer, or of many; `lower_bound` when the source noted only a start value."""
 
     input_tokens: int = 0
@@ -25,7 +25,7 @@ class Usage(msgspec.Struct, frozen=True, omit_defaults=False):
     lower_bound: bool = False
 
 
-class Entry(msgspec.Struct, frozen=True):
+class Entry(msgspec.Struct, frozen=True, gc=False):
     """Where a message stood in its source and what decided its author and display.
 
     `position` is the line number in the file or the place in the history list,
@@ -38,7 +38,7 @@ class Entry(msgspec.Struct, frozen=True):
     rule: str = ""
 
 
-class Message(msgspec.Struct, kw_only=True):
+class Message(msgspec.Struct, kw_only=True, gc=False):
     id: str
     author: Author
     display: Display

@@ -76,21 +76,45 @@ class Projection:
     def store(
         self, dirty: Dirty, readings: Sequence[Reading], number: int
     ) -> dict[int, Conversation]:
-        """Replace what a group was read as; returns its conversations by row."""
+        """Replace what a group was read as; returns the conversations that were stored, by row."""
         stored: dict[int, Conversation] = {}
+        same: set[int] = set()
         for reading in readings:
+            if known := self._same(dirty, reading.conversation):
+                same.add(known)
+                continue
             row = self._store_one(dirty, reading, number)
             if row is not None:
                 stored[row] = reading.conversation
                 self.log(number, reading.conversation.id, dirty.number)
-        self._drop_others(dirty, set(stored), number)
+        self._drop_others(dirty, stored.keys() | same, number)
         return stored
+
+    def _same(self, dirty: Dirty, conversation: Conversation) -> int | None:
+        """The row of surviving prompts that are what they were: one file holds those of hundreds of
+        conversations, and a line that is added to it concerns one."""
+        if conversation.nature != "prompts":
+            return None
+        row: int | None = self.sql.execute(
+            """SELECT max(number) FROM conversation
+                WHERE id = ? AND family = ? AND grouping = ? AND data = ?""",
+            (conversation.id, *dirty[:2], msgspec.json.encode(conversation).decode()),
+        ).get
+        return row
 
     def log(self, number: int, conversation: str, reached: int) -> None:
         """Note in the feed that a conversation was read anew, or with 0 that it is gone."""
         self.sql.execute(
             "INSERT OR REPLACE INTO change VALUES (?, ?, ?)", (number, conversation, reached)
         )
+
+    def reached(self, conversation: str) -> int:
+        number: int = self.sql.execute(
+            """SELECT coalesce((SELECT reached FROM change WHERE conversation = ?
+                                 ORDER BY number DESC LIMIT 1), 0)""",
+            (conversation,),
+        ).get
+        return number
 
     def changes(self, after: int, until: int) -> list[Change]:
         rows = select(
@@ -367,6 +391,11 @@ def _conditions(wanted: Filter) -> tuple[str, list[Any]]:
         values.append(word)
     if not wanted.subagents:
         conditions.append("nature <> 'subagent'")
+    if wanted.after is not None:
+        # In the list's own order: newest first, those without a time last, equals by their id.
+        conditions.append("(ifnull(updated_at, '') < ? OR (ifnull(updated_at, '') = ? AND id > ?))")
+        time, id = wanted.after
+        values += [time or "", time or "", id]
     return ("WHERE " + " AND ".join(conditions) if conditions else ""), values
 
 

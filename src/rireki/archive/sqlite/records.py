@@ -217,7 +217,8 @@ class Records:
                 WHERE strand = ? AND at <= ? AND number <= ? ORDER BY number""",
             (number, as_of or "9999", (1 << 62) if until is None else until),
         )
-        if as_of is not None or until is not None:
+        earlier = as_of is not None or until is not None
+        if earlier:
             vanished = log[-1][1] if log and not log[-1][2] else None
         return Strand(
             id=number,
@@ -231,7 +232,7 @@ class Records:
             last_seen=last_seen,
             vanished_at=vanished,
             states=[State(n, at, _RUNS.decode(runs), tail) for n, at, runs, tail in log if runs],
-            cursor=msgspec.json.decode(cursor) if as_of is until is None else None,
+            cursor=None if earlier else msgspec.json.decode(cursor),
             fetch=partial(self.chunks.fetch, number),
         )
 

@@ -74,6 +74,9 @@ class SqliteArchive:
     def changes(self, after: int, until: int) -> list[Change]:
         return self.projection.changes(after, until)
 
+    def reached(self, conversation: str) -> int:
+        return self.projection.reached(conversation)
+
     def dirty(self) -> list[Dirty]:
         return self.projection.dirty()
 
