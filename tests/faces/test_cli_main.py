@@ -129,18 +129,3 @@ def test_short_ids_mean_one_conversation_only() -> None:
         "r/same": "r/same",
     }
     assert short_ids([]) == {}
-
-
-def test_make_serve_shows_what_there_is(
-    imported: Rireki, monkeypatch: pytest.MonkeyPatch, home: Path
-) -> None:
-    monkeypatch.setattr(Path, "home", lambda: home)
-    ran = imported("list")
-    script = (
-        "from rireki.sources import registry;"
-        "registry._addresses = lambda: {'toy': 'tests.faces.toy:READER'};"
-        "from rireki.faces.cli.serve import main; main()"
-    )
-    served = run("-c", script, HOME=str(home))
-    assert "nothing new in 3 files" in served.stdout
-    assert served.stdout.endswith(ran.out)

@@ -14,11 +14,11 @@ import pytest
 from rireki.archive.base import Filter
 from rireki.archive.open import open_archive
 from rireki.archive.sqlite.store import SqliteArchive
-from rireki.faces.cli.taking import take_in
 from rireki.intake.understand import read_conversation
 from rireki.model.parts import Attachment, Notice, Text, Thinking, ToolCall, ToolResult, Unknown
 from rireki.search.find import Search
 from rireki.search.results import Results, Wish
+from rireki.search.taking import take_in
 from rireki.search.update import catch_up
 from rireki.sources.kit.places import Places
 

@@ -21,7 +21,6 @@ import pytest
 
 from rireki.archive.sqlite.store import SqliteArchive
 from rireki.errors import RirekiError
-from rireki.faces.cli.taking import take_in
 from rireki.intake import walk
 from rireki.intake.forget import forget
 from rireki.search import index as index_module
@@ -29,6 +28,7 @@ from rireki.search.blocks import open_block, open_entry
 from rireki.search.find import Search
 from rireki.search.index import IndexWriter, open_existing, peek
 from rireki.search.store import Store
+from rireki.search.taking import take_in
 from rireki.search.update import FEW, catch_up, erase, outdated, rebuild
 from rireki.search.words import WordWriter, WriteFailed
 from rireki.sources.kit.places import Places

@@ -15,9 +15,9 @@ from typing import Any
 
 from rireki.archive.open import open_archive
 from rireki.archive.sqlite.store import SqliteArchive
-from rireki.faces.cli.taking import take_in
 from rireki.search.find import Search
 from rireki.search.results import Results, Wish
+from rireki.search.taking import take_in
 from rireki.search.update import verify
 from rireki.sources.kit.places import Places
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
 
-from rireki.archive.base import Archive, Stale
+from rireki.archive.base import Archive, KnownOrigin, Stale
 from rireki.errors import SourceTrouble
 from rireki.model.conversation import Trouble
 from rireki.model.record import Origin, Roll, Update
@@ -23,17 +23,29 @@ ATTEMPTS = 5
 
 
 class Taken(msgspec.Struct):
+    #: Whether anything was written, be it only that there is nothing new.
+    written: bool = True
     new_bytes: int = 0
     forgotten: int = 0
     trouble: Trouble | None = None
 
 
 def take_origin(
-    archive: Archive, reader: Reader, origin: Origin, forgotten: set[tuple[str, str]]
+    archive: Archive,
+    reader: Reader,
+    origin: Origin,
+    forgotten: set[tuple[str, str]],
+    known: KnownOrigin | None = None,
 ) -> Taken:
+    """Keep what is new in an origin.
+
+    Whoever has reason to look at one that is unchanged by its stamp says what is `known` of
+    it: nothing is written then, unless there is something new after all.
+    """
+    calm = known is not None and known.stamp == origin.stamp and known.vanished_at is None
     for _ in range(ATTEMPTS):
         try:
-            return _take(archive, reader, origin, forgotten)
+            return _take(archive, reader, origin, forgotten, calm)
         except Stale:
             continue
         except SourceTrouble as trouble:
@@ -43,13 +55,16 @@ def take_origin(
 
 
 def _take(
-    archive: Archive, reader: Reader, origin: Origin, forgotten: set[tuple[str, str]]
+    archive: Archive, reader: Reader, origin: Origin, forgotten: set[tuple[str, str]], calm: bool
 ) -> Taken:
     taken = Taken()
     cursors = archive.cursors(origin.source, origin.place)
     known = Known(dict(cursors))
     keys: list[str] | None = None
     for items in _batches(reader.read(origin, known)):
+        if calm and all(_is_nothing(item, cursors) for item in items):
+            continue
+        calm = False
         with archive.writing() as batch:
             for item in items:
                 if isinstance(item, Roll):
@@ -60,12 +75,23 @@ def _take(
                     before = cursors.get(item.key)
                     taken.new_bytes += batch.add(origin, reader.family, item, before)
                     cursors[item.key] = item.cursor
+    if calm:
+        return Taken(written=False)
     with archive.writing() as batch:
         if keys is not None:
             batch.roll(origin, keys)
         batch.note(origin, None)
         batch.stamp(origin)
     return taken
+
+
+def _is_nothing(item: Update | Roll, cursors: Mapping[str, Any]) -> bool:
+    """Whether an origin that looks unchanged holds what we know: the same rows, no more lines."""
+    if isinstance(item, Roll):
+        # Rows that went in the same moment as the others were read are missed at the next change.
+        return True
+    grown = any(content.pieces for content in item.contents)
+    return item.grows and not grown and item.cursor == cursors.get(item.key)
 
 
 def _batches(items: Iterator[Update | Roll]) -> Iterator[list[Update | Roll]]:

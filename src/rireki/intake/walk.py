@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +18,7 @@ from rireki.archive.base import Archive, KnownOrigin
 from rireki.errors import NotFound
 from rireki.intake.progress import Progress, Silent
 from rireki.intake.project import MANY, project_dirty
+from rireki.intake.roster import Roster, name_of
 from rireki.intake.take import take_origin
 from rireki.model.conversation import Conversation, Trouble
 from rireki.model.record import Origin
@@ -29,7 +30,15 @@ if TYPE_CHECKING:
     from rireki.intake.crew import Crew
     from rireki.intake.follow import Follower
 
-__all__ = ["Report", "SourceReport", "discover", "import_history"]
+__all__ = [
+    "Report",
+    "SourceReport",
+    "Swept",
+    "discover",
+    "import_history",
+    "sweep",
+    "take_some",
+]
 
 
 #: From this many bytes of fresh files on, other processors are worth their start.
@@ -59,6 +68,18 @@ class Report(msgspec.Struct):
     seconds: float = 0.0
 
 
+class Swept(msgspec.Struct):
+    """What a look at everything brought."""
+
+    report: Report
+    #: What was read because its stamp had changed.
+    read: list[Origin]
+    #: What of it could not be, and why.
+    failed: list[tuple[Origin, Trouble]]
+    roster: Roster
+    troubles: list[Trouble]
+
+
 def import_history(
     archive: Archive,
     *,
@@ -78,9 +99,43 @@ def import_history(
     discovery = discover(readers, places, paths)
     walk = _Walk(archive, readers, discovery, progress or Silent(), follower)
     walk.run()
-    return Report(
-        list(walk.reports.values()), discovery.looked, round(time.monotonic() - started, 3)
-    )
+    return walk.report(started)
+
+
+def sweep(archive: Archive, places: Places, leaving: Collection[str] = ()) -> Swept:
+    """What `import_history` does, told to somebody who goes on with it.
+
+    Changed origins at places in `leaving` are left for later.
+    """
+    started = time.monotonic()
+    readers = registry.readers()
+    discovery = discover(readers, places)
+    roster = Roster(archive)
+    walk = _Walk(archive, readers, discovery, Silent(), None, roster)
+    walk.leaving = leaving
+    walk.run()
+    return Swept(walk.report(started), walk.read, walk.failed, roster, discovery.troubles)
+
+
+def take_some(
+    archive: Archive, origins: Sequence[Origin], roster: Roster, understand: bool = True
+) -> Swept:
+    """Take in a few origins that may have changed, at a price that does not depend on all others.
+
+    Whether a file is one that lay elsewhere before is asked of those files only. What was
+    taken in is interpreted as well, together with what waits for it, or left to wait.
+    """
+    started = time.monotonic()
+    found = Discovery(origins=list(origins))
+    _set_apart_nameless(found)
+    readers = registry.readers()
+    if roster.newcomers and not all(map(roster.find, found.origins)):
+        roster = Roster(archive)
+    walk = _Walk(archive, readers, found, Silent(), None, roster)
+    walk.run_some()
+    if understand:
+        walk.understand()
+    return Swept(walk.report(started), walk.read, walk.failed, roster, found.troubles)
 
 
 def discover(readers: Sequence[Reader], places: Places, paths: Sequence[Path] = ()) -> Discovery:
@@ -135,6 +190,7 @@ class _Walk:
         discovery: Discovery,
         progress: Progress,
         follower: Follower | None,
+        roster: Roster | None = None,
     ) -> None:
         self.archive = archive
         self.follower = follower
@@ -147,25 +203,41 @@ class _Walk:
         self.looked |= {look.place for look in discovery.looked}
         #: Whether each root, or what lies above it, was looked at; thousands of files share a few.
         self.roots: dict[str, bool] = {}
-        #: The conversations that were there before.
-        self.conversations: set[str] = set()
-        self.known = {(o.source, o.place): o for o in archive.origins()}
+        self.leaving: Collection[str] = ()
+        #: What was opened, and what of it could not be read.
+        self.read: list[Origin] = []
+        self.failed: list[tuple[Origin, Trouble]] = []
+        self.roster = roster or Roster(archive)
+
+    def report(self, started: float) -> Report:
+        seconds = round(time.monotonic() - started, 3)
+        return Report(list(self.reports.values()), self.discovery.looked, seconds)
+
+    def run_some(self) -> None:
+        """Only the origins that were found: of others nothing is asked, and nothing is missed."""
+        self.roster.meet()
+        self._note_moves()
+        forgotten = self.archive.forgotten()
+        for origin in self.discovery.origins:
+            self.reports[origin.source].found += 1
+            self._take_singly(origin, forgotten, self.roster.find(origin))
 
     def run(self) -> None:
         for trouble in self.discovery.troubles:
             self._report_for(trouble).troubles.append(trouble)
         self._note_absent()
         todo = [origin for origin in self.discovery.origins if self._may_have_changed(origin)]
-        fresh = [o for o in todo if o.form != "database" and (o.source, o.place) not in self.known]
+        fresh = [o for o in todo if o.form != "database" and self.roster.find(o) is None]
         with ExitStack() as stack:
             crew = None
-            self.conversations = self.archive.ids() if todo or self.archive.dirty() else set()
+            if todo or self.archive.dirty():
+                self.roster.meet()
             if sum(o.size for o in fresh) >= BULK or len(self.archive.dirty()) >= MANY:
                 from rireki.intake.crew import Crew, processors
 
                 crew = stack.enter_context(Crew(processors()))
             self._take(todo, fresh, crew)
-            self._project(crew)
+            self.understand(crew)
         if todo:
             self._collect_troubles(todo)
             self.archive.settle()
@@ -179,31 +251,48 @@ class _Walk:
     def _may_have_changed(self, origin: Origin) -> bool:
         report = self.reports[origin.source]
         report.found += 1
-        known = self.known.get((origin.source, origin.place))
+        known = self.roster.find(origin)
         if known and known.stamp == origin.stamp and known.vanished_at is None:
             report.unchanged += 1
             return False
-        return True
+        return origin.place not in self.leaving
 
     # ── what is no longer where it was ──
 
     def _note_absent(self) -> None:
         """Known origins that are not there any more: moved, or vanished."""
-        missing = [self.known[name] for name in self.known.keys() - self.found]
-        absent = [known for known in missing if self._is_absent(known)]
-        homeless = {_name(o, o.conversation): o for o in self._unknown_origins()} if absent else {}
-        moved = [(known, homeless.pop(_name(known, known.conversation), None)) for known in absent]
-        news = [(known, place) for known, place in moved if place or known.vanished_at is None]
+        known = self.roster.origins
+        missing = [known[name] for name in known.keys() - self.found]
+        absent = [each for each in missing if self._is_absent(each)]
+        homeless = (
+            {name_of(o, o.conversation): o for o in self._unknown_origins()} if absent else {}
+        )
+        moved = [(each, homeless.pop(name_of(each, each.conversation), None)) for each in absent]
+        news = [(each, place) for each, place in moved if place or each.vanished_at is None]
         if not news:
             return
         with self.archive.writing() as batch:
-            for known, place in news:
+            for each, place in news:
                 if place is not None:
-                    batch.move(known, place)
-                    self._remember_move(known, place)
+                    batch.move(each, place)
+                    self._remember_move(each, place)
                 else:
-                    batch.vanish(known)
-                    self.reports[known.source].vanished += 1
+                    batch.vanish(each)
+                    self.roster.vanish(each)
+                    self.reports[each.source].vanished += 1
+
+    def _note_moves(self) -> None:
+        """Files that lie where none was, while one of that name is no longer where it was."""
+        moved = [
+            (known, origin)
+            for origin in self._unknown_origins()
+            if (known := self.roster.namesake(origin)) and not _exists(known.place)
+        ]
+        if moved:
+            with self.archive.writing() as batch:
+                for known, origin in moved:
+                    batch.move(known, origin)
+                    self._remember_move(known, origin)
 
     def _is_absent(self, known: KnownOrigin) -> bool:
         return (
@@ -222,15 +311,12 @@ class _Walk:
         return (
             origin
             for origin in self.discovery.origins
-            if origin.form != "database" and (origin.source, origin.place) not in self.known
+            if origin.form != "database" and self.roster.find(origin) is None
         )
 
     def _remember_move(self, known: KnownOrigin, origin: Origin) -> None:
         self.reports[known.source].moved += 1
-        del self.known[known.source, known.place]
-        self.known[origin.source, origin.place] = msgspec.structs.replace(
-            known, place=origin.place, stamp="", vanished_at=None
-        )
+        self.roster.move(known, origin)
 
     # ── what is new ──
 
@@ -243,10 +329,19 @@ class _Walk:
         if crew and fresh:
             singly = self._take_bulk(todo, fresh, crew, forgotten)
         for origin in singly:
-            taken = take_origin(self.archive, self.readers[origin.source], origin, forgotten)
-            self.reports[origin.source].forgotten += taken.forgotten
-            self._count(origin, taken.new_bytes, taken.trouble)
+            self._take_singly(origin, forgotten)
         self.progress.finish()
+
+    def _take_singly(
+        self,
+        origin: Origin,
+        forgotten: set[tuple[str, str]],
+        known: KnownOrigin | None = None,
+    ) -> None:
+        taken = take_origin(self.archive, self.readers[origin.source], origin, forgotten, known)
+        self.reports[origin.source].forgotten += taken.forgotten
+        if taken.written:
+            self._count(origin, taken.new_bytes, taken.trouble)
 
     def _take_bulk(
         self,
@@ -271,9 +366,13 @@ class _Walk:
         report.new_bytes += new_bytes
         if trouble:
             report.troubles.append(trouble)
+            self.failed.append((origin, trouble))
+        else:
+            self.roster.take(origin)
+        self.read.append(origin)
         self.progress.advance(origin.size)
 
-    def _project(self, crew: Crew | None) -> None:
+    def understand(self, crew: Crew | None = None) -> None:
         if not self.archive.dirty():
             return
         self._count_conversations(project_dirty(self.archive, self.progress, crew))
@@ -283,12 +382,13 @@ class _Walk:
             report = self.reports.get(conversation.source)
             if report is None:
                 continue
-            if conversation.id in self.conversations:
+            if conversation.id in self.roster.conversations:
                 report.changed_conversations += 1
             elif conversation.nature == "subagent":
                 report.new_subagents += 1
             else:
                 report.new_conversations += 1
+            self.roster.conversations.add(conversation.id)
 
     def _collect_troubles(self, todo: Sequence[Origin]) -> None:
         """What the origins that were read could not give."""
@@ -296,11 +396,6 @@ class _Walk:
         for source, place, trouble in self.archive.troubles():
             if (source, place) in read and trouble not in self.reports[source].troubles:
                 self.reports[source].troubles.append(trouble)
-
-
-def _name(origin: Origin | KnownOrigin, conversation: str | None) -> tuple[str | None, ...]:
-    """What stays the same when a file moves to another folder."""
-    return origin.source, origin.role, conversation, Path(origin.place).name
 
 
 def _exists(place: str) -> bool:

@@ -13,7 +13,7 @@ from rireki.model.conversation import Conversation
 from rireki.sources.kit.places import Places
 from rireki.sources.kit.q import look, roles
 from rireki.sources.kit.q.family import Family
-from rireki.sources.reader import Discovery, Looked, Origin
+from rireki.sources.reader import Discovery, Looked, Origin, Watched
 
 __all__ = ["READER"]
 
@@ -25,7 +25,7 @@ class AmazonQ(Family):
 
     def discover(self, places: Places) -> Discovery:
         found = Discovery()
-        for folder in places.data_directories("amazon-q"):
+        for folder in places.data_directories(NAME):
             look.look_for_database(found, NAME, folder)
         _look_for_typed_lines(found, places)
         return found
@@ -48,6 +48,17 @@ class AmazonQ(Family):
                 )
         return origins
 
+    def watched(self, places: Places) -> list[Watched]:
+        folders = [*places.data_directories(NAME), _typed_lines(places).parent]
+        return [Watched(str(folder)) for folder in folders]
+
+    def locate(self, places: Places, path: str) -> list[Origin]:
+        typed = _typed_lines(places)
+        if path == str(typed):
+            origin = look.file_origin(NAME, typed, typed.parent, "lines", roles.TYPED, None)
+            return list(filter(None, [origin]))
+        return look.locate_database(NAME, places.data_directories(NAME), path)
+
     def revive(self, conversation: Conversation) -> str | None:
         """A row comes back as a file that the client can load."""
         place = f"cd {quote(conversation.project)} && " if conversation.project else ""
@@ -56,12 +67,15 @@ class AmazonQ(Family):
 
 def _look_for_typed_lines(found: Discovery, places: Places) -> None:
     """The prompt's own history: of no one conversation, so it is kept and not told."""
-    root = places.home / ".aws" / "amazonq"
-    path = root / ".cli_bash_history"
-    origin = look.file_origin(NAME, path, root, "lines", roles.TYPED, None)
+    path = _typed_lines(places)
+    origin = look.file_origin(NAME, path, path.parent, "lines", roles.TYPED, None)
     found.origins += filter(None, [origin])
     note = "typed lines, kept as a file" if origin else look.QUIET
     found.looked.append(Looked(NAME, str(path), origin is not None, note))
+
+
+def _typed_lines(places: Places) -> Path:
+    return places.home / ".aws" / "amazonq" / ".cli_bash_history"
 
 
 READER = AmazonQ()

@@ -13,7 +13,7 @@ from rireki.model.conversation import Conversation
 from rireki.sources.kit.places import Places
 from rireki.sources.kit.q import look, roles
 from rireki.sources.kit.q.family import Family
-from rireki.sources.reader import Discovery, Form, Looked, Origin
+from rireki.sources.reader import Discovery, Form, Looked, Origin, Watched
 
 __all__ = ["READER"]
 
@@ -29,6 +29,7 @@ _THIRD: dict[str, tuple[Form, str]] = {
     "session.json": ("document", roles.V3_SESSION),
 }
 _PREFIX = "sess_"
+_CLI = "kiro-cli"
 
 
 class Kiro(Family):
@@ -36,10 +37,9 @@ class Kiro(Family):
 
     def discover(self, places: Places) -> Discovery:
         found = Discovery()
-        for folder in places.data_directories("kiro-cli"):
+        for folder in places.data_directories(_CLI):
             look.look_for_database(found, NAME, folder)
-        homes = [places.variable("KIRO_HOME"), places.home / ".kiro"]
-        for home in dict.fromkeys(filter(None, homes)):
+        for home in _homes(places):
             _look_for_sessions(found, home)
         return found
 
@@ -54,9 +54,40 @@ class Kiro(Family):
                 found.origins += filter(None, [look.database_origin(NAME, database)])
         return found.origins + _saved(path, known)
 
+    def watched(self, places: Places) -> list[Watched]:
+        databases = [Watched(str(folder)) for folder in places.data_directories(_CLI)]
+        return databases + [Watched(str(home / "sessions"), True) for home in _homes(places)]
+
+    def locate(self, places: Places, path: str) -> list[Origin]:
+        for home in _homes(places):
+            if path.startswith(str(home)):
+                return _locate_session(home, Path(path))
+        return look.locate_database(NAME, places.data_directories(_CLI), path)
+
     def revive(self, conversation: Conversation) -> str | None:
         """Which of Kiro's engines wrote it decides how it goes back: nothing short is true for all."""
         return None
+
+
+def _homes(places: Places) -> list[Path]:
+    homes = [places.variable("KIRO_HOME"), places.home / ".kiro"]
+    return list(dict.fromkeys(filter(None, homes)))
+
+
+def _locate_session(home: Path, path: Path) -> list[Origin]:
+    """The files of a session at, or below, a path in `~/.kiro`."""
+    parts = path.parts[len(home.parts) :]
+    if len(parts) == 3 and parts[:2] == ("sessions", "cli"):
+        return _second_engine(path, home)
+    if len(parts) >= 3 and parts[0] == "sessions" and parts[2].startswith(_PREFIX):
+        found = _third_engine(home.joinpath(*parts[:3]), home)
+    elif len(parts) in (1, 2) and parts[0] == "sessions" and path.is_dir():
+        everything = Discovery()
+        _look_for_sessions(everything, home)
+        found = everything.origins
+    else:
+        return []
+    return [o for o in found if o.place == str(path) or path in Path(o.place).parents]
 
 
 def _look_for_sessions(found: Discovery, home: Path) -> None:

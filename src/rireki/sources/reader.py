@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
+from rireki.model.activity import Activity
 from rireki.model.conversation import Conversation, Reading, Trouble
 from rireki.model.record import Content, Form, Origin, Piece, Roll, Update
 from rireki.model.strand import Strand
@@ -24,12 +25,14 @@ __all__ = [
     "Discovery",
     "Form",
     "Known",
+    "Lively",
     "Looked",
     "Origin",
     "Piece",
     "Reader",
     "Roll",
     "Update",
+    "Watched",
 ]
 
 
@@ -82,4 +85,36 @@ class Reader(Protocol):
 
     def revive(self, conversation: Conversation) -> str | None:
         """What `rireki restore --to DIR` is followed by, to go on with one the source has lost."""
+        ...
+
+
+class Watched(NamedTuple):
+    """A folder in which origins appear and change, there or not; `deep`: or anywhere below it."""
+
+    folder: str
+    deep: bool = False
+
+
+class Lively(Protocol):
+    """Verbs a reader may have besides, to be kept up with as its agent writes.
+
+    Each is looked for by its name. Without `watched`, the places that `discover` looked
+    at are watched; without `locate`, a change there costs a `discover`; without
+    `activity`, nothing is known of what the agent does right now.
+    """
+
+    def watched(self, places: Places) -> list[Watched]:
+        """The folders to watch, as few and as narrow as they can be."""
+        ...
+
+    def locate(self, places: Places, path: str) -> list[Origin]:
+        """The origins that a change at `path` concerns, as `discover` would find them.
+
+        The path is a file that was written, or a folder that appeared. What is nobody's
+        is answered without a look at the disk.
+        """
+        ...
+
+    def activity(self, places: Places) -> list[Activity]:
+        """What the agent is doing now, where it says so itself."""
         ...

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rireki.intake.progress import Progress
     from rireki.intake.walk import Report
 
-__all__ = ["DIRECTORY", "command"]
+__all__ = ["DIRECTORY", "Demo", "command", "ensure_demo"]
 
 #: Beside the user's own archive.
 DIRECTORY = "demo"
@@ -40,17 +40,10 @@ def command(directory: Path | None, as_json: bool) -> None:
     """
     import shlex
 
-    from rireki.archive.open import archive_path, open_archive
     from rireki.faces.cli.import_ import report_lines
     from rireki.faces.cli.output import Screen, progress
 
-    place = (directory or archive_path(None).parent / DIRECTORY).absolute()
-    home, kept = place / "home", archive_path(str(place / "archive"))
-    archive = open_archive(kept, create=True)
-    try:
-        report = _take_in(archive, home, progress())
-    finally:
-        archive.close()
+    home, kept, report = ensure_demo(directory, progress())
     screen = Screen()
     if as_json:
         screen.json([{"home": str(home), "archive": str(kept), "report": report}])
@@ -68,10 +61,31 @@ def command(directory: Path | None, as_json: bool) -> None:
     screen.say([f"  rireki search 夜間 {option}"])
 
 
+class Demo(NamedTuple):
+    """The invented home, the archive it was taken into, and what that brought."""
+
+    home: Path
+    archive: Path
+    report: Report
+
+
+def ensure_demo(directory: Path | None, progress: Progress | None) -> Demo:
+    """The demo in this directory, or beside the user's archive; made where it is not there yet."""
+    from rireki.archive.open import archive_path, open_archive
+
+    place = (directory or archive_path(None).parent / DIRECTORY).absolute()
+    home, kept = place / "home", archive_path(str(place / "archive"))
+    archive = open_archive(kept, create=True)
+    try:
+        return Demo(home, kept, _take_in(archive, home, progress))
+    finally:
+        archive.close()
+
+
 def _take_in(archive: Archive, home: Path, progress: Progress | None) -> Report:
     """Import the home before and after its agents overwrote, compacted and deleted something."""
-    from rireki.faces.cli.taking import take_in
     from rireki.intake.demo import change_demo_home, make_demo_home
+    from rireki.search.taking import take_in
     from rireki.sources.kit.places import Places
 
     changed = home.with_name("changed")

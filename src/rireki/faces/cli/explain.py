@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import click
 
@@ -17,23 +17,9 @@ from rireki.faces.cli.options import (
 
 if TYPE_CHECKING:
     from rireki.faces.cli.output import Screen
-    from rireki.model.message import Message
+    from rireki.show.decisions import Decision
 
 __all__ = ["command"]
-
-
-class Decision(NamedTuple):
-    """An entry the source wrote in the user's name, and what became of it."""
-
-    position: int
-    role: str
-    flags: tuple[str, ...]
-    rule: str
-    author: str
-    display: str
-    label: str | None
-    message: str
-    words: str
 
 
 @click.command("explain", short_help="Why each user-role entry is shown as it is.")
@@ -54,36 +40,16 @@ def command(name: str, no_pager: bool, as_json: bool) -> None:
     """
     from rireki.faces.cli.output import Screen
     from rireki.intake.understand import read_conversation
+    from rireki.show.decisions import decisions
 
     screen = Screen()
     with opened() as archive:
         messages = read_conversation(archive, archive.find(name)).messages()
-    decisions = list(_decisions(messages))
+    found = list(decisions(messages))
     if as_json:
-        screen.json(decision._asdict() for decision in decisions)
+        screen.json(found)
     else:
-        screen.page(_told(decisions, screen), pager=not no_pager)
-
-
-def _decisions(messages: Sequence[Message]) -> Iterator[Decision]:
-    from rireki.show.parts import gist
-    from rireki.show.safe import one_line
-
-    for message in messages:
-        entry = message.entry
-        if entry is None or entry.role == "assistant":
-            continue
-        yield Decision(
-            position=entry.position,
-            role=entry.role,
-            flags=entry.flags,
-            rule=entry.rule,
-            author=message.author,
-            display=message.display,
-            label=message.label,
-            message=message.id,
-            words=one_line(gist(message))[:200],
-        )
+        screen.page(_told(found, screen), pager=not no_pager)
 
 
 def _told(decisions: Sequence[Decision], screen: Screen) -> Iterator[str]:

@@ -53,7 +53,7 @@ def command(
       rireki import saved-chat.json
     """
     from rireki.faces.cli.output import Screen, progress
-    from rireki.faces.cli.taking import take_in
+    from rireki.search.taking import take_in
     from rireki.sources.kit.places import Places
 
     places = Places.at(home.absolute()) if home else Places.here()

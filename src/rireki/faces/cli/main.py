@@ -22,8 +22,8 @@ __all__ = ["cli", "main", "run"]
 
 #: Commands as `--help` groups them; a name that Python reserves has an underscore behind its file.
 SECTIONS = {
-    "Take in": ("import", "sources", "demo"),
-    "Read": ("list", "search", "show", "path", "latest"),
+    "Take in": ("import", "watch", "service", "sources", "demo"),
+    "Read": ("serve", "list", "search", "show", "path", "latest"),
     "Understand": ("stats", "explain"),
     "Go on": ("resume", "restore"),
     "Keep": ("verify", "rebuild", "forget"),
@@ -74,6 +74,7 @@ def cli() -> None:
 
     \b
     Start here:
+      rireki serve           read, search and watch in a browser
       rireki import          take in what your agents left on this machine
       rireki list            what is there, newest first
       rireki search WORDS    find what was said; without words, as you type

@@ -1,36 +1,241 @@
-"""What `make serve` does until the web page comes: take in this machine's history and list it.
-
-Where there is no history it says so, and shows the invented one instead.
-"""
+"""`rireki serve`: the archive in a browser, kept up to date as agents write."""
 
 from __future__ import annotations
 
-import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
-from rireki.archive.open import archive_path, open_archive
-from rireki.faces.cli.demo import DIRECTORY
-from rireki.faces.cli.main import run
-from rireki.faces.cli.output import Screen
+import click
 
-__all__ = ["main"]
+from rireki.errors import NotFound, RirekiError
+from rireki.faces.cli.options import archive_option, archive_path, home_option, json_option
+
+if TYPE_CHECKING:
+    from rireki.faces.web.serve import Server
+    from rireki.faces.web.served import Address, Served
+    from rireki.sources.kit.places import Places
+
+__all__ = ["command"]
+
+PORT = 7475
+VARIABLE = "RIREKI_TOKEN"
 
 
-def main() -> int:
-    code = run(["import"])
-    if code or not _is_empty():
-        return code or run(["list"])
-    Screen().say(["", "This machine has no history yet: here is an invented one.", ""])
-    demo = archive_path(None).parent / DIRECTORY
-    return run(["demo", "--dir", str(demo)]) or run(["list", "--archive", str(demo / "archive")])
+class Shown(NamedTuple):
+    """What is served: an archive, where its history comes from, and what stands in for it."""
+
+    archive: Path
+    places: Places
+    #: An invented archive in front of one that has nothing in it.
+    stand_in: Path | None = None
 
 
-def _is_empty() -> bool:
-    archive = open_archive(archive_path(None))
+@click.command("serve", short_help="Read, search and watch in a browser.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    metavar="N",
+    help=f"Where to listen; {PORT} unless said otherwise, 0 for any that is free.",
+)
+@click.option(
+    "--host",
+    default="127.0.0.1",
+    metavar="ADDRESS",
+    help="Which of this machine's addresses; only this machine unless said otherwise.",
+)
+@click.option(
+    "--allow-host",
+    "allowed",
+    multiple=True,
+    metavar="NAME",
+    help="Also answer to this name, where something in front passes requests on.",
+)
+@click.option(
+    "--token-file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help=f"Take the token from this file (or from {VARIABLE}) instead of making one.",
+)
+@home_option
+@click.option("--demo", is_flag=True, help="Show an invented history.")
+@click.option("--no-open", is_flag=True, help="Do not open a browser.")
+@click.option("--no-keep", is_flag=True, help="Only show what is archived; take nothing in.")
+@click.option("--url", "only_url", is_flag=True, help="Print the address of the running server.")
+@json_option
+@archive_option
+def command(
+    port: int | None,
+    host: str,
+    allowed: tuple[str, ...],
+    token_file: Path | None,
+    home: Path | None,
+    demo: bool,
+    no_open: bool,
+    no_keep: bool,
+    only_url: bool,
+    as_json: bool,
+) -> None:
+    """Show the archive in a browser: what is there, and what happens while you look.
+
+    What agents write is taken in as they write it. Only this machine can reach
+    the page, and only with the token in the address that is printed.
+
+    \b
+    Examples:
+      rireki serve
+      rireki serve --demo
+      rireki serve --no-open --json
+    """
+    from rireki.faces.web.serve import Server, bind, is_loopback
+    from rireki.faces.web.served import Served
+
+    shown = _shown(home, demo)
+    token = _token(shown, token_file, public=not is_loopback(host))
+    served = Served(shown.archive)
+    running = served.other()
+    if only_url or (running and port in (None, running.port)):
+        _point_to(running, shown, token, as_json)
+        return
+    server = Server(
+        bind(host, PORT if port is None else port),
+        shown.archive,
+        shown.places,
+        token,
+        host=host,
+        allowed=tuple(name.lower() for name in allowed),
+        keep=not no_keep,
+        demo=demo,
+        stand_in=shown.stand_in,
+    )
+    _announce(server, port, as_json, public=not is_loopback(host))
+    if not no_open and _has_desktop():
+        _open(server.url)
+    _run(server, served)
+
+
+def _shown(home: Path | None, demo: bool) -> Shown:
+    """The user's archive; while there is nothing to put into it, an invented one in front of it."""
+    from rireki.archive.open import open_archive
+    from rireki.faces.cli.demo import DIRECTORY, ensure_demo
+    from rireki.faces.cli.output import progress
+    from rireki.intake.survey import survey
+    from rireki.sources.kit.places import Places
+
+    path = archive_path()
+    beside = path.parent / DIRECTORY
+    if demo:
+        made = ensure_demo(beside, progress())
+        return Shown(made.archive, Places.at(made.home))
+    places = Places.at(home.absolute()) if home else Places.here()
+    archive = open_archive(path, create=True)
     try:
-        return not archive.ids()
+        known = archive.count() > 0
     finally:
         archive.close()
+    if known or any(source.found for source in survey(None, places)):
+        return Shown(path, places)
+    return Shown(path, places, ensure_demo(beside, progress()).archive)
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def _token(shown: Shown, file: Path | None, public: bool) -> str:
+    from os import environ
+
+    from rireki.faces.web.token import checked, ensure_token
+
+    if file is not None:
+        return checked(file.read_text(encoding="utf-8", errors="replace"), str(file))
+    if VARIABLE in environ:
+        return checked(environ[VARIABLE], VARIABLE)
+    if public:
+        raise RirekiError(
+            "other machines could reach this: choose the token yourself",
+            f"Put one into a file and name it with --token-file, or set {VARIABLE}. Whoever can "
+            "reach the port and has the token can read every conversation; nothing is encrypted "
+            "on the way, so put something in front that does, or use ssh -L.",
+        )
+    return ensure_token(shown.archive)
+
+
+def _point_to(running: Address | None, shown: Shown, token: str, as_json: bool) -> None:
+    """Tell where the archive is served already."""
+    from rireki.faces.cli.output import Screen
+    from rireki.faces.web.serve import url_of
+
+    if running is None:
+        raise NotFound(
+            f"no server shows {shown.archive}", "'rireki serve' starts one and prints its address."
+        )
+    url = url_of(running.host, running.port, token)
+    if as_json:
+        told = {"url": url, "port": running.port, "pid": running.pid, "running": True}
+        Screen().json([told])
+    else:
+        click.echo(f"{shown.archive} is served already (process {running.pid}).", err=True)
+        click.echo(url)
+
+
+def _announce(server: Server, wanted: int | None, as_json: bool, public: bool) -> None:
+    import os
+    import sys
+
+    from rireki.faces.cli.output import Screen
+
+    wanted = PORT if wanted is None else wanted
+    if wanted not in (0, server.port):
+        click.echo(f"Port {wanted} is taken by another program: this is {server.port}.", err=True)
+    if public:
+        click.echo(
+            f"Other machines can reach {server.host}. Whoever has the token can read every "
+            "conversation, and nothing is encrypted on the way.",
+            err=True,
+        )
+    screen = Screen()
+    if as_json:
+        # It listens already: whoever connects now is answered in a moment.
+        told = {"url": server.url, "port": server.port, "pid": os.getpid(), "running": False}
+        screen.json([{**told, "archive": str(server.archive), "demo": server.desk.demo}])
+    else:
+        if server.desk.path != server.archive:
+            screen.say(["This machine has no history yet: here is an invented one."])
+        screen.say([f"Open {screen.style.bold(server.url)}", "Stop with Ctrl-C."])
+    sys.stdout.flush()
+
+
+def _has_desktop() -> bool:
+    """Whether a browser that opens here is one the person sees."""
+    import os
+    import sys
+
+    if not sys.stdout.isatty() or "SSH_CONNECTION" in os.environ:
+        return False
+    if sys.platform in ("win32", "darwin"):
+        return True
+    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
+def _open(url: str) -> None:
+    import webbrowser
+    from threading import Thread
+
+    # Some browsers only come back when they are closed.
+    Thread(target=webbrowser.open, args=[url], daemon=True).start()
+
+
+def _run(server: Server, served: Served) -> None:
+    """Until somebody ends it; both ways of asking for that are a good end."""
+    import os
+    import signal
+    import sys
+
+    from rireki.faces.web.served import Address
+
+    if served.take():
+        served.tell(Address(server.host, server.port, os.getpid()))
+    # What the server's own handler hands on when it has finished.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    try:
+        server.run()
+    except KeyboardInterrupt:
+        click.echo("", err=True)
+    finally:
+        served.release()

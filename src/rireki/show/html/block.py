@@ -12,7 +12,7 @@ from rireki.model.message import Message
 from rireki.model.parts import Attachment, Part, ToolCall, ToolResult
 from rireki.show import times
 from rireki.show.html.calls import Came, tell_call, tell_result
-from rireki.show.html.index import Index, Spot, goes_on, only_came
+from rireki.show.html.index import Index, Spot, goes_on, model_of, only_came
 from rireki.show.html.markup import EMPTY, Markup, join, tag
 from rireki.show.html.page import Page
 from rireki.show.html.parts import picture, tell_part
@@ -85,7 +85,8 @@ class Block:
         message = self.message
         if self.goes_on:
             return tag("header", self._time(), class_="quiet")
-        model = message.model if message.model != self.before.model else None
+        model = model_of(message)
+        model = model if model != self.before.model else None
         return tag(
             "header",
             tag(f"h{self.page.level}", self.say(NAMES[message.author]), class_="who"),

@@ -14,7 +14,7 @@ from rireki.model.parts import Attachment, Text, Thinking, ToolCall, ToolResult
 from rireki.show.html.markup import anchor
 from rireki.show.story import Results, Story, results_by_call
 
-__all__ = ["Before", "Index", "Spot", "Unit", "goes_on", "index", "only_came"]
+__all__ = ["Before", "Index", "Spot", "Unit", "goes_on", "index", "model_of", "only_came"]
 
 #: Sub-agents by the message and the call that started them; None where that is not told.
 Children: TypeAlias = dict[tuple[str, str] | None, list[Story]]
@@ -139,18 +139,23 @@ def goes_on(message: Message, before: Before) -> bool:
         and message.author == last.author != "person"
         and message.label == last.label
         # Not every message of one answer names its model.
-        and message.model in (None, before.model)
+        and model_of(message) in (None, before.model)
         and message.upstream == last.upstream
         and message.abandoned == last.abandoned
         and (message.replaced_by is None) == (last.replaced_by is None)
     )
 
 
+def model_of(message: Message) -> str | None:
+    """The model that wrote it. A name in angle brackets says that the program did: no model."""
+    return None if message.model and message.model.startswith("<") else message.model
+
+
 def _after(message: Message, before: Before) -> Before:
     at = message.at or before.at
     if message.display != "bubble":
         return Before(None, before.model, at)
-    return Before(message, message.model or before.model, at)
+    return Before(message, model_of(message) or before.model, at)
 
 
 def _branches(messages: Sequence[Message]) -> dict[str, str]:

@@ -1,21 +1,30 @@
 """The reader of Claude Code: where its files are, how they are read, who interprets them."""
 
+# Strings instead of pathlib: every change of a file comes by here.
+# ruff: noqa: PTH118
+
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from shlex import quote
 
+from rireki.model.activity import Activity
 from rireki.model.conversation import Conversation, Reading
 from rireki.model.strand import Strand
+from rireki.sources.claude_code.locate import locate
 from rireki.sources.claude_code.recognise import recognise
-from rireki.sources.claude_code.walk import HISTORY, NAME, Walk
+from rireki.sources.claude_code.status import read_status
+from rireki.sources.claude_code.walk import BESIDE, HISTORY, NAME, Walk
 from rireki.sources.kit.document import read_document
 from rireki.sources.kit.jsonl import read_lines
 from rireki.sources.kit.places import Places
-from rireki.sources.reader import Discovery, Known, Looked, Origin, Roll, Update
+from rireki.sources.reader import Discovery, Known, Looked, Origin, Roll, Update, Watched
 
 __all__ = ["READER", "ClaudeCode"]
+
+_BELOW = ("projects", *BESIDE)
 
 
 class ClaudeCode:
@@ -34,6 +43,21 @@ class ClaudeCode:
 
     def recognise(self, path: Path) -> list[Origin]:
         return recognise(path)
+
+    def watched(self, places: Places) -> list[Watched]:
+        """Not the whole root: it also holds logs, snapshots and other people's plug-ins."""
+        roots = list(map(str, _roots(places)))
+        below = [Watched(os.path.join(root, name), True) for root in roots for name in _BELOW]
+        return [*map(Watched, roots), *below]
+
+    def locate(self, places: Places, path: str) -> list[Origin]:
+        for root in _roots(places):
+            if path.startswith(os.path.join(root, "")):
+                return locate(root, path)
+        return []
+
+    def activity(self, places: Places) -> list[Activity]:
+        return [found for root in _roots(places) for found in read_status(root)]
 
     def read(self, origin: Origin, known: Known) -> Iterator[Update | Roll]:
         if origin.form == "lines":

@@ -78,6 +78,38 @@ class Database:
 
         return self._patiently(read)
 
+    def starts(
+        self, table: str, column: str, rowids: Sequence[int], size: int
+    ) -> list[bytes | None]:
+        """How the values of several rows begin; None for a row that is gone.
+
+        One handle goes from row to row, which takes a tenth of the time of opening each.
+        """
+        return self._patiently(lambda: list(self._starts(table, column, rowids, size)))
+
+    def _starts(
+        self, table: str, column: str, rowids: Sequence[int], size: int
+    ) -> Iterator[bytes | None]:
+        blob: apsw.Blob | None = None
+        try:
+            for rowid in rowids:
+                try:
+                    if blob is None:
+                        blob = self._connection.blob_open("main", table, column, rowid, False)
+                    else:
+                        blob.reopen(rowid)
+                except apsw.SQLError:
+                    # No such row, or neither a text nor a blob: the handle is of no more use.
+                    if blob is not None:
+                        blob.close(True)
+                    blob = None
+                    yield None
+                    continue
+                yield blob.read(size)
+        finally:
+            if blob is not None:
+                blob.close()
+
     def _patiently(self, work: Callable[[], T]) -> T:
         for attempt in range(1, ATTEMPTS + 1):
             try:

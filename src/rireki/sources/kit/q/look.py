@@ -7,7 +7,7 @@ those are recognised by content.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rireki.errors import SourceTrouble
@@ -25,6 +25,7 @@ __all__ = [
     "databases_below",
     "file_origin",
     "listing",
+    "locate_database",
     "look_for_database",
     "saved_in",
 ]
@@ -59,6 +60,16 @@ def database_origin(source: str, path: Path, root: Path | None = None) -> Origin
         stamp=database_stamp(path),
         size=status.st_size,
     )
+
+
+def locate_database(source: str, folders: Sequence[Path], path: str) -> list[Origin]:
+    """The database that a change at `path` concerns: itself, its log or journal, or its folder."""
+    for folder in folders:
+        database = folder / DATABASE_NAME
+        name = str(database)
+        if path in (name, f"{name}-wal", f"{name}-journal", str(folder)):
+            return list(filter(None, [database_origin(source, database)]))
+    return []
 
 
 def file_origin(

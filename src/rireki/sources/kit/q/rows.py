@@ -103,7 +103,7 @@ class _Memory:
         siblings = self._siblings(row)
         newest = max((_turn(cursor) for _, cursor in siblings), default=0)
         for key, cursor in siblings:
-            same = all(cursor.get(name) == mark for name, mark in row.marks.items())
+            same = all(cursor.get(name) == mark for name, mark in row.signs.items())
             # An earlier chat that is back as it was has its turn again, and that is news.
             if same and (row.table == NEW or _turn(cursor) == newest):
                 return key

@@ -42,8 +42,13 @@ class Row(NamedTuple):
     start: str | None
 
     @property
+    def signs(self) -> dict[str, Any]:
+        """What stays the same as long as the row does, all of it to be had without its value."""
+        return {name: mark for name, mark in self.marks.items() if name != "created_at"}
+
+    @property
     def marks(self) -> dict[str, Any]:
-        """What stays the same as long as the row does."""
+        """What is remembered of the row."""
         return {
             "rowid": self.rowid,
             "length": self.length,
@@ -59,8 +64,8 @@ def tables_of(database: Database) -> list[str]:
 
 
 def list_rows(database: Database, table: str) -> Iterator[Row]:
-    """The rows of a table, in batches that each take one short statement."""
-    timed = _is_timed(database, table)
+    """The rows of a table, in batches of a few short statements; none reads through a value."""
+    times = _times(database, table)
     column = "conversation_id" if table == NEW else "NULL"
     last = -(1 << 63)
     while True:
@@ -69,9 +74,11 @@ def list_rows(database: Database, table: str) -> Iterator[Row]:
             f" FROM {table} WHERE rowid > ? ORDER BY rowid LIMIT {_BATCH}",
             (last,),
         )
-        for rowid, directory, conversation, length in batch:
-            marks = _marks(database, table, rowid, timed)
-            yield Row(table, rowid, _text(directory), _text(conversation) or None, length, *marks)
+        starts = database.starts(table, "value", [row[0] for row in batch], _START)
+        for (rowid, directory, conversation, length), start in zip(batch, starts, strict=True):
+            names = (_text(directory), _text(conversation) or None)
+            updated = times.get(rowid)
+            yield Row(table, rowid, *names, length, None, _plain(updated), _digest(start))
         if len(batch) < _BATCH:
             return
         last = batch[-1][0]
@@ -102,8 +109,7 @@ def _find(database: Database, row: Row) -> Row | None:
         )
         if rows:
             rowid, length = rows[0]
-            timed = _is_timed(database, row.table)
-            created, updated, start = _marks(database, row.table, rowid, timed)
+            created, updated, start = _marks(database, row.table, rowid)
             return row._replace(
                 rowid=rowid, length=length, created_at=created, updated_at=updated, start=start
             )
@@ -139,18 +145,47 @@ def _fetch_in_slices(database: Database, row: Row) -> bytes | None:
     return b"".join(slices) if _find(database, row) == row else None
 
 
-def _marks(database: Database, table: str, rowid: int, timed: bool) -> tuple[Any, Any, str | None]:
-    """Times and start of a value, each in a statement of its own.
+def _times(database: Database, table: str) -> dict[int, Any]:
+    """When each row was saved, by rowid.
 
-    The times stand behind the value, so SQLite walks through all of it to reach them.
+    In the table itself the times stand behind the value, and SQLite would walk through
+    every page of it to get there. The client keeps an index of them; where that is
+    missing, a row takes a statement of its own.
     """
-    rows: list[tuple[Any, ...]] = []
-    if timed:
-        rows = database.rows(f"SELECT created_at, updated_at FROM {NEW} WHERE rowid = ?", (rowid,))
-    created, updated = rows[0] if rows else (None, None)
+    if not _is_timed(database, table):
+        return {}
+    if _has_index_of_times(database):
+        return dict(database.rows(f"SELECT rowid, updated_at FROM {NEW} ORDER BY updated_at"))
+    rowids = database.rows(f"SELECT rowid FROM {NEW}")
+    return {rowid: _times_of(database, rowid)[1] for (rowid,) in rowids}
+
+
+def _has_index_of_times(database: Database) -> bool:
+    """Whether there is an index that begins with the time of saving, and so can be read in its order."""
+    names = database.rows(
+        """SELECT 1 FROM pragma_index_list(?) list
+            WHERE NOT list.partial AND EXISTS
+                  (SELECT 1 FROM pragma_index_info(list.name) WHERE seqno = 0 AND name = ?)""",
+        (NEW, "updated_at"),
+    )
+    return bool(names)
+
+
+def _times_of(database: Database, rowid: int) -> tuple[Any, Any]:
+    rows = database.rows(f"SELECT created_at, updated_at FROM {NEW} WHERE rowid = ?", (rowid,))
+    return rows[0] if rows else (None, None)
+
+
+def _marks(database: Database, table: str, rowid: int) -> tuple[Any, Any, str | None]:
+    """Times and start of one value, each in a statement of its own."""
+    timed = _is_timed(database, table)
+    created, updated = _times_of(database, rowid) if timed else (None, None)
     start = database.slice(table, "value", rowid, 0, _START)
-    digest = None if start is None else digest_of_bytes(start).hex()
-    return _plain(created), _plain(updated), digest
+    return _plain(created), _plain(updated), _digest(start)
+
+
+def _digest(start: bytes | None) -> str | None:
+    return None if start is None else digest_of_bytes(start).hex()
 
 
 def _is_timed(database: Database, table: str) -> bool:

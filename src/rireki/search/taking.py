@@ -1,4 +1,4 @@
-"""Importing and indexing as one, the way every command that takes history in does it."""
+"""Importing and indexing as one, the way everybody who takes history in does it."""
 
 from __future__ import annotations
 

@@ -1,0 +1,76 @@
+"""The origins and conversations of an archive, remembered by whoever takes in often.
+
+A roster knows of what was taken in with it. What others did meanwhile it learns
+when it is made anew; until then the archive itself notices a cursor that moved on.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import msgspec
+
+from rireki.archive.base import Archive, KnownOrigin
+from rireki.model.record import Origin
+
+__all__ = ["Roster", "name_of"]
+
+
+class Roster:
+    def __init__(self, archive: Archive) -> None:
+        self.archive = archive
+        self.origins = {(o.source, o.place): o for o in archive.origins()}
+        #: Conversations that are not new.
+        self.conversations: set[str] = set()
+        self._met = False
+        #: Origins that were taken in since, of which no more is known here.
+        self.newcomers: set[tuple[str, str]] = set()
+
+    def meet(self) -> None:
+        """Note the conversations there are, before the first one is stored."""
+        if not self._met:
+            self.conversations = self.archive.ids()
+            self._met = True
+
+    @cached_property
+    def _names(self) -> dict[tuple[str | None, ...], KnownOrigin]:
+        return {name_of(o, o.conversation): o for o in self.origins.values()}
+
+    def find(self, origin: Origin) -> KnownOrigin | None:
+        return self.origins.get((origin.source, origin.place))
+
+    def namesake(self, origin: Origin) -> KnownOrigin | None:
+        """The file of the same name and conversation, in whatever folder."""
+        return self._names.get(name_of(origin, origin.conversation))
+
+    def has_below(self, path: str) -> bool:
+        """Whether an origin lies, or lay, at a path or below it."""
+        below = (f"{path}/", f"{path}\\")
+        places = (place for _, place in (*self.origins, *self.newcomers))
+        return any(place == path or place.startswith(below) for place in places)
+
+    def move(self, known: KnownOrigin, origin: Origin) -> None:
+        del self.origins[known.source, known.place]
+        moved = msgspec.structs.replace(known, place=origin.place, stamp="", vanished_at=None)
+        self.origins[origin.source, origin.place] = moved
+        self._names[name_of(origin, origin.conversation)] = moved
+
+    def vanish(self, known: KnownOrigin) -> None:
+        """It is not there any more: whatever comes back is read, whatever its stamp."""
+        gone = msgspec.structs.replace(known, stamp="", vanished_at=known.vanished_at or "now")
+        self.origins[known.source, known.place] = gone
+
+    def take(self, origin: Origin) -> None:
+        """The origin was read to its end."""
+        known = self.find(origin)
+        name = (origin.source, origin.place)
+        if known is None:
+            self.newcomers.add(name)
+            return
+        self.origins[name] = msgspec.structs.replace(known, stamp=origin.stamp, vanished_at=None)
+
+
+def name_of(origin: Origin | KnownOrigin, conversation: str | None) -> tuple[str | None, ...]:
+    """What stays the same when a file moves to another folder."""
+    file = origin.place.replace("\\", "/").rpartition("/")[2]
+    return origin.source, origin.role, conversation, file

@@ -1,0 +1,83 @@
+"""One keeper per archive: a lock that the operating system takes back when its holder dies."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+__all__ = ["KeeperLock"]
+
+#: On Windows nobody can read a locked byte: so one far behind the number is locked.
+_FAR = 1 << 30
+
+
+class KeeperLock:
+    """The lock of an archive's keeper, in a file beside the archive.
+
+    The file stays when the lock is given back: removing it would let two processes
+    hold a lock of the same name.
+    """
+
+    def __init__(self, archive: Path) -> None:
+        self.path = archive.with_name(f"{archive.name}.keeper")
+        self._file: int | None = None
+
+    def take(self) -> bool:
+        """Whether the lock is ours now. Raises OSError where files cannot be locked."""
+        if self._file is not None:
+            return True
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        file = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            taken = _lock(file)
+            if taken:
+                os.ftruncate(file, 0)
+                os.write(file, f"{os.getpid()}\n".encode())
+        except BaseException:
+            os.close(file)
+            raise
+        if taken:
+            self._file = file
+        else:
+            os.close(file)
+        return taken
+
+    def holder(self) -> int | None:
+        """The process that wrote its number last; it holds the lock, or has just let go of it."""
+        try:
+            text = self.path.read_text(encoding="ascii").strip()
+        except (OSError, UnicodeError):
+            return None
+        return int(text) if text.isdecimal() else None
+
+    def release(self) -> None:
+        if self._file is not None:
+            # The number goes first: whoever comes next must not read ours.
+            os.ftruncate(self._file, 0)
+            os.close(self._file)
+            self._file = None
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _lock(file: int) -> bool:
+        os.lseek(file, _FAR, os.SEEK_SET)
+        try:
+            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        finally:
+            os.lseek(file, 0, os.SEEK_SET)
+        return True
+
+else:
+    import fcntl
+
+    def _lock(file: int) -> bool:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
