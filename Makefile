@@ -7,8 +7,8 @@ READY  := $(VENV)/.ready
 
 .PHONY: serve test stress bench clean
 
-serve: $(READY)  ## take in this machine's histories and show them
-	@$(BIN)/python -m rireki.faces.cli.serve
+serve: $(READY)  ## this machine's histories in a browser
+	@$(BIN)/rireki serve
 
 test: $(READY)  ## everything that has to hold: lint, types, layers, tests, browser included
 	@sh tools/browser

@@ -1,0 +1,1 @@
+"""The web app: the archive's conversations in a browser, as they happen."""

@@ -1,0 +1,258 @@
+"""Who may ask: everyone who has the token, from our own pages or from a program.
+
+A web page elsewhere must not be able to read conversations through the browser
+of the person at this machine, so the host and the origin of each request are
+looked at before the token is. Knows nothing of what lies behind it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Iterable
+from html import escape
+from urllib.parse import parse_qsl, urlencode
+
+import msgspec
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from rireki.faces.web.api.failures import failure
+
+__all__ = ["CSP", "Guard", "GuardSettings"]
+
+CSP = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; "
+    "frame-ancestors 'none'"
+)
+#: On every answer, unless the answer has something stricter of its own.
+HEADERS = {
+    "Content-Security-Policy": CSP,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
+#: Seconds a browser remembers that it was let in.
+REMEMBERED = 90 * 86400
+
+
+class GuardSettings(msgspec.Struct, frozen=True, kw_only=True):
+    token: str
+    port: int
+    #: Names we answer to, with our port behind them.
+    hosts: tuple[str, ...] = LOOPBACK
+    #: Names under which something in front of us passes requests on, with any port or none.
+    allowed: tuple[str, ...] = ()
+
+    @property
+    def cookie(self) -> str:
+        # Browsers keep one jar per host, whatever the port: each server has a name of its own.
+        return f"rireki_{self.port}"
+
+    @property
+    def cookie_value(self) -> str:
+        """What the cookie holds: follows from the token, and does not give it away."""
+        return hmac.new(self.token.encode(), b"rireki cookie", hashlib.sha256).hexdigest()
+
+
+class Refusal(Exception):
+    def __init__(self, status: int, message: str, hint: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+        self.hint = hint
+
+
+class Guard:
+    """ASGI middleware around the whole app."""
+
+    def __init__(self, app: ASGIApp, settings: GuardSettings) -> None:
+        self.app = app
+        self.settings = settings
+        self._names = {f"{name}:{settings.port}" for name in settings.hosts}
+        if settings.port == 80:
+            self._names |= set(settings.hosts)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self.app(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1008})
+        else:
+            await self._http(scope, receive, _with_headers(send))
+
+    async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope)
+        try:
+            self._check_host(request)
+            _check_method(request)
+            _check_origin(request)
+            entrance = self._check_token(request)
+        except Refusal as refusal:
+            await _refused(request, refusal)(scope, receive, send)
+            return
+        if entrance is not None:
+            await entrance(scope, receive, send)
+        else:
+            await self.app(scope, receive, send)
+
+    def _check_host(self, request: Request) -> None:
+        """Another name for our address is how a foreign page gets past its own origin."""
+        given = request.headers.getlist("host")
+        host = given[0].lower() if len(given) == 1 else ""
+        name = host.rpartition(":")[0] if host.rpartition(":")[2].isdecimal() else host
+        if host in self._names or name in self.settings.allowed or self._is_own(request, host):
+            return
+        raise Refusal(
+            403,
+            f"the host {host[:80]!r} is not one this server answers to",
+            "Use the address that `rireki serve` printed, or start it with --allow-host NAME.",
+        )
+
+    def _is_own(self, request: Request, host: str) -> bool:
+        """The very address the connection came to; a number cannot be pointed elsewhere by DNS."""
+        address, port = request.scope.get("server") or ("", 0)
+        spelled = f"[{address}]" if ":" in address else address
+        return bool(address) and host == f"{spelled}:{port}" and _is_number(address)
+
+    def _check_token(self, request: Request) -> Response | None:
+        """Let in; with the token in the address, by way of a cookie and the address without it."""
+        query = parse_qsl(request.scope["query_string"].decode("latin-1"), keep_blank_values=True)
+        tokens = [value for name, value in query if name == "token"]
+        if tokens:
+            if not all(_same(token, self.settings.token) for token in tokens):
+                raise _unknown("The token in this address is not the right one.")
+            return self._welcome(request, [(n, v) for n, v in query if n != "token"])
+        kind, _, bearer = request.headers.get("authorization", "").partition(" ")
+        if kind.lower() == "bearer":
+            if not _same(bearer.strip(), self.settings.token):
+                raise _unknown("The token in the Authorization header is not the right one.")
+            return None
+        if any(_same(value, self.settings.cookie_value) for value in self._cookies(request)):
+            return None
+        raise _unknown("This page is for whoever has its token.")
+
+    def _cookies(self, request: Request) -> Iterable[str]:
+        for header in request.headers.getlist("cookie"):
+            for pair in header.split(";"):
+                name, _, value = pair.strip().partition("=")
+                if name == self.settings.cookie:
+                    yield value
+
+    def _welcome(self, request: Request, query: list[tuple[str, str]]) -> Response:
+        path = (request.scope.get("raw_path") or b"/").decode("latin-1").replace("\\", "%5C")
+        # Two slashes at the beginning would be the name of another host.
+        target = "/" + path.lstrip("/") + (f"?{urlencode(query)}" if query else "")
+        response = Response(status_code=303, headers={"Location": target})
+        response.set_cookie(
+            self.settings.cookie,
+            self.settings.cookie_value,
+            max_age=REMEMBERED,
+            path="/",
+            httponly=True,
+            samesite="strict",
+        )
+        return response
+
+
+def _check_method(request: Request) -> None:
+    if request.method not in ("GET", "HEAD"):
+        raise Refusal(405, f"{request.method} is not done here", "Everything is read with GET.")
+
+
+def _check_origin(request: Request) -> None:
+    """What a page of another site asks for is refused, whatever cookie comes along with it."""
+    headers = request.headers
+    origin = headers.get("origin")
+    scheme, _, site = (origin or "").lower().partition("://")
+    ours = scheme in ("http", "https") and site == headers["host"].lower()
+    if origin is not None and not ours:
+        raise Refusal(
+            403,
+            f"the origin {origin[:80]!r} may not read this",
+            "Open the address that `rireki serve` printed in the browser itself.",
+        )
+    site = headers.get("sec-fetch-site", "none")
+    if site in ("none", "same-origin") or _is_navigation(headers):
+        return
+    raise Refusal(
+        403, f"a {site[:20]} request may not read this", "Open the page in the browser itself."
+    )
+
+
+def _is_navigation(headers: Headers) -> bool:
+    """Somebody followed a link: the page opens in a window of its own, where the other cannot look."""
+    return (
+        headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
+    )
+
+
+def _same(given: str, right: str) -> bool:
+    return hmac.compare_digest(given.encode("utf-8", "replace"), right.encode())
+
+
+def _is_number(address: str) -> bool:
+    from ipaddress import ip_address
+
+    try:
+        ip_address(address.partition("%")[0])
+    except ValueError:
+        return False
+    return True
+
+
+def _unknown(message: str) -> Refusal:
+    return Refusal(
+        401,
+        message,
+        "Open the address that `rireki serve` printed; `rireki serve --url` prints it again.",
+    )
+
+
+def _refused(request: Request, refusal: Refusal) -> Response:
+    if request.url.path.startswith("/api/"):
+        code = {401: "unauthorized", 403: "forbidden"}.get(refusal.status, "method")
+        response = failure(refusal.status, code, refusal.message, refusal.hint)
+    else:
+        response = HTMLResponse(_page(request, refusal), refusal.status)
+    if refusal.status == 401:
+        response.headers["WWW-Authenticate"] = "Bearer"
+    if refusal.status == 405:
+        response.headers["Allow"] = "GET, HEAD"
+    return response
+
+
+def _page(request: Request, refusal: Refusal) -> str:
+    again = ""
+    if refusal.status == 401 and request.headers.get("sec-fetch-site") in (
+        "cross-site",
+        "same-site",
+    ):
+        # A browser keeps its cookie back when a link of another site leads here; from here it does not.
+        path = (request.scope.get("raw_path") or b"/").decode("latin-1").lstrip("/")
+        asked = request.scope["query_string"].decode("latin-1")
+        target = escape("/" + path + (f"?{asked}" if asked else ""))
+        again = f'<p>If you were here before: <a href="{target}">open this page</a>.</p>'
+    return (
+        '<!doctype html><html lang="en"><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width">'
+        f"<title>rireki</title><h1>rireki</h1><p>{escape(refusal.message)}</p>"
+        f"<p>{escape(refusal.hint)}</p>{again}</html>"
+    )
+
+
+def _with_headers(send: Send) -> Send:
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            for name, value in HEADERS.items():
+                headers.setdefault(name, value)
+        await send(message)
+
+    return sending

@@ -1,0 +1,40 @@
+"""The pages of the web app: made on the server, brought to life by the scripts in `static`."""
+
+from __future__ import annotations
+
+from starlette.routing import Route
+
+from rireki.faces.web.pages.explain import show_explain
+from rireki.faces.web.pages.export import export_talk
+from rireki.faces.web.pages.fragments import talk_fragments
+from rireki.faces.web.pages.frame import talk_css
+from rireki.faces.web.pages.help import show_help
+from rireki.faces.web.pages.home import home_rows, show_home, status_piece
+from rireki.faces.web.pages.project import show_project
+from rireki.faces.web.pages.raw import show_raw
+from rireki.faces.web.pages.search import show_search
+from rireki.faces.web.pages.stats import show_stats
+from rireki.faces.web.pages.talk import show_talk
+from rireki.faces.web.pages.versions import show_versions
+from rireki.faces.web.pages.watched import show_sources
+
+__all__ = ["ROUTES"]
+
+ROUTES = [
+    Route("/", show_home),
+    Route("/c/{id:path}", show_talk),
+    Route("/versions/{id:path}", show_versions),
+    Route("/explain/{id:path}", show_explain),
+    Route("/raw/{id:path}", show_raw),
+    Route("/export/{id:path}", export_talk),
+    # No id is without a slash, so these two never stand for a conversation.
+    Route("/fragments/home", home_rows),
+    Route("/fragments/status", status_piece),
+    Route("/fragments/{id:path}", talk_fragments),
+    Route("/search", show_search),
+    Route("/sources", show_sources),
+    Route("/stats", show_stats),
+    Route("/project", show_project),
+    Route("/help", show_help),
+    Route("/talk.css", talk_css),
+]

@@ -1,0 +1,97 @@
+"""Times as a page tells them: in the reader's language, in this machine's time zone."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from rireki.model.times import to_datetime
+
+__all__ = ["ago", "clock", "date_of", "day", "moment", "second", "span"]
+
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_DAYS = {
+    "en": ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"),
+    "ja": ("月", "火", "水", "木", "金", "土", "日"),
+}
+
+
+def moment(tongue: str, stamp: str | None) -> str:
+    """Date and minute, or a dash."""
+    local = _local(stamp)
+    return f"{_date(tongue, local)} {local:%H:%M}" if local else "–"
+
+
+def second(tongue: str, stamp: str | None) -> str:
+    """Date and second: what follows each other closely is told apart."""
+    local = _local(stamp)
+    return f"{_date(tongue, local)} {local:%H:%M:%S}" if local else "–"
+
+
+def clock(stamp: str | None) -> str:
+    local = _local(stamp)
+    return f"{local:%H:%M}" if local else "–"
+
+
+def span(tongue: str, first: str | None, last: str | None) -> str:
+    """From when to when; the second date only where it is another."""
+    start, end = moment(tongue, first or last), moment(tongue, last or first)
+    if start == end:
+        return end
+    return f"{start} – {clock(last) if date_of(first) == date_of(last) else end}"
+
+
+def ago(tongue: str, stamp: str | None, now: datetime) -> str:
+    """How long ago, for the last week; before that the date."""
+    local = _local(stamp)
+    if local is None:
+        return "–"
+    seconds = (now - local).total_seconds()
+    if seconds < -60 or seconds >= 7 * 86400:
+        return _date(tongue, local)
+    for size, english, japanese in (
+        (86400, "d", "日前"),
+        (3600, "h", "時間前"),
+        (60, "min", "分前"),
+    ):
+        if seconds >= size:
+            number = int(seconds // size)
+            return f"{number}{japanese}" if tongue == "ja" else f"{number} {english} ago"
+    return "たった今" if tongue == "ja" else "just now"
+
+
+def date_of(stamp: str | None) -> str:
+    """The local day as 2026-11-16; empty for no time."""
+    local = _local(stamp)
+    return local.date().isoformat() if local else ""
+
+
+def day(tongue: str, date: str, now: datetime) -> str:
+    """A day as the heading of what happened on it."""
+    if not date:
+        return "日時不明" if tongue == "ja" else "No date"
+    local = datetime.fromisoformat(date)
+    today = now.astimezone().date()
+    distance = (today - local.date()).days
+    if distance in (0, 1):
+        names = ("今日", "昨日") if tongue == "ja" else ("Today", "Yesterday")
+        return names[distance]
+    weekday = _DAYS[tongue][local.weekday()]
+    if tongue == "ja":
+        year = "" if local.year == today.year else f"{local.year}年"
+        return f"{year}{local.month}月{local.day}日（{weekday}）"
+    year = "" if local.year == today.year else f" {local.year}"
+    return f"{weekday}, {local.day} {_MONTHS[local.month - 1]}{year}"
+
+
+def _date(tongue: str, local: datetime) -> str:
+    if tongue == "ja":
+        return f"{local.year}年{local.month}月{local.day}日"
+    return f"{local.day} {_MONTHS[local.month - 1]} {local.year}"
+
+
+def _local(stamp: str | None) -> datetime | None:
+    found = to_datetime(stamp) if stamp else None
+    try:
+        return found.astimezone() if found else None
+    except (OverflowError, ValueError, OSError):
+        return None

@@ -1,0 +1,122 @@
+"""Pieces of pages for scripts: messages before, after or around another, and those that changed.
+
+Each answer names units by their ids and says what stands before them, so that a
+page can put them where they belong without being made anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from rireki.errors import NotFound
+from rireki.faces.web.pages.doing import doing_now
+from rireki.faces.web.pages.frame import answer, is_on, number_of, piece, told
+from rireki.faces.web.pages.talk import (
+    SIZE,
+    Window,
+    head_of,
+    last_window,
+    told_at,
+    window_around,
+)
+from rireki.faces.web.pages.tellers import Prompt, Told
+
+__all__ = ["talk_fragments"]
+
+#: More changed messages than this are not sent one by one: the page asks for its window again.
+MANY = 200
+
+
+@told
+async def talk_fragments(request: Request) -> Response:
+    """`/fragments/ID` with one of `around`, `before`, `after`, `messages`, `end`, `outline`."""
+    number = await number_of(request)
+    given = request.query_params
+    ready, _ = await told_at(request, given.get("around"))
+    if is_on(request, "outline"):
+        html = await run_in_threadpool(piece, request, "_outline.html", told=ready)
+        return answer({"number": number, "html": html})
+    if "messages" in given:
+        return answer(await _changed(request, ready, number))
+    window = _window(request, ready)
+    units = await run_in_threadpool(_units, ready, range(*window))
+    around = ready.place(given["around"]) if "around" in given else None
+    at = ready.name(around) if around is not None else None
+    return answer({"number": number, "total": len(ready), "at": at, "units": units})
+
+
+def _window(request: Request, ready: Told) -> Window:
+    given = request.query_params
+    total = len(ready)
+    if "before" in given:
+        last = _index(ready, given["before"], given.get("index", ""))
+        return Window(max(last - SIZE, 0), last)
+    if "after" in given:
+        first = _index(ready, given["after"], given.get("index", "")) + 1
+        return Window(first, min(first + SIZE, total))
+    if "around" in given:
+        return window_around(total, _index(ready, given["around"]))
+    return last_window(total) if is_on(request, "end") else Window(0, min(SIZE, total))
+
+
+def _index(ready: Told, message: str, hint: str = "") -> int:
+    index = ready.place(message, int(hint) if hint.isdecimal() and len(hint) < 9 else None)
+    if index is None:
+        raise NotFound(
+            f"{ready.talk.conversation.id} has no message {message!r} any more",
+            "Load the conversation again.",
+        )
+    return index
+
+
+def _units(ready: Told, indexes: Iterable[int]) -> list[dict[str, Any]]:
+    return [
+        {
+            "id": ready.name(index),
+            "index": index,
+            "after": ready.name(index - 1) if index else None,
+            "html": ready.render(index),
+        }
+        for index in indexes
+    ]
+
+
+async def _changed(request: Request, ready: Told, number: int) -> dict[str, Any]:
+    """The units that tell these messages, and the head of the conversation, which counts them."""
+    wanted = _named(ready, request.query_params.getlist("messages"))
+    places = sorted({index for index in map(ready.place, wanted) if index is not None})
+    if len(places) > MANY:
+        return {"number": number, "many": True}
+    doing = (await doing_now(request)).get(ready.talk.conversation.id)
+    prompts = await run_in_threadpool(_prompts, ready, set(places))
+    return {
+        "number": number,
+        "total": len(ready),
+        "units": await run_in_threadpool(_units, ready, places),
+        "head": head_of(request, ready.talk, doing),
+        "outline": [
+            {"id": p.id, "html": piece(request, "_prompt.html", told=ready, prompt=p)}
+            for p in prompts
+        ],
+    }
+
+
+def _prompts(ready: Told, places: set[int]) -> list[Prompt]:
+    """The lines of the outline that changed."""
+    # Going through all of them takes longer than all the rest: only where one may be new.
+    if not any(map(ready.is_typed, places)):
+        return []
+    return [prompt for prompt in ready.outline() if prompt.place in places]
+
+
+def _named(ready: Told, given: list[str]) -> list[str]:
+    """Ids, each for itself or several with commas between them."""
+    names: list[str] = []
+    for value in given:
+        names += [value] if ready.place(value) is not None else value.split(",")
+    return [name for name in names if name]

@@ -1,0 +1,151 @@
+"""One conversation: its head, a window of its messages, and the outline of what was asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta, timezone
+from typing import Any, NamedTuple
+
+from markupsafe import Markup
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from rireki.errors import NotFound
+from rireki.faces.web.desk import Talk
+from rireki.faces.web.pages.doing import doing_now
+from rireki.faces.web.pages.frame import desk_of, is_on, number_of, page, piece, told
+from rireki.faces.web.pages.tellers import Told, told_of
+from rireki.model.conversation import Conversation, Link
+from rireki.model.times import to_datetime
+from rireki.model.when import when
+from rireki.sources import registry
+
+__all__ = ["Window", "as_of_of", "head_of", "last_window", "show_talk", "told_at", "window_around"]
+
+#: Units that stand on a page at first, and that come with one more look.
+SIZE = 60
+#: The outline of a conversation with more prompts than this is brought later.
+OUTLINE = 200
+#: What changed so lately is opened at its end.
+LIVELY = timedelta(minutes=15)
+
+
+class Window(NamedTuple):
+    """The units from one to another, the second not included."""
+
+    first: int
+    last: int
+
+
+def window_around(total: int, index: int, size: int = SIZE) -> Window:
+    """The unit stands in the upper half, with something before it to read on from."""
+    first = max(min(index - size // 4, total - size), 0)
+    return Window(first, min(first + size, total))
+
+
+def last_window(total: int, size: int = SIZE) -> Window:
+    return Window(max(total - size, 0), total)
+
+
+@told
+async def show_talk(request: Request) -> Response:
+    """`/c/ID`, and `?at=MESSAGE`: the conversation, opened at a message."""
+    number = await number_of(request)
+    at = request.query_params.get("at")
+    ready, everything = await told_at(request, at)
+    talk = ready.talk
+    id = talk.conversation.id
+    doing = (await doing_now(request)).get(id)
+    target = ready.place(at) if at else None
+    at_end = target is None and _opens_at_end(request, doing is not None or _is_lively(talk))
+    window = _window(len(ready), target, at_end)
+    return page(
+        request,
+        "talk.html",
+        number=number,
+        told=ready,
+        about=talk.conversation,
+        doing=doing,
+        everything=everything,
+        as_of=as_of_of(request),
+        window=window,
+        units=await run_in_threadpool(_rendered, ready, window),
+        opened=ready.name(target) if target is not None else "",
+        at_end=at_end,
+        outline=ready.outline() if talk.conversation.turns <= OUTLINE else None,
+        **await _around(request, talk),
+    )
+
+
+async def told_at(request: Request, at: str | None) -> tuple[Told, bool]:
+    """The conversation, with all it has when that is asked for or a hidden message is."""
+    id = request.path_params["id"]
+    as_of = as_of_of(request)
+    everything = is_on(request, "all")
+    ready = await told_of(request, id, everything, as_of)
+    if at and ready.place(at) is None:
+        if not everything:
+            ready, everything = await told_of(request, id, True, as_of), True
+        if ready.place(at) is None:
+            raise NotFound(
+                f"{ready.talk.conversation.id} has no message {at!r}",
+                "The conversation itself is there: leave ?at= out of the address.",
+            )
+    return ready, everything
+
+
+def as_of_of(request: Request) -> str | None:
+    """The moment that was asked about, in the archive's spelling."""
+    given = request.query_params.get("as_of")
+    return when(given, datetime.now(timezone.utc), end_of_day=True) if given else None
+
+
+def head_of(request: Request, talk: Talk, doing: Any) -> Markup:
+    """What stands above the messages and changes with them."""
+    return piece(request, "_facts.html", about=talk.conversation, doing=doing)
+
+
+def _opens_at_end(request: Request, lively: bool) -> bool:
+    """A talk that goes on is opened where it goes on, one that is over at its beginning."""
+    return is_on(request, "end") or (lively and not is_on(request, "start"))
+
+
+def _window(total: int, target: int | None, at_end: bool) -> Window:
+    if target is not None:
+        return window_around(total, target)
+    return last_window(total) if at_end else Window(0, min(SIZE, total))
+
+
+def _is_lively(talk: Talk) -> bool:
+    last = to_datetime(talk.conversation.updated_at or "")
+    return last is not None and datetime.now(timezone.utc) - last < LIVELY
+
+
+def _rendered(ready: Told, window: Window) -> list[Markup]:
+    return [ready.render(index) for index in range(*window)]
+
+
+async def _around(request: Request, talk: Talk) -> dict[str, Any]:
+    """What it is tied to, and how to go on with it."""
+    about = talk.conversation
+    ties = [link for link in about.links if not (link.kind == "subagent" and link.side == "child")]
+    known = await desk_of(request).read(lambda archive: archive.pick([tie.id for tie in ties]))
+    return {
+        "ties": _titled(ties, known),
+        "children": talk.children,
+        "resume": _resume(about),
+    }
+
+
+def _titled(ties: Sequence[Link], known: dict[str, Conversation]) -> list[tuple[str, Conversation]]:
+    return [(f"{tie.kind} {tie.side}", known[tie.id]) for tie in ties if tie.id in known]
+
+
+def _resume(about: Conversation) -> dict[str, str | None]:
+    """The command that goes on with it; for one the source has lost, what brings it back."""
+    reader = registry.reader(about.source)
+    if about.upstream == "gone":
+        restore = f"rireki restore {about.id} --to DIR"
+        return {"command": None, "restore": restore, "after": reader.revive(about)}
+    return {"command": reader.resume(about), "restore": None, "after": None}

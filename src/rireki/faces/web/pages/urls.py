@@ -1,0 +1,83 @@
+"""The addresses of the pages; ids contain slashes, so what is wanted of one stands in front of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from urllib.parse import quote, urlencode
+
+from starlette.requests import Request
+
+__all__ = [
+    "attachment_url",
+    "explain_url",
+    "export_url",
+    "fragments_url",
+    "message_url",
+    "project_url",
+    "raw_url",
+    "search_url",
+    "talk_url",
+    "versions_url",
+    "with_query",
+]
+
+#: Messages that one address names.
+MOST = 20
+
+
+def talk_url(id: str, **query: str | None) -> str:
+    return _address("/c/", id, query)
+
+
+def message_url(id: str, message: str, **query: str | None) -> str:
+    """The lasting address of a message."""
+    return talk_url(id, **{"at": message, **query})
+
+
+def versions_url(id: str, **query: str | None) -> str:
+    return _address("/versions/", id, query)
+
+
+def explain_url(id: str) -> str:
+    return _address("/explain/", id, {})
+
+
+def raw_url(id: str, messages: Sequence[str], **query: str | None) -> str:
+    """The records of a message and of what is told inside it, as many as an address can name."""
+    return _address("/raw/", id, {"message": messages[:MOST], **query})
+
+
+def export_url(id: str, form: str, **query: str | None) -> str:
+    return _address("/export/", id, {"format": form, **query})
+
+
+def attachment_url(id: str, digest: str) -> str:
+    """Where the API gives out a picture or file that belongs to a conversation."""
+    return f"{_address('/api/v1/conversations/', id, {})}/attachments/{quote(digest)}"
+
+
+def fragments_url(id: str) -> str:
+    return _address("/fragments/", id, {})
+
+
+def project_url(path: str) -> str:
+    return _address("/project", "", {"path": path})
+
+
+def search_url(query: str) -> str:
+    return _address("/search", "", {"q": query})
+
+
+def with_query(request: Request, **changes: str | None) -> str:
+    """The address of this page with some of its query changed; None leaves a name out."""
+    # What a script asked for as a piece is still the address of a page.
+    changes = {"fragment": None, **changes}
+    given = {name: value for name, value in request.query_params.items() if name not in changes}
+    return _address("", request.scope["path"], {**given, **changes})
+
+
+def _address(path: str, id: str, query: Mapping[str, str | Sequence[str] | None]) -> str:
+    # Half a surrogate pair cannot stand in an address; such an id is found by its beginning.
+    told = {name: value for name, value in query.items() if value is not None}
+    asked = f"?{urlencode(told, doseq=True, errors='replace')}" if told else ""
+    return f"{path}{quote(id, safe='/:@', errors='replace')}{asked}"

@@ -1,0 +1,40 @@
+"""Which server shows an archive already: a lock beside it, and the address behind the lock."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from rireki.live.lock import KeeperLock
+
+__all__ = ["Address", "Served"]
+
+
+class Address(msgspec.Struct, frozen=True):
+    host: str
+    port: int
+    pid: int
+
+
+class Served(KeeperLock):
+    """Held by the server that was first; gone with its process, however that ends."""
+
+    def __init__(self, archive: Path) -> None:
+        super().__init__(archive)
+        self.path = archive.with_name(f"{archive.name}.serve")
+        self.note = archive.with_name(f"{archive.name}.served")
+
+    def tell(self, address: Address) -> None:
+        """Where we are; for whoever does not get the lock."""
+        self.note.write_bytes(msgspec.json.encode(address))
+
+    def other(self) -> Address | None:
+        """Where the one that holds the lock is; None when nobody does, or it does not say yet."""
+        if self.take():
+            self.release()
+            return None
+        try:
+            return msgspec.json.decode(self.note.read_bytes(), type=Address)
+        except (OSError, msgspec.MsgspecError):
+            return None

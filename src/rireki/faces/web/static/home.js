@@ -1,0 +1,162 @@
+// The list of conversations: rows that change are brought one by one, and come to the top.
+
+import { listen } from "./events.js";
+import { made } from "./stream.js";
+
+const list = document.getElementById("list");
+const firstPage = list.dataset.first === "yes";
+const MANY = 40;
+const SOON = 60;
+const PATIENCE = 500;
+
+function filters() {
+  const given = new URLSearchParams(location.search);
+  for (const name of ["after", "fragment", "lang"]) given.delete(name);
+  return given;
+}
+
+function rowOf(id) {
+  return [...list.querySelectorAll(".row")].find((row) => row.dataset.conversation === id) ?? null;
+}
+
+function section(day) {
+  const known = [...list.children].find((each) => each.dataset.day === day);
+  if (known) return known;
+  const newest = list.firstElementChild?.dataset.day ?? "";
+  if (!day || day < newest || day !== list.dataset.today) return null;
+  const fresh = made('<section class="day"><h2 class="day-name"></h2><ul class="rows"></ul></section>');
+  fresh.dataset.day = day;
+  fresh.querySelector("h2").textContent = list.dataset.todayName;
+  list.prepend(fresh);
+  return fresh;
+}
+
+function put({ id, html, day }, move) {
+  const known = rowOf(id);
+  if (html === null) {
+    known?.remove();
+    return;
+  }
+  const row = made(html);
+  if (known && !move) {
+    known.replaceWith(row);
+    return;
+  }
+  const place = section(day);
+  if (place === null) {
+    known?.replaceWith(row);
+    return;
+  }
+  row.classList.add("fresh");
+  const focused = known?.contains(document.activeElement);
+  known?.remove();
+  place.querySelector(".rows").prepend(row);
+  if (focused) row.querySelector("a").focus({ preventScroll: true });
+}
+
+async function bring(ids, move) {
+  const asked = filters();
+  for (const id of ids) asked.append("ids", id);
+  const response = await fetch(`/fragments/home?${asked}`);
+  if (!response.ok) return;
+  for (const row of (await response.json()).rows) put(row, move);
+  sweep();
+}
+
+/** Days whose last row went elsewhere. */
+function sweep() {
+  for (const each of [...list.children]) if (!each.querySelector(".row")) each.remove();
+}
+
+/** The whole first page again: its filters, and its rows unless those are known. */
+async function bringAll({ rows = true } = {}) {
+  const asked = filters();
+  asked.set("fragment", "1");
+  const response = await fetch(`/?${asked}`);
+  if (!response.ok) return;
+  const answer = await response.json();
+  document.getElementById("filters").innerHTML = answer.side;
+  if (rows) list.innerHTML = answer.html;
+}
+
+// ── As it happens ──
+
+const changed = new Set();
+let counts = false;
+let timer = null;
+function soon(wait = SOON) {
+  timer ??= setTimeout(async () => {
+    const [ids, counted] = [[...changed], counts];
+    changed.clear();
+    counts = false;
+    try {
+      if (ids.length <= MANY) await bring(ids, true);
+      if (ids.length > MANY || counted) await bringAll({ rows: ids.length > MANY });
+    } catch {
+      // The server went away before it could be asked. What it announced is not announced again.
+      ids.forEach((id) => changed.add(id));
+      counts ||= counted;
+    }
+    timer = null;
+    if (changed.size) soon(PATIENCE);
+  }, wait);
+}
+
+let doing = {};
+listen({
+  change(changes) {
+    if (!firstPage) return;
+    for (const touched of changes) changed.add(touched.conversation);
+    counts ||= changes.some((touched) => touched.kind !== "changed");
+    soon();
+  },
+  activity(activities) {
+    const ids = new Set([...Object.keys(doing), ...Object.keys(activities)]);
+    const other = [...ids].filter(
+      (id) => JSON.stringify(doing[id]) !== JSON.stringify(activities[id]) && rowOf(id),
+    );
+    doing = activities;
+    if (other.length) bring(other, false).catch(() => {});
+  },
+});
+
+// ── The first import ──
+
+const first = document.getElementById("first");
+async function follow() {
+  const response = await fetch("/fragments/status").catch(() => null);
+  const answer = response?.ok ? await response.json() : null;
+  if (answer?.done) return location.reload();
+  if (answer) first.innerHTML = answer.html;
+  setTimeout(follow, first.querySelector("progress") ? 500 : 2000);
+}
+if (first) setTimeout(follow, 400);
+
+// ── Earlier conversations ──
+
+const more = document.getElementById("more");
+more?.addEventListener("click", async (event) => {
+  event.preventDefault();
+  const url = new URL(more.href);
+  url.searchParams.set("fragment", "1");
+  const response = await fetch(url);
+  if (!response.ok) return location.assign(more.href);
+  const answer = await response.json();
+  append(answer.html);
+  if (answer.next) url.searchParams.set("after", answer.next);
+  else more.parentElement.remove();
+  url.searchParams.delete("fragment");
+  more.href = url.href;
+});
+
+function append(html) {
+  const holder = document.createElement("template");
+  holder.innerHTML = html;
+  for (const fresh of [...holder.content.children]) {
+    for (const row of fresh.querySelectorAll(".row")) if (rowOf(row.dataset.conversation)) row.remove();
+    const last = list.lastElementChild;
+    if (last && last.dataset.day === fresh.dataset.day) {
+      last.querySelector(".rows").append(...fresh.querySelectorAll(".row"));
+    } else if (fresh.querySelector(".row")) list.append(fresh);
+  }
+}

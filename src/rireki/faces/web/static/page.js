@@ -1,0 +1,137 @@
+// What every page can do: theme, drawer, copying, keys. Searching is in search.js.
+
+import "./search.js";
+import { announce, say } from "./words.js";
+
+const root = document.documentElement;
+root.classList.add("js");
+
+// ── Light and dark ──
+
+const THEMES = ["", "light", "dark"];
+const switcher = document.getElementById("theme-switch");
+
+function nameTheme() {
+  const name = say(root.dataset.theme || "system");
+  switcher.title = name;
+  switcher.setAttribute("aria-label", name);
+}
+
+switcher.addEventListener("click", () => {
+  const next = THEMES[(THEMES.indexOf(root.dataset.theme ?? "") + 1) % THEMES.length];
+  if (next) root.dataset.theme = next;
+  else delete root.dataset.theme;
+  const age = next ? 365 * 86400 : 0;
+  document.cookie = `rireki_theme=${next}; path=/; max-age=${age}; samesite=strict`;
+  nameTheme();
+});
+nameTheme();
+
+// ── Drawers ──
+
+function drawer(button, panel) {
+  if (!button || !panel) return;
+  const set = (open) => {
+    panel.classList.toggle("open", open);
+    button.setAttribute("aria-expanded", String(open));
+  };
+  button.addEventListener("click", () => {
+    set(!panel.classList.contains("open"));
+    if (panel.classList.contains("open")) panel.querySelector("a, button")?.focus({ preventScroll: true });
+  });
+  document.addEventListener("click", (event) => {
+    if (!panel.contains(event.target) && !button.contains(event.target)) set(false);
+  });
+  document.addEventListener("rireki:close", () => set(false));
+}
+drawer(document.querySelector(".drawer-switch"), document.getElementById("side"));
+drawer(document.querySelector(".outline-switch"), document.getElementById("outline"));
+
+// ── Copying ──
+
+async function copy(text) {
+  if (navigator.clipboard) return navigator.clipboard.writeText(text);
+  // Without TLS, other machines' browsers offer only this.
+  const area = document.createElement("textarea");
+  area.value = text;
+  document.body.append(area);
+  area.select();
+  document.execCommand("copy");
+  area.remove();
+}
+
+function textOf(element) {
+  const shown = element.cloneNode(true);
+  for (const number of shown.querySelectorAll(".ln, .copy, .lang")) number.remove();
+  return shown.textContent;
+}
+
+/** What a message says as it stands on the page, without what is only there to be pressed. */
+function wordsOf(unit) {
+  const said = unit.querySelector(".body") ?? unit.querySelector(".message");
+  said.classList.add("copying");
+  const text = said.innerText.trim();
+  said.classList.remove("copying");
+  return text;
+}
+
+document.addEventListener("click", async (event) => {
+  const button = event.target.closest("button.copy, button.copy-text, button.copy-link");
+  if (!button) return;
+  if (button.matches(".copy-link")) await copy(new URL(button.dataset.url, location.href).href);
+  else if (button.matches(".copy-text")) {
+    await copy(wordsOf(button.closest(".unit")));
+  } else await copy(textOf(document.getElementById(button.dataset.copy)));
+  tellCopied(button);
+});
+
+function tellCopied(button) {
+  announce(say("copied"));
+  if (button.dataset.was) return;
+  button.dataset.was = button.textContent;
+  if (button.querySelector("svg")) button.classList.add("done");
+  else button.textContent = say("copied");
+  setTimeout(() => {
+    if (!button.querySelector("svg")) button.textContent = button.dataset.was;
+    button.classList.remove("done");
+    delete button.dataset.was;
+  }, 1200);
+}
+
+// ── Keys ──
+
+const keys = document.getElementById("keys");
+
+function isTyping(target) {
+  return target.closest("input, textarea, select, [contenteditable]") !== null;
+}
+
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape") document.dispatchEvent(new CustomEvent("rireki:close"));
+  if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target) || keys.open) return;
+  if (event.key === "/") {
+    event.preventDefault();
+    document.getElementById("query").select();
+    document.getElementById("query").focus();
+  } else if (event.key === "?") {
+    event.preventDefault();
+    keys.showModal();
+  } else if ("jkogG".includes(event.key) && event.key.length === 1) {
+    document.dispatchEvent(new CustomEvent("rireki:key", { detail: event.key }));
+  }
+});
+
+// On pages that list things, j and k go from one to the next.
+if (!document.getElementById("stream")) {
+  document.addEventListener("rireki:key", ({ detail }) => {
+    const rows = [...document.querySelectorAll("main .row, main .result")];
+    const here = rows.findIndex((row) => row.classList.contains("here"));
+    if (detail === "o") rows[here]?.querySelector("a").click();
+    if (!"jk".includes(detail) || !rows.length) return;
+    const next = Math.min(Math.max(here + (detail === "j" ? 1 : -1), 0), rows.length - 1);
+    rows[here]?.classList.remove("here");
+    rows[next].classList.add("here");
+    rows[next].querySelector("a").focus({ preventScroll: true });
+    rows[next].scrollIntoView({ block: "nearest" });
+  });
+}

@@ -1,0 +1,269 @@
+// A long conversation in a short page: a window of its units that grows where the reader goes.
+
+const MOST = 300;
+const KEPT = 220;
+const HEADER = 72;
+const NEAR = 1400;
+
+export function made(html) {
+  const template = document.createElement("template");
+  template.innerHTML = html.trim();
+  return template.content.firstElementChild;
+}
+
+export class Stream {
+  constructor(element) {
+    this.element = element;
+    this.earlier = document.getElementById("earlier");
+    this.later = document.getElementById("later");
+    this.url = element.dataset.sourceUrl;
+    this.total = Number(element.dataset.total);
+    this.branches = new Set();
+    this.busy = false;
+    this.moved = () => {};
+    this.settle();
+    this.watch();
+    element.addEventListener("click", (event) => this.clicked(event));
+    for (const [line, way] of [[this.earlier, "before"], [this.later, "after"]]) {
+      line.querySelector("a").addEventListener("click", (event) => {
+        event.preventDefault();
+        this.extend(way);
+      });
+    }
+  }
+
+  get units() {
+    return [...this.element.children];
+  }
+
+  get isAtEnd() {
+    const root = document.documentElement;
+    return this.later.hidden && root.scrollHeight - scrollY - innerHeight < 160;
+  }
+
+  find(id) {
+    return this.units.find((unit) => unit.dataset.unit === id) ?? null;
+  }
+
+  /** The unit the reader is reading. */
+  get reading() {
+    const units = this.units;
+    let low = 0;
+    let high = units.length - 1;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (units[middle].getBoundingClientRect().bottom > HEADER + 8) high = middle;
+      else low = middle + 1;
+    }
+    return units[low] ?? null;
+  }
+
+  /** What the server says; null when it has no such thing. Throws while the server is away. */
+  async fetch(query) {
+    const { all, asOf } = this.element.dataset;
+    const asked = new URLSearchParams(query);
+    if (all) asked.set("all", "1");
+    if (asOf) asked.set("as_of", asOf);
+    const response = await fetch(`${this.url}?${asked}`);
+    if (response.status >= 500) throw new Error(`${this.url} failed: ${response.status}`);
+    return response.ok ? response.json() : null;
+  }
+
+  /** Change the page without moving what the reader looks at. */
+  keeping(work) {
+    const anchor = this.reading;
+    const top = anchor?.getBoundingClientRect().top ?? 0;
+    const root = document.documentElement;
+    root.classList.add("still");
+    work();
+    if (anchor?.isConnected) {
+      const drift = anchor.getBoundingClientRect().top - top;
+      if (drift) scrollBy({ top: drift, behavior: "instant" });
+    }
+    requestAnimationFrame(() => root.classList.remove("still"));
+  }
+
+  // ── Growing ──
+
+  watch() {
+    const near = new IntersectionObserver(() => this.fill(), { rootMargin: `${NEAR}px 0px` });
+    near.observe(this.earlier);
+    near.observe(this.later);
+  }
+
+  async fill() {
+    if (this.busy) return;
+    for (const [line, way] of [[this.later, "after"], [this.earlier, "before"]]) {
+      while (isNear(line) && (await this.extend(way)));
+    }
+  }
+
+  /** One more window before or after; false when there was nothing more. */
+  async extend(way) {
+    if (this.busy) return false;
+    const edge = way === "before" ? this.element.firstElementChild : this.element.lastElementChild;
+    if (!edge) return false;
+    this.busy = true;
+    try {
+      const answer = await this.fetch({ [way]: edge.dataset.unit, index: edge.dataset.index });
+      if (answer === null || !edge.isConnected) return false;
+      this.total = answer.total;
+      const fresh = answer.units.map((unit) => made(unit.html));
+      this.keeping(() => {
+        if (way === "before") this.element.prepend(...fresh);
+        else this.element.append(...fresh);
+        this.trim(way);
+      });
+      this.settle();
+      return fresh.length > 0;
+    } catch {
+      // The server is away: the next movement asks again.
+      return false;
+    } finally {
+      this.busy = false;
+    }
+  }
+
+  /** Far-away units leave the page; they come back when the reader does. */
+  trim(way) {
+    const units = this.units;
+    if (units.length <= MOST) return;
+    const gone = way === "before" ? units.slice(KEPT) : units.slice(0, units.length - KEPT);
+    for (const unit of gone) unit.remove();
+  }
+
+  settle() {
+    const units = this.units;
+    this.earlier.hidden = !units.length || Number(units[0].dataset.index) === 0;
+    this.later.hidden = !units.length || Number(units.at(-1).dataset.index) >= this.total - 1;
+    this.element.dataset.total = String(this.total);
+    this.showBranches(units);
+    this.moved();
+  }
+
+  // ── Going somewhere ──
+
+  /** Show a window that the server chose; gives the unit it was asked around. */
+  async load(query) {
+    const answer = await this.fetch(query);
+    if (answer === null) return null;
+    this.show(answer.units.map((unit) => unit.html), answer.total);
+    return answer.at ? this.find(answer.at) : null;
+  }
+
+  show(units, total) {
+    this.total = total;
+    this.element.replaceChildren(...units.map(made));
+    this.settle();
+  }
+
+  async goTo(message) {
+    const known =
+      this.find(message) ??
+      this.units.find((unit) => unit.firstElementChild?.dataset.message === message);
+    const unit = known ?? (await this.load({ around: message }));
+    if (unit) this.point(unit);
+    return unit;
+  }
+
+  point(unit) {
+    if (unit.dataset.branch) this.openBranch(unit.dataset.branch, true);
+    unit.scrollIntoView({ block: "start", behavior: "instant" });
+    for (const other of this.element.querySelectorAll(".opened")) other.classList.remove("opened");
+    unit.classList.add("opened");
+  }
+
+  async toStart() {
+    if (!this.earlier.hidden) await this.load({ start: "1" });
+    scrollTo({ top: 0, behavior: "instant" });
+  }
+
+  async toEnd() {
+    if (!this.later.hidden) await this.load({ end: "1" });
+    this.scrollToEnd();
+  }
+
+  scrollToEnd() {
+    scrollTo({ top: document.documentElement.scrollHeight, behavior: "instant" });
+  }
+
+  // ── Branches ──
+
+  clicked(event) {
+    const button = event.target.closest(".branch-switch");
+    if (!button) return;
+    this.openBranch(button.dataset.switch, button.getAttribute("aria-expanded") !== "true");
+  }
+
+  openBranch(id, open) {
+    if (open) this.branches.add(id);
+    else this.branches.delete(id);
+    this.showBranches(this.units);
+  }
+
+  showBranches(units) {
+    for (const unit of units) {
+      if (!unit.dataset.branch) continue;
+      const open = this.branches.has(unit.dataset.branch);
+      unit.classList.toggle("shown", open);
+      unit.querySelector(".branch-switch")?.setAttribute("aria-expanded", String(open));
+    }
+  }
+
+  // ── Changes ──
+
+  /** Put changed units in their places; gives how many are new at the end. */
+  apply(answer, removed) {
+    const before = this.total;
+    let fresh = 0;
+    this.keeping(() => {
+      for (const id of removed) this.find(id)?.remove();
+      for (const unit of answer.units) {
+        if (!this.place(unit)) this.later.hidden = false;
+        if (unit.index >= before) fresh += 1;
+      }
+    });
+    this.total = answer.total;
+    this.settle();
+    return fresh;
+  }
+
+  place(unit) {
+    const node = made(unit.html);
+    const known = this.find(unit.id);
+    if (known) {
+      keepOpen(known, node);
+      known.replaceWith(node);
+      return true;
+    }
+    if (unit.after === null) {
+      this.element.prepend(node);
+      return true;
+    }
+    const previous = this.find(unit.after);
+    previous?.after(node);
+    return previous !== null;
+  }
+}
+
+function isNear(line) {
+  if (line.hidden) return false;
+  const { top, bottom } = line.getBoundingClientRect();
+  return bottom > -NEAR && top < innerHeight + NEAR;
+}
+
+/** What the reader had open stays open, and focused. */
+function keepOpen(old, fresh) {
+  const before = [...old.querySelectorAll("details")];
+  const now = [...fresh.querySelectorAll("details")];
+  const focused = before.findIndex((each) => each.querySelector("summary") === document.activeElement);
+  now.forEach((each, place) => {
+    if (before[place]) each.open = before[place].open;
+  });
+  for (const name of ["current", "opened", "shown"]) {
+    fresh.classList.toggle(name, old.classList.contains(name));
+  }
+  if (focused >= 0 && now[focused]) {
+    queueMicrotask(() => now[focused].querySelector("summary")?.focus({ preventScroll: true }));
+  }
+}

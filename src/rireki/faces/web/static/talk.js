@@ -1,0 +1,252 @@
+// The page of a conversation: its stream, its outline, and what comes while it is open.
+
+import { listen } from "./events.js";
+import { offer } from "./nest.js";
+import { made, Stream } from "./stream.js";
+import { announce, say } from "./words.js";
+
+const stream = new Stream(document.getElementById("stream"));
+const id = stream.element.dataset.conversation;
+const pill = document.getElementById("fresh");
+const position = document.getElementById("position");
+const prompts = document.getElementById("prompts");
+const PATIENCE = 500;
+let unread = 0;
+
+// ── Where the reader is ──
+
+let waiting = false;
+function moved() {
+  if (waiting) return;
+  waiting = true;
+  requestAnimationFrame(() => {
+    waiting = false;
+    const unit = stream.isAtEnd ? stream.element.lastElementChild : stream.reading;
+    if (!unit) return;
+    tellPosition(unit);
+    markPrompt(Number(unit.dataset.index));
+    if (unread && stream.isAtEnd) clearPill();
+  });
+}
+
+function tellPosition(unit) {
+  const all = Number(document.getElementById("facts")?.dataset.turns ?? 0);
+  const n = Number(unit.dataset.turn);
+  position.textContent = all && n ? say("position", { n, all: Math.max(all, n) }) : "";
+}
+
+function markPrompt(index) {
+  const lines = prompts.children;
+  let low = 0;
+  let high = lines.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (Number(lines[middle].dataset.index) <= index) low = middle + 1;
+    else high = middle;
+  }
+  const here = lines[low - 1] ?? null;
+  const before = prompts.querySelector(".here");
+  if (before === here) return;
+  before?.classList.remove("here");
+  before?.firstElementChild.removeAttribute("aria-current");
+  here?.classList.add("here");
+  here?.firstElementChild.setAttribute("aria-current", "true");
+  here?.scrollIntoView({ block: "nearest" });
+}
+
+stream.moved = () => {
+  offer(stream.element);
+  moved();
+};
+addEventListener("scroll", moved, { passive: true });
+
+async function bringOutline() {
+  const answer = await stream.fetch({ outline: "1" });
+  if (answer) prompts.innerHTML = answer.html;
+  moved();
+}
+
+// ── Going to a message ──
+
+document.addEventListener("click", async (event) => {
+  if (event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey) return;
+  const link = event.target.closest("#prompts a, .message a.at");
+  if (!link) return;
+  const message = new URL(link.href).searchParams.get("at");
+  if (!message) return;
+  event.preventDefault();
+  document.getElementById("outline").classList.remove("open");
+  if (await stream.goTo(message)) history.pushState({ at: message }, "", link.href);
+  else location.assign(link.href);
+});
+
+addEventListener("popstate", () => {
+  const at = new URLSearchParams(location.search).get("at");
+  if (at) stream.goTo(at);
+  else location.reload();
+});
+
+function onClick(name, work) {
+  document.getElementById(name).addEventListener("click", (event) => {
+    event.preventDefault();
+    work();
+  });
+}
+onClick("to-start", () => stream.toStart());
+onClick("to-end", () => {
+  clearPill();
+  stream.toEnd();
+});
+onClick("fresh", () => {
+  clearPill();
+  stream.toEnd();
+});
+
+// ── Keys ──
+
+async function step(by) {
+  const units = stream.units;
+  const current = stream.element.querySelector(".unit.current");
+  const from = current ?? stream.reading;
+  let place = units.indexOf(from) + (current ? by : 0);
+  // What is folded away with its branch is passed over.
+  while (units[place]?.offsetHeight === 0) place += by;
+  if (place >= units.length) {
+    if (!(await stream.extend("after"))) return;
+    return step(by);
+  }
+  if (place < 0) {
+    if (!(await stream.extend("before"))) return;
+    return step(by);
+  }
+  current?.classList.remove("current");
+  const unit = units[place];
+  unit.classList.add("current");
+  unit.scrollIntoView({ block: "start", behavior: "instant" });
+  const message = unit.querySelector(".message, .branch-switch");
+  if (message && !message.matches("button")) message.tabIndex = -1;
+  message?.focus({ preventScroll: true });
+}
+
+function fold() {
+  const unit = stream.element.querySelector(".unit.current") ?? stream.reading;
+  const folds = [...(unit?.querySelectorAll(".message details") ?? [])];
+  const open = folds.some((each) => !each.open);
+  for (const each of folds) each.open = open;
+  unit?.querySelector(".branch-switch")?.click();
+}
+
+document.addEventListener("rireki:key", ({ detail }) => {
+  if (detail === "j") step(1);
+  else if (detail === "k") step(-1);
+  else if (detail === "o") fold();
+  else if (detail === "g") stream.toStart();
+  else if (detail === "G") stream.toEnd();
+});
+
+// ── As it happens ──
+
+const changed = new Set();
+const removed = new Set();
+let whole = false;
+let bringing = false;
+
+function clearPill() {
+  unread = 0;
+  pill.hidden = true;
+}
+
+async function bring() {
+  if (bringing) return;
+  bringing = true;
+  while (changed.size || removed.size || whole) {
+    const [messages, gone, all] = [[...changed], [...removed], whole];
+    changed.clear();
+    removed.clear();
+    whole = false;
+    try {
+      await bringSome(messages, gone, all);
+    } catch {
+      // The server went away before it could be asked. What it announced is not announced again.
+      messages.forEach((message) => changed.add(message));
+      gone.forEach((message) => removed.add(message));
+      whole ||= all;
+      await new Promise((wake) => setTimeout(wake, PATIENCE));
+    }
+  }
+  bringing = false;
+}
+
+async function bringSome(messages, gone, all) {
+  // The empty one says that messages are meant, were none of them new.
+  const asked = ["", ...messages].map((message) => ["messages", message]);
+  const answer = all ? null : await stream.fetch(asked);
+  if (answer === null || answer.many) {
+    await renew();
+    return;
+  }
+  const follow = stream.isAtEnd;
+  const fresh = stream.apply(answer, gone);
+  document.getElementById("head").innerHTML = answer.head;
+  for (const line of answer.outline) putPrompt(line);
+  if (follow) stream.scrollToEnd();
+  else if (fresh) tellFresh(fresh);
+}
+
+/** Too much changed: the window is brought again, at the same place. */
+async function renew() {
+  const unit = stream.reading;
+  const follow = stream.isAtEnd;
+  const top = unit?.getBoundingClientRect().top ?? 0;
+  const again = unit && !follow ? await stream.load({ around: unit.dataset.unit }) : null;
+  if (again) scrollBy({ top: again.getBoundingClientRect().top - top, behavior: "instant" });
+  else await stream.load({ end: "1" });
+  if (follow) stream.scrollToEnd();
+  await bringOutline();
+}
+
+function tellFresh(number) {
+  unread += number;
+  pill.textContent = `${say("fresh", { n: unread })} ↓`;
+  pill.hidden = false;
+  announce(say("fresh", { n: unread }));
+}
+
+function putPrompt({ id: message, html }) {
+  const line = made(html);
+  const known = [...prompts.children].find((each) => each.firstElementChild.dataset.message === message);
+  if (known) known.replaceWith(line);
+  else prompts.append(line);
+}
+
+if (!stream.element.dataset.asOf) {
+  let state = "";
+  listen({
+    change(changes) {
+      for (const touched of changes) {
+        if (touched.conversation !== id) continue;
+        if (touched.kind === "removed") location.reload();
+        if (touched.messages === null) whole = true;
+        else touched.messages.forEach((message) => changed.add(message));
+        touched.removed.forEach((message) => removed.add(message));
+      }
+      bring();
+    },
+    async activity(activities) {
+      const now = JSON.stringify(activities[id] ?? "");
+      if (now === state) return;
+      state = now;
+      const answer = await stream.fetch({ messages: "" }).catch(() => null);
+      if (answer?.head) document.getElementById("head").innerHTML = answer.head;
+    },
+  });
+}
+
+// ── The beginning ──
+
+const { opened, end } = stream.element.dataset;
+if (opened || end) history.scrollRestoration = "manual";
+if (opened) stream.goTo(opened);
+else if (end) stream.scrollToEnd();
+if (prompts.dataset.later) bringOutline();
+stream.moved();
