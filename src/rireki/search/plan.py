@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rireki.model.times import to_datetime
@@ -288,11 +289,11 @@ def needs_words(node: Node | None) -> bool:
 
 def literals(pattern: str) -> list[str]:
     """Texts that stand in everything a pattern matches; empty when none is certain."""
-    from re import _parser  # type: ignore[attr-defined]
-
+    # By its name: type checkers do not agree whether this module is there.
+    parser: Any = import_module("re._parser")
     found: list[str] = []
     text = ""
-    for kind, value in [*_parser.parse(pattern), (None, None)]:
+    for kind, value in [*parser.parse(pattern), (None, None)]:
         if str(kind) == "LITERAL":
             text += chr(value)
             continue
