@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from queue import Queue
 from typing import Any, NamedTuple
 
+from rireki.intake.memory import use_sparingly
 from rireki.intake.worker import receive, send
 
 __all__ = ["Crew", "Failed", "processors"]
@@ -38,6 +39,8 @@ def processors() -> int:
 
 class Crew:
     def __init__(self, size: int) -> None:
+        # A crew is there for much work, and its answers are large.
+        use_sparingly()
         command = [sys.executable, "-c", "from rireki.intake.worker import main; main()"]
         self.workers = [
             subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)

@@ -7,13 +7,13 @@ Whether this process is the one to keep the archive is not known here.
 from __future__ import annotations
 
 import os
-import sys
 import time
 from collections.abc import Callable, Iterable
 
 from rireki.archive.base import Archive
 from rireki.archive.open import now
 from rireki.errors import ArchiveTrouble
+from rireki.intake.memory import give_back
 from rireki.intake.progress import Progress
 from rireki.intake.roster import Roster
 from rireki.intake.walk import Swept, sweep, take_some
@@ -92,7 +92,7 @@ class Keeping:
         """The archive to work on, until it is opened anew."""
         self.archive = archive
         self.identity = _identity(archive)
-        _give_memory_back()
+        give_back()
 
     # ── the way of one round ──
 
@@ -336,18 +336,9 @@ class Keeping:
 
             catch_up(self.archive, lazy=True)
         self.archive.settle()
-        _give_memory_back()
+        give_back()
         # Work that takes long is not to be done all the time.
         self.index_not_before = self._clock() + 20 * (self._clock() - started)
-
-
-def _give_memory_back() -> None:
-    """What an import took and no longer needs: glibc would hold on to it for as long as we run."""
-    import ctypes
-
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
-    if trim is not None:
-        trim(0)
 
 
 def _identity(archive: Archive) -> tuple[int, int] | None:
