@@ -1,0 +1,58 @@
+"""Histories for the models of six providers: read, brought to a neutral form, written for another.
+
+    decode(provider, messages)   what was stored → turns
+    encode(provider, turns)      turns → what that provider accepts
+    turns_of(messages)           an archived conversation → turns
+
+Knows no archive and no network, and needs no provider's package.
+"""
+
+from __future__ import annotations
+
+from rireki.providers.archived import turns_of
+from rireki.providers.bedrock import with_bytes
+from rireki.providers.convert import PROVIDERS, decode, encode, problems
+from rireki.providers.detect import detect, unwrap
+from rireki.providers.neutral import (
+    Call,
+    Media,
+    Note,
+    Opaque,
+    Part,
+    Problem,
+    Request,
+    Result,
+    Text,
+    Thinking,
+    Turn,
+    bare,
+)
+from rireki.providers.plain import plain
+from rireki.providers.repair import INTERRUPTED, open_calls, repair
+
+__all__ = [
+    "INTERRUPTED",
+    "PROVIDERS",
+    "Call",
+    "Media",
+    "Note",
+    "Opaque",
+    "Part",
+    "Problem",
+    "Request",
+    "Result",
+    "Text",
+    "Thinking",
+    "Turn",
+    "bare",
+    "decode",
+    "detect",
+    "encode",
+    "open_calls",
+    "plain",
+    "problems",
+    "repair",
+    "turns_of",
+    "unwrap",
+    "with_bytes",
+]

@@ -1,0 +1,195 @@
+"""Anthropic Messages: blocks with a `type`, results as blocks of the user."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from rireki.providers.codec import Codec
+from rireki.providers.kit import (
+    NOBODY,
+    arguments,
+    items,
+    joined,
+    leftovers,
+    mapping,
+    names,
+    string,
+    whole,
+)
+from rireki.providers.loose import loose_parts
+from rireki.providers.neutral import Call, Media, Opaque, Part, Result, Role, Text, Thinking, Turn
+
+__all__ = ["CODEC"]
+
+_NAME = "anthropic"
+_ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant", "system": "system"}
+_KNOWN = names(
+    "role content type text thinking signature data id name input tool_use_id is_error source "
+    "title tool_name"
+)
+#: Written into results by the histories of small agents; Anthropic rejects keys it does not know.
+_PRIVATE = "tool_name"
+
+
+def decode(message: Any) -> Turn:
+    if not isinstance(message, dict):
+        return Turn("user", [Opaque(NOBODY, message)])
+    role = _ROLES.get(string(message.get("role")), "user")
+    content = message.get("content")
+    parts = loose_parts(content)
+    if parts is not None:
+        sendable = isinstance(content, str) and _sendable(message)
+        return Turn(role, parts, _NAME, message if sendable else None)
+    parts = [_part(block) for block in items(content)]
+    return Turn(role, parts, _NAME, message if _sendable(message) and whole(parts) else None)
+
+
+def _sendable(message: dict[str, Any]) -> bool:
+    return message.keys() == {"role", "content"} and message["role"] in _ROLES
+
+
+def _part(block: Any) -> Part:
+    if isinstance(block, str):
+        return Text(block)
+    if not isinstance(block, dict) or not string(block.get("type")):
+        return Opaque(NOBODY, block)
+    read = _BLOCKS.get(string(block.get("type")))
+    return read(block) if read is not None else Opaque(_NAME, block, _told(block))
+
+
+def _text(block: dict[str, Any]) -> Part:
+    return Text(string(block.get("text")), raw=block)
+
+
+def _thinking(block: dict[str, Any]) -> Part:
+    signature = string(block.get("signature")) or None
+    return Thinking(string(block.get("thinking")), signature, provider=_NAME, raw=block)
+
+
+def _redacted(block: dict[str, Any]) -> Part:
+    return Thinking("", redacted=string(block.get("data")), provider=_NAME, raw=block)
+
+
+def _call(block: dict[str, Any]) -> Part:
+    given = block.get("input")
+    return Call(
+        string(block.get("id")) or None,
+        string(block.get("name")),
+        arguments(given),
+        raw=block if isinstance(given, dict) else None,
+    )
+
+
+def _result(block: dict[str, Any]) -> Part:
+    content = block.get("content")
+    inner: list[Any] = loose_parts(content) or [_inner(one) for one in items(content)]
+    name = block.get(_PRIVATE)
+    return Result(
+        string(block.get("tool_use_id")) or None,
+        name if isinstance(name, str) and name != "unknown" else None,
+        inner,
+        bool(block.get("is_error")),
+        raw=None if _PRIVATE in block else block,
+    )
+
+
+def _inner(block: Any) -> Text | Media | Opaque:
+    part = _part(block)
+    return part if isinstance(part, Text | Media | Opaque) else Opaque(_NAME, block)
+
+
+def _media(block: dict[str, Any]) -> Part:
+    source = mapping(block.get("source"))
+    kind = "image" if block["type"] == "image" else "document"
+    media_type = string(source.get("media_type")) or ("application/pdf" if kind != "image" else "")
+    name = string(block.get("title"))
+    if source.get("type") == "base64":
+        data = string(source.get("data"))
+        return Media(kind, media_type, data, None, name, raw=block)  # type: ignore[arg-type]
+    if source.get("type") == "url":
+        url = string(source.get("url"))
+        return Media(kind, media_type, None, url, name, raw=block)  # type: ignore[arg-type]
+    return Opaque(_NAME, block, string(source.get("data")))
+
+
+_BLOCKS: dict[str, Callable[[dict[str, Any]], Part]] = {
+    "text": _text,
+    "thinking": _thinking,
+    "redacted_thinking": _redacted,
+    "tool_use": _call,
+    "tool_result": _result,
+    "image": _media,
+    "document": _media,
+}
+
+
+def _told(block: dict[str, Any]) -> str:
+    """What other models can be told of a block of Anthropic's own tools."""
+    if block.get("type") == "search_result":
+        return joined([Text(string(mapping(one).get("text"))) for one in items(block["content"])])
+    return ""
+
+
+def encode(turn: Turn) -> list[Any]:
+    content = [_block(part) for part in turn.parts]
+    if len(content) == 1 and content[0].keys() == {"type", "text"}:
+        return [{"role": turn.role, "content": content[0]["text"]}]
+    return [{"role": turn.role, "content": content}]
+
+
+def _block(part: Part) -> dict[str, Any]:
+    if part.raw is not None:
+        return part.raw  # type: ignore[no-any-return]
+    if isinstance(part, Text):
+        return {"type": "text", "text": part.text}
+    if isinstance(part, Call):
+        return {"type": "tool_use", "id": part.id, "name": part.name, "input": part.arguments}
+    if isinstance(part, Result):
+        return _result_block(part)
+    if isinstance(part, Media):
+        return _media_block(part)
+    if isinstance(part, Thinking) and part.redacted is not None:
+        return {"type": "redacted_thinking", "data": part.redacted}
+    assert isinstance(part, Thinking)
+    return {"type": "thinking", "thinking": part.text, "signature": part.signature or ""}
+
+
+def _result_block(part: Result) -> dict[str, Any]:
+    block: dict[str, Any] = {"type": "tool_result", "tool_use_id": part.id}
+    inner = [_block(one) for one in part.content]
+    if len(inner) == 1 and inner[0].keys() == {"type", "text"}:
+        block["content"] = inner[0]["text"]
+    elif inner:
+        block["content"] = inner
+    if part.is_error:
+        block["is_error"] = True
+    return block
+
+
+def _media_block(part: Media) -> dict[str, Any]:
+    source: dict[str, Any]
+    if part.url is not None:
+        source = {"type": "url", "url": part.url}
+    else:
+        source = {"type": "base64", "media_type": part.media_type, "data": part.data}
+    block: dict[str, Any] = {"type": part.kind, "source": source}
+    if part.name and part.kind == "document":
+        block["title"] = part.name
+    return block
+
+
+def decode_system(system: Any) -> Turn:
+    return Turn("instructions", decode({"role": "user", "content": system}).parts, _NAME, system)
+
+
+def encode_system(turns: Sequence[Turn]) -> Any:
+    return "\n\n".join(joined(turn.parts) for turn in turns)
+
+
+def extras(message: Any, deep: bool) -> list[str]:
+    blocks = items(mapping(message).get("content")) if deep else []
+    return leftovers([message, *blocks], _KNOWN)
+
+
+CODEC = Codec(_NAME, decode, decode_system, encode, encode_system, extras)

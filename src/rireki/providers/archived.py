@@ -1,0 +1,92 @@
+"""Any archived conversation as neutral turns, so that another model can go on with it.
+
+A person's messages become the user's, an agent's the assistant's. What the program put before
+the model stays as marked words of the user; what it only showed to the person stays out.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Iterable, Iterator
+
+from rireki.model import parts as model
+from rireki.model.message import Message
+from rireki.providers.kit import media_kind
+from rireki.providers.neutral import Call, Media, Note, Opaque, Part, Result, Text, Thinking, Turn
+from rireki.providers.notes import Notes
+
+__all__ = ["turns_of"]
+
+Bytes = Callable[[str], bytes | None]
+
+
+def turns_of(
+    messages: Iterable[Message],
+    attachment: Bytes = lambda digest: None,
+    report: list[Note] | None = None,
+) -> list[Turn]:
+    """The turns of a conversation; `attachment` finds the bytes of a digest."""
+    notes = Notes(report)
+    turns: list[Turn] = []
+    for message in messages:
+        if _stays_out(message):
+            continue
+        parts = list(_parts(message, attachment, notes, len(turns)))
+        if parts:
+            turns.append(Turn("assistant" if message.author == "agent" else "user", parts))
+    return turns
+
+
+def _stays_out(message: Message) -> bool:
+    """Hidden, on a branch the person left, or told again by a later message."""
+    return message.display == "hidden" or message.abandoned or message.replaced_by is not None
+
+
+def _parts(message: Message, attachment: Bytes, notes: Notes, place: int) -> Iterator[Part]:
+    returned: list[Text | Media | Opaque] | None = None
+    for part in message.parts:
+        if isinstance(part, model.ToolResult):
+            returned = _output(part)
+            yield Result(part.call_id or None, None, returned, part.status != "ok")
+        elif isinstance(part, model.Attachment):
+            media = _media(part, attachment, notes, place)
+            if returned is None:
+                yield media
+            else:
+                # A picture behind a result is what the tool returned.
+                returned.append(media)
+        else:
+            yield from _said(part, message)
+
+
+def _said(part: model.Part, message: Message) -> Iterator[Part]:
+    if isinstance(part, model.Text):
+        if part.text:
+            yield Text(_marked(part.text, message))
+    elif isinstance(part, model.Thinking):
+        yield Thinking(part.text)
+    elif isinstance(part, model.ToolCall):
+        yield Call(part.call_id or None, part.name, part.arguments)
+
+
+def _marked(text: str, message: Message) -> str:
+    """Words of the program, told from the person's by a line that names them."""
+    if message.author != "harness" or message.display == "bubble":
+        return text
+    return f"[{message.label or 'program'}]\n{text}"
+
+
+def _output(part: model.ToolResult) -> list[Text | Media | Opaque]:
+    if not part.output and part.status != "ok":
+        return [Text(part.status)]
+    return [Text(part.output)] if part.output else []
+
+
+def _media(part: model.Attachment, attachment: Bytes, notes: Notes, place: int) -> Text | Media:
+    kind = media_kind(part.media_type)
+    data = attachment(part.digest) if part.digest else None
+    if data is None:
+        what = part.name or part.media_type
+        notes.add("media-as-text", place, f"the bytes of the {kind} {what} are not archived")
+        return Text(f"[{kind} {what}: not archived]")
+    return Media(kind, part.media_type, base64.b64encode(data).decode(), None, part.name)

@@ -1,0 +1,214 @@
+"""Bedrock Converse: blocks told apart by their one key; results as blocks of the user.
+
+Binary data is base64 text here, as in the JSON that goes over the wire; boto3 wants bytes
+(`with_bytes`) and encodes them itself.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from rireki.providers.codec import Codec
+from rireki.providers.kit import (
+    NOBODY,
+    arguments,
+    dumps,
+    items,
+    joined,
+    leftovers,
+    mapping,
+    names,
+    string,
+    whole,
+)
+from rireki.providers.loose import loose_parts
+from rireki.providers.neutral import Call, Media, Opaque, Part, Result, Role, Text, Thinking, Turn
+from rireki.providers.rules import BEDROCK_DOCUMENTS
+
+__all__ = ["CODEC", "with_bytes"]
+
+_NAME = "bedrock"
+_ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant", "system": "system"}
+_KNOWN = names("role content text image document video audio toolUse toolResult reasoningContent")
+_MEDIA = ("image", "document", "video", "audio")
+_TYPES = {form: media_type for media_type, form in BEDROCK_DOCUMENTS.items()}
+#: Keys under which a caller's own JSON stands.
+_FREE = frozenset({"input", "json"})
+_BLOBS = frozenset({"bytes", "redactedContent"})
+
+
+def decode(message: Any) -> Turn:
+    if not isinstance(message, dict):
+        return Turn("user", [Opaque(NOBODY, message)])
+    role = _ROLES.get(string(message.get("role")), "user")
+    content = message.get("content")
+    parts = loose_parts(content)
+    if parts is not None:
+        return Turn(role, parts, _NAME)
+    parts = [_part(block) for block in items(content)]
+    sendable = message.get("role") in _ROLES and whole(parts)
+    return Turn(role, parts, _NAME, message if sendable else None)
+
+
+def _part(block: Any) -> Part:
+    if isinstance(block, str):
+        return Text(block)
+    if not isinstance(block, dict) or not block:
+        return Opaque(NOBODY, block)
+    if isinstance(block.get("text"), str):
+        return Text(block["text"], raw=block)
+    if isinstance(block.get("toolUse"), dict):
+        return _call(block["toolUse"], block)
+    if isinstance(block.get("toolResult"), dict):
+        return _result(block["toolResult"], block)
+    if isinstance(block.get("reasoningContent"), dict):
+        return _thinking(block["reasoningContent"], block)
+    return _media(block) or Opaque(_NAME, block)
+
+
+def _call(use: dict[str, Any], block: dict[str, Any]) -> Part:
+    if use.get("type") == "server_tool_use":
+        return Opaque(_NAME, block)
+    given = use.get("input")
+    sendable = block if isinstance(given, dict) else None
+    identity, name = string(use.get("toolUseId")) or None, string(use.get("name"))
+    return Call(identity, name, arguments(given), raw=sendable)
+
+
+def _result(result: dict[str, Any], block: dict[str, Any]) -> Part:
+    if result.get("type"):
+        return Opaque(_NAME, block)
+    content = [_inner(inner) for inner in items(result.get("content"))]
+    identity = string(result.get("toolUseId")) or None
+    return Result(identity, None, content, result.get("status") == "error", raw=block)
+
+
+def _inner(block: Any) -> Text | Media | Opaque:
+    value = mapping(block)
+    if "json" in value:
+        return Text(dumps(value["json"]), raw=block)
+    if isinstance(value.get("text"), str):
+        return Text(value["text"], raw=block)
+    return _media(value) or Opaque(_NAME, block)
+
+
+def _thinking(content: dict[str, Any], block: dict[str, Any]) -> Part:
+    if "redactedContent" in content:
+        return Thinking("", None, string(content["redactedContent"]), _NAME, raw=block)
+    told = mapping(content.get("reasoningText"))
+    signature = string(told.get("signature")) or None
+    return Thinking(string(told.get("text")), signature, None, _NAME, raw=block)
+
+
+def _media(block: dict[str, Any]) -> Media | None:
+    kind = next((kind for kind in _MEDIA if isinstance(block.get(kind), dict)), None)
+    if kind is None:
+        return None
+    media = block[kind]
+    form = string(media.get("format"))
+    media_type = _TYPES.get(form) or f"{'application' if kind == 'document' else kind}/{form}"
+    source = mapping(media.get("source"))
+    data = source.get("bytes")
+    url = string(mapping(source.get("s3Location")).get("uri")) or None
+    if not isinstance(data, str) and url is None:
+        return None
+    given = data if isinstance(data, str) else None
+    return Media(kind, media_type, given, url, string(media.get("name")), raw=block)  # type: ignore[arg-type]
+
+
+def encode(turn: Turn) -> list[Any]:
+    blocks = [_block(part) for part in turn.parts]
+    if any("document" in block for block in blocks) and not any("text" in b for b in blocks):
+        # A document must come with a text.
+        blocks.append({"text": "(document)"})
+    return [{"role": turn.role, "content": blocks}]
+
+
+def _block(part: Part) -> Any:
+    if part.raw is not None:
+        return part.raw
+    if isinstance(part, Text):
+        return {"text": part.text}
+    if isinstance(part, Call):
+        use = {"toolUseId": part.id, "name": part.name, "input": part.arguments}
+        return {"toolUse": use}
+    if isinstance(part, Result):
+        return {"toolResult": _result_out(part)}
+    if isinstance(part, Media):
+        return {part.kind: _media_out(part)}
+    assert isinstance(part, Thinking)
+    told = {"text": part.text} | ({"signature": part.signature} if part.signature else {})
+    return {"reasoningContent": {"reasoningText": told}}
+
+
+def _result_out(part: Result) -> dict[str, Any]:
+    result: dict[str, Any] = {
+        "toolUseId": part.id,
+        "content": [_block(inner) for inner in part.content],
+    }
+    if part.is_error:
+        result["status"] = "error"
+    return result
+
+
+def _media_out(media: Media) -> dict[str, Any]:
+    form = BEDROCK_DOCUMENTS.get(media.media_type) or media.media_type.partition("/")[2]
+    source = {"bytes": media.data or ""}
+    out: dict[str, Any] = {"format": form, "source": source}
+    if media.kind == "document":
+        out["name"] = _document_name(media.name)
+    return out
+
+
+def _document_name(name: str) -> str:
+    """A name with the characters that Converse allows."""
+    allowed = re.sub(r"[^a-zA-Z0-9\s()\[\]-]", "-", name)
+    return re.sub(r"\s+", " ", allowed).strip()[:200] or "document"
+
+
+def decode_system(system: Any) -> Turn:
+    parts = loose_parts(system)
+    return Turn(
+        "instructions",
+        [_part(block) for block in items(system)] if parts is None else parts,
+        _NAME,
+        system if isinstance(system, list) else None,
+    )
+
+
+def encode_system(turns: Sequence[Turn]) -> Any:
+    return [{"text": joined(turn.parts)} for turn in turns]
+
+
+def with_bytes(value: Any) -> Any:
+    """The messages as boto3 wants them: binary data as bytes."""
+    if isinstance(value, list):
+        return [with_bytes(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    return {key: _value_with_bytes(key, inner) for key, inner in value.items()}
+
+
+def _value_with_bytes(key: str, value: Any) -> Any:
+    if key in _FREE:
+        return value
+    return _bytes(value) if key in _BLOBS and isinstance(value, str) else with_bytes(value)
+
+
+def _bytes(text: str) -> bytes:
+    try:
+        return base64.b64decode(text)
+    except binascii.Error:
+        return text.encode()
+
+
+def extras(message: Any, deep: bool) -> list[str]:
+    blocks = items(mapping(message).get("content")) if deep else []
+    return leftovers([message, *blocks], _KNOWN)
+
+
+CODEC = Codec(_NAME, decode, decode_system, encode, encode_system, extras)

@@ -1,0 +1,26 @@
+"""What a codec is: five functions that know one provider's spelling and none of its rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rireki.providers.neutral import Turn
+
+__all__ = ["Codec"]
+
+
+@dataclass(frozen=True, slots=True)
+class Codec:
+    name: str
+    #: One stored message → one turn. Never fails: what it does not know becomes opaque.
+    decode: Callable[[Any], Turn]
+    #: What the provider takes as system prompt → a turn of instructions.
+    decode_system: Callable[[Any], Turn]
+    #: A turn that keeps the rules → its messages. Parts that have their own JSON keep it.
+    encode: Callable[[Turn], list[Any]]
+    #: Turns of instructions → what the provider takes as system prompt, if it takes one apart.
+    encode_system: Callable[[Sequence[Turn]], Any] | None
+    #: Names of what a stored message says beyond the neutral form; with or without its parts'.
+    extras: Callable[[Any, bool], list[str]]

@@ -1,0 +1,238 @@
+"""OpenAI Chat Completions: calls beside the content, results as messages of role `tool`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rireki.providers.codec import Codec
+from rireki.providers.kit import (
+    NOBODY,
+    arguments,
+    data_url,
+    dumps,
+    first,
+    from_data_url,
+    items,
+    joined,
+    leftovers,
+    mapping,
+    names,
+    only,
+    result_text,
+    string,
+    whole,
+)
+from rireki.providers.loose import loose_parts
+from rireki.providers.neutral import Call, Media, Opaque, Part, Result, Role, Text, Thinking, Turn
+
+__all__ = ["CODEC"]
+
+_NAME = "openai"
+_ROLES: dict[str, Role] = {
+    "user": "user",
+    "assistant": "assistant",
+    "system": "system",
+    "developer": "system",
+    "tool": "user",
+    "function": "user",
+}
+#: Where vendors that speak this form put what their models thought.
+_REASONING = ("reasoning_content", "reasoning")
+_KNOWN = names(
+    "role content tool_calls tool_call_id type text image_url input_audio file id function custom "
+    "refusal function_call audio reasoning_content reasoning"
+)
+_AUDIO = {"wav": "audio/wav", "mp3": "audio/mpeg"}
+
+
+def decode(message: Any) -> Turn:
+    if not isinstance(message, dict):
+        return Turn("user", [Opaque(NOBODY, message)])
+    role = string(message.get("role"))
+    content = message.get("content")
+    sendable = role in _ROLES and (content is None or isinstance(content, str | list))
+    if role in ("tool", "function"):
+        parts = [_result(message)]
+    else:
+        parts = _content(content)
+        if role == "assistant":
+            calls = _calls(message)
+            parts = [*_thoughts(message), *parts, *_said(message), *calls]
+            sendable = sendable and whole(calls)
+    return Turn(_ROLES.get(role, "user"), parts, _NAME, message if sendable else None)
+
+
+def _content(content: Any) -> list[Part]:
+    parts = loose_parts(content)
+    return [_part(block) for block in content] if parts is None else parts
+
+
+def _part(block: Any) -> Part:
+    if isinstance(block, str):
+        return Text(block)
+    kind = string(mapping(block).get("type"))
+    if not kind:
+        return Opaque(NOBODY, block)
+    if kind == "text":
+        return Text(string(block.get("text")), raw=block)
+    if kind == "refusal":
+        return Text(string(block.get("refusal")), raw=block)
+    if kind == "image_url":
+        media_type, data, url = from_data_url(string(mapping(block.get("image_url")).get("url")))
+        return Media("image", media_type, data, url, raw=block)
+    if kind == "input_audio":
+        audio = mapping(block.get("input_audio"))
+        media_type = _AUDIO.get(string(audio.get("format")), "audio/wav")
+        return Media("audio", media_type, string(audio.get("data")), raw=block)
+    if kind == "file":
+        return _file(block)
+    return Opaque(_NAME, block)
+
+
+def _file(block: dict[str, Any]) -> Part:
+    file = mapping(block.get("file"))
+    media_type, data, url = from_data_url(string(file.get("file_data")))
+    if data is None:
+        return Opaque(_NAME, block)
+    return Media("document", media_type, data, url, string(file.get("filename")), raw=block)
+
+
+def _thoughts(message: dict[str, Any]) -> list[Part]:
+    text = first(message, *_REASONING)
+    return [Thinking(text, provider=_NAME)] if isinstance(text, str) and text else []
+
+
+def _said(message: dict[str, Any]) -> list[Part]:
+    """What an answer has beside its content: a refusal, a sound."""
+    parts: list[Part] = []
+    if string(message.get("refusal")):
+        parts.append(Text(message["refusal"]))
+    if message.get("audio"):
+        audio = mapping(message["audio"])
+        parts.append(Opaque(_NAME, audio, string(audio.get("transcript"))))
+    return parts
+
+
+def _calls(message: dict[str, Any]) -> list[Part]:
+    calls = [_call(call) for call in items(message.get("tool_calls"))]
+    old = message.get("function_call")
+    if isinstance(old, dict):
+        calls.append(Call(None, string(old.get("name")), arguments(old.get("arguments"))))
+    return calls
+
+
+def _call(call: Any) -> Part:
+    if not isinstance(call, dict):
+        return Opaque(NOBODY, call)
+    identity = string(call.get("id")) or None
+    if call.get("type") == "custom":
+        custom = mapping(call.get("custom"))
+        given = {"input": string(custom.get("input"))}
+        return Call(identity, string(custom.get("name")), given, raw=call)
+    function = mapping(call.get("function"))
+    given = arguments(function.get("arguments"))
+    sendable = isinstance(function.get("arguments"), str)
+    return Call(identity, string(function.get("name")), given, raw=call if sendable else None)
+
+
+def _result(message: dict[str, Any]) -> Part:
+    content: list[Any] = [
+        part if isinstance(part, Text | Media | Opaque) else Opaque(_NAME, part.raw)
+        for part in _content(message.get("content"))
+    ]
+    identity = string(message.get("tool_call_id")) or None
+    return Result(identity, string(message.get("name")) or None, content)
+
+
+def encode(turn: Turn) -> list[Any]:
+    if turn.role == "assistant":
+        return [_answer(turn)]
+    messages: list[Any] = [
+        {"role": "tool", "tool_call_id": part.id, "content": _output(part)}
+        for part in only(turn.parts, Result)
+    ]
+    rest = [part for part in turn.parts if not isinstance(part, Result)]
+    if rest or not messages:
+        role = "system" if turn.role == "instructions" else turn.role
+        messages.append({"role": role, "content": _blocks(rest)})
+    return messages
+
+
+def _answer(turn: Turn) -> dict[str, Any]:
+    calls = only(turn.parts, Call)
+    sounds = [part for part in only(turn.parts, Opaque) if "type" not in part.raw]
+    rest = [part for part in turn.parts if isinstance(part, Text | Media | Opaque)]
+    said = [part for part in rest if part not in sounds]
+    message: dict[str, Any] = {"role": "assistant", "content": _words(said)}
+    if thoughts := only(turn.parts, Thinking):
+        message[_REASONING[0]] = "\n\n".join(part.text for part in thoughts)
+    if sounds:
+        message["audio"] = {"id": string(sounds[-1].raw.get("id"))}
+    if calls:
+        message["content"] = message["content"] or None
+        message["tool_calls"] = [_call_out(call) for call in calls]
+    return message
+
+
+def _words(parts: Sequence[Part]) -> Any:
+    """One string, if it can be: many servers that speak this form take nothing else here."""
+    if all(isinstance(part, Text) and part.raw is None for part in parts):
+        return joined(parts)
+    return _blocks(parts)
+
+
+def _call_out(call: Call) -> dict[str, Any]:
+    if call.raw is not None:
+        return call.raw  # type: ignore[no-any-return]
+    function = {"name": call.name, "arguments": dumps(call.arguments)}
+    return {"id": call.id, "type": "function", "function": function}
+
+
+def _output(result: Result) -> Any:
+    if any(inner.raw is not None for inner in result.content):
+        return [_block(inner) for inner in result.content]
+    return result_text(result)
+
+
+def _blocks(parts: Sequence[Part]) -> Any:
+    """A string where there is one text and nothing else, as people write it."""
+    if not parts:
+        return ""
+    if len(parts) == 1 and isinstance(parts[0], Text) and parts[0].raw is None:
+        return parts[0].text
+    return [_block(part) for part in parts]
+
+
+def _block(part: Part) -> Any:
+    if part.raw is not None:
+        return part.raw
+    if isinstance(part, Media):
+        return _media(part)
+    assert isinstance(part, Text)
+    return {"type": "text", "text": part.text}
+
+
+def _media(part: Media) -> dict[str, Any]:
+    if part.kind == "image":
+        return {"type": "image_url", "image_url": {"url": data_url(part)}}
+    if part.kind == "audio":
+        form = "mp3" if part.media_type in ("audio/mpeg", "audio/mp3") else "wav"
+        return {"type": "input_audio", "input_audio": {"data": part.data or "", "format": form}}
+    file = {"filename": part.name or "document.pdf", "file_data": data_url(part)}
+    return {"type": "file", "file": file}
+
+
+def decode_system(system: Any) -> Turn:
+    return Turn("instructions", _content(system))
+
+
+def extras(message: Any, deep: bool) -> list[str]:
+    value = mapping(message)
+    inner = [*items(value.get("content")), *items(value.get("tool_calls"))] if deep else []
+    # A tool's name is part of a result; anybody else's name has no place.
+    known = _KNOWN | {"name"} if value.get("role") in ("tool", "function") else _KNOWN
+    return leftovers([value, *inner], known)
+
+
+CODEC = Codec(_NAME, decode, decode_system, encode, None, extras)

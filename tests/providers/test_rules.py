@@ -1,0 +1,563 @@
+"""Each rule of each provider, by name: what breaks it, and what the copy has instead."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from rireki.providers import (
+    INTERRUPTED,
+    PROVIDERS,
+    Call,
+    Media,
+    Note,
+    Opaque,
+    Request,
+    Result,
+    Text,
+    Thinking,
+    Turn,
+    decode,
+    encode,
+    problems,
+)
+from tests.providers.rules_of import complaints
+from tests.providers.scripts import PDF, PNG
+from tests.providers.types_of import checker
+
+LLAMA = "meta.llama3-1-70b-instruct-v1:0"
+each = pytest.mark.parametrize("provider", PROVIDERS)
+
+
+def render(provider: str, turns: list[Turn], model: str | None = None) -> tuple[Request, set[str]]:
+    """A request that the provider takes, and the codes of what was noted."""
+    report: list[Note] = []
+    request = encode(provider, turns, model, report, nudge="go on")
+    checker(provider)(request)
+    assert complaints(provider, request.messages, model or "") == []
+    return request, {note.code for note in report}
+
+
+def user(*parts: Any) -> Turn:
+    return Turn("user", [Text(part) if isinstance(part, str) else part for part in parts])
+
+
+def agent(*parts: Any) -> Turn:
+    return Turn("assistant", [Text(part) if isinstance(part, str) else part for part in parts])
+
+
+def result(identity: str | None, text: str = "ok", **more: Any) -> Result:
+    return Result(identity, content=[Text(text)] if text else [], **more)
+
+
+def read(identity: str | None = "c1", name: str = "read") -> Call:
+    return Call(identity, name, {"path": "a"})
+
+
+# Calls and results --------------------------------------------------------------------------
+
+
+@each
+def test_an_interrupted_call_gets_a_marked_result(provider: str) -> None:
+    request, codes = render(provider, [user("go"), agent(read()), user("well?")])
+    assert INTERRUPTED in json.dumps(request.messages)
+    assert "call-interrupted" in codes
+
+
+@each
+def test_results_stand_directly_after_their_calls_whatever_came_between(provider: str) -> None:
+    turns = [user("go"), agent(read()), user("wait"), agent("hm"), user(result("c1", "late"))]
+    request, codes = render(provider, turns)
+    assert INTERRUPTED not in json.dumps(request.messages)
+    if provider != "responses":
+        assert "result-moved" in codes
+
+
+def test_results_come_together_and_first_for_anthropic() -> None:
+    turns = [user("go"), agent(read("a"), read("b")), user(result("a")), user("hi", result("b"))]
+    request, _ = render("anthropic", turns)
+    kinds = [block["type"] for block in request.messages[2]["content"]]
+    assert kinds == ["tool_result", "tool_result", "text"]
+
+
+def test_results_of_the_contract_are_merged_and_lose_tool_name() -> None:
+    """add_tool_result makes one user message per result, with a key that Anthropic rejects."""
+    blocks: list[Any] = [
+        {"type": "tool_use", "id": name, "name": "read", "input": {}} for name in ("a", "b")
+    ]
+    messages: list[Any] = [
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": blocks},
+    ]
+    for name in ("a", "b"):
+        told = {"type": "tool_result", "tool_use_id": name, "tool_name": "read", "content": "ok"}
+        messages.append({"role": "user", "content": [told]})
+    turns = decode("anthropic", messages)
+    request, _ = render("anthropic", turns)
+    assert len(request.messages) == 3
+    assert "tool_name" not in json.dumps(request.messages)
+    gemini, _ = render("gemini", turns)
+    names = [part["functionResponse"]["name"] for part in gemini.messages[2]["parts"]]
+    assert names == ["read", "read"]
+
+
+def test_gemini_and_ollama_learn_the_name_of_a_tool_from_its_call() -> None:
+    turns = [user("go"), agent(read("a", "look")), user(result("a"))]
+    gemini, _ = render("gemini", turns)
+    assert gemini.messages[2]["parts"][0]["functionResponse"]["name"] == "look"
+    ollama, _ = render("ollama", turns)
+    assert ollama.messages[2]["tool_name"] == "look"
+
+
+def test_gemini_has_results_alone_in_one_content() -> None:
+    turns = [user("go"), agent(read("a"), read("b")), user(result("b"), result("a"), "and more")]
+    request, _ = render("gemini", turns)
+    assert [len(content["parts"]) for content in request.messages] == [1, 2, 2, 1]
+
+
+def test_llama_on_bedrock_has_nothing_beside_results() -> None:
+    turns = [user("go"), agent(read("a")), user(result("a"), "and more")]
+    request, _ = render("bedrock", turns, LLAMA)
+    assert [message["role"] for message in request.messages[2:]] == ["user", "assistant", "user"]
+    claude, _ = render("bedrock", turns, "anthropic.claude-sonnet-4")
+    assert len(claude.messages) == 3
+
+
+@each
+def test_an_orphan_result_becomes_text(provider: str) -> None:
+    request, codes = render(provider, [user("go"), user(result("gone", "forty-two")), user("so?")])
+    assert "forty-two" in json.dumps(request.messages)
+    assert "orphan-result" in codes
+
+
+@each
+def test_a_second_result_of_one_call_is_an_orphan(provider: str) -> None:
+    turns = [user("go"), agent(read()), user(result("c1", "one")), user(result("c1", "two"))]
+    _, codes = render(provider, turns)
+    assert "orphan-result" in codes
+
+
+@each
+def test_parallel_calls_with_equal_arguments_stay_two(provider: str) -> None:
+    turns = [user("go"), agent(read("a"), read("b")), user(result("a", "1"), result("b", "2"))]
+    request, _ = render(provider, turns)
+    calls = [p for t in decode(provider, request.messages) for p in t.parts if type(p) is Call]
+    assert len(calls) == 2
+
+
+def test_answers_to_calls_without_ids_pair_by_order_and_name() -> None:
+    raw = [
+        {"role": "user", "content": "go"},
+        {
+            "role": "assistant",
+            "content": "",
+            "tool_calls": [
+                {"function": {"name": name, "arguments": {}}} for name in ("read", "run", "read")
+            ],
+        },
+        {"role": "tool", "tool_name": "read", "content": "first read"},
+        {"role": "tool", "tool_name": "read", "content": "second read"},
+        {"role": "tool", "tool_name": "run", "content": "ran"},
+    ]
+    request, _ = render("openai", decode("ollama", raw))
+    told = {message["tool_call_id"]: message["content"] for message in request.messages[2:]}
+    asked = [(c["function"]["name"], told[c["id"]]) for c in request.messages[1]["tool_calls"]]
+    assert asked == [("read", "first read"), ("run", "ran"), ("read", "second read")]
+
+
+def test_ollama_gets_results_in_the_order_of_the_calls() -> None:
+    turns = [
+        user("go"),
+        agent(read("a"), read("b", "run")),
+        user(result("b", "2"), result("a", "1")),
+    ]
+    request, _ = render("ollama", turns)
+    assert [message["tool_name"] for message in request.messages[2:]] == ["read", "run"]
+
+
+def test_ids_that_come_again_pair_with_the_nearest_call() -> None:
+    turns = [
+        user("go"),
+        agent(read("functions.read:0")),
+        user(result("functions.read:0", "first")),
+        agent(read("functions.read:0")),
+        user(result("functions.read:0", "second")),
+    ]
+    request, codes = render("anthropic", turns)
+    told = [m["content"][0]["content"] for m in request.messages[2::2]]
+    assert told == ["first", "second"]
+    assert "id-changed" in codes
+
+
+# Ids and names ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("identity", [None, "", "call|fc", "functions.x:0", "x" * 391, "日本"])
+@each
+def test_ids_that_are_missing_too_long_or_wrong_are_made_anew(
+    provider: str, identity: str | None
+) -> None:
+    turns = [user("go"), agent(Call(identity or None, "read", {})), user(result(identity or None))]
+    request, _ = render(provider, turns)
+    assert INTERRUPTED not in json.dumps(request.messages)
+
+
+def test_made_ids_depend_on_the_place_alone() -> None:
+    turns = [user("go"), agent(read("a.b"), read("a.b")), user(result("a.b"), result("a.b"))]
+    once, _ = render("anthropic", turns)
+    later, _ = render("anthropic", [*turns, agent("done"), user("more")])
+    assert later.messages[:3] == once.messages
+    ids = [block["id"] for block in once.messages[1]["content"]]
+    assert ids == ["call_1_0", "call_1_1"]
+
+
+def test_a_made_id_gives_way_to_none_that_is_there() -> None:
+    turns = [
+        user("go"),
+        agent(read("call_3_0")),
+        user(result("call_3_0")),
+        agent(read("a.b")),
+        user(result("a.b")),
+    ]
+    request, _ = render("anthropic", turns)
+    assert request.messages[3]["content"][0]["id"] == "call_3_0_2"
+
+
+@each
+def test_names_have_the_characters_that_are_allowed(provider: str) -> None:
+    turns = [user("go"), agent(read("a", "mcp/ファイル を読む")), user(result("a"))]
+    _, codes = render(provider, turns)
+    assert ("name-changed" in codes) == (provider != "ollama")
+
+
+# Arguments ----------------------------------------------------------------------------------
+
+
+@each
+def test_half_written_arguments_are_kept_as_text(provider: str) -> None:
+    call = {"id": "a", "type": "function", "function": {"name": "read", "arguments": '{"pa'}}
+    raw = [
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "a", "content": "ok"},
+    ]
+    request, codes = render(provider, decode("openai", raw))
+    assert "arguments-unfinished" in codes
+    assert "unfinished" in json.dumps(request.messages)
+
+
+@each
+def test_arguments_are_text_here_and_an_object_there(provider: str) -> None:
+    turns = [user("go"), agent(Call("a", "read", {"n": [1, "二"]})), user(result("a"))]
+    request, _ = render(provider, turns)
+    calls = [p for t in decode(provider, request.messages) for p in t.parts if type(p) is Call]
+    assert calls[0].arguments == {"n": [1, "二"]}
+
+
+# Texts --------------------------------------------------------------------------------------
+
+
+@each
+def test_empty_texts_are_left_out_where_they_are_rejected(provider: str) -> None:
+    turns = [user("go"), agent("", "said"), user(" "), agent("\n"), user("on")]
+    _, codes = render(provider, turns)
+    assert ("empty-dropped" in codes) == (provider in ("anthropic", "gemini", "bedrock"))
+
+
+@each
+def test_an_empty_result_is_said_where_it_is_rejected(provider: str) -> None:
+    turns = [user("go"), agent(read()), user(result("c1", "", is_error=True))]
+    _, codes = render(provider, turns)
+    assert ("empty-result" in codes) == (provider in ("anthropic", "bedrock"))
+
+
+@each
+def test_a_failed_call_is_told_where_there_is_no_mark_for_it(provider: str) -> None:
+    turns = [user("go"), agent(read()), user(result("c1", "no such file", is_error=True))]
+    request, codes = render(provider, turns)
+    told = "Error: no such file" in json.dumps(request.messages)
+    assert told == ("error-as-text" in codes) == (provider in ("openai", "responses", "ollama"))
+
+
+@each
+def test_half_a_surrogate_pair_does_not_break_the_request(provider: str) -> None:
+    request, codes = render(provider, [user("a\ud83d")])
+    assert "broken-characters" in codes
+    json.dumps(request.messages, ensure_ascii=False).encode()
+
+
+# Roles --------------------------------------------------------------------------------------
+
+
+@each
+def test_a_history_that_starts_with_the_assistant(provider: str) -> None:
+    request, codes = render(provider, [agent("hello", read()), user(result("c1"))])
+    assert ("starts-with-assistant" in codes) == (provider in ("anthropic", "gemini", "bedrock"))
+    assert "hello" in json.dumps(request.messages)
+
+
+@pytest.mark.parametrize("provider", ["gemini", "bedrock"])
+def test_a_history_that_ends_with_the_assistant_waits_or_is_nudged(provider: str) -> None:
+    turns = [user("go"), agent("done")]
+    report: list[Note] = []
+    assert len(encode(provider, turns, report=report).messages) == 2
+    assert [note.code for note in report] == ["ends-with-assistant"]
+    assert len(encode(provider, turns, nudge="go on").messages) == 3
+
+
+def test_models_without_prefill_want_the_user_last() -> None:
+    turns = [user("go"), agent("done")]
+    assert problems("anthropic", turns, "claude-sonnet-4-5") == []
+    (problem,) = problems("anthropic", turns, "claude-opus-4-6")
+    assert (problem.code, problem.place) == ("ends-with-assistant", 1)
+    assert "next message" in problem.remedy
+
+
+def test_a_prefill_has_no_space_at_its_end() -> None:
+    request, codes = render("anthropic", [user("go"), agent("so \n")])
+    assert request.messages[-1]["content"] == "so"
+    assert "trailing-space" in codes
+
+
+def test_neighbours_of_one_role_are_put_together_for_bedrock() -> None:
+    raw: list[Any] = [
+        {"role": "user", "content": [{"text": "one"}]},
+        {"role": "user", "content": [{"text": "two"}, {"cachePoint": {"type": "default"}}]},
+    ]
+    request, codes = render("bedrock", decode("bedrock", raw))
+    assert codes == {"same-role"}
+    assert request.messages == [
+        {"role": "user", "content": [*raw[0]["content"], *raw[1]["content"]]}
+    ]
+
+
+def test_system_prompts_go_where_they_belong() -> None:
+    turns = [Turn("system", [Text("be brief")]), user("hi")]
+    assert render("anthropic", turns)[0].system == "be brief"
+    assert render("gemini", turns)[0].system == {"parts": [{"text": "be brief"}]}
+    assert render("bedrock", turns)[0].system == [{"text": "be brief"}]
+    for provider in ("openai", "responses", "ollama"):
+        assert render(provider, turns)[0].messages[0]["role"] == "system"
+
+
+@pytest.mark.parametrize(
+    ("provider", "system"),
+    [
+        ("anthropic", "be brief"),
+        ("anthropic", [{"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}}]),
+        ("gemini", {"role": "user", "parts": [{"text": "be brief"}]}),
+        ("bedrock", [{"text": "be brief"}, {"cachePoint": {"type": "default"}}]),
+        ("responses", "be brief"),
+    ],
+)
+def test_a_system_prompt_comes_back_as_it_was(provider: str, system: Any) -> None:
+    raw: list[Any] = [{"role": "user", "content": "hi"}]
+    if provider == "gemini":
+        raw = [{"role": "user", "parts": [{"text": "hi"}]}]
+    if provider == "bedrock":
+        raw = [{"role": "user", "content": [{"text": "hi"}]}]
+    turns = decode(provider, raw, system)
+    assert render(provider, turns)[0] == Request(raw, system)
+    for other in PROVIDERS:
+        assert "brief" in str(render(other, turns)[0]) or "x" in str(render(other, turns)[0])
+
+
+@each
+def test_system_words_in_the_middle_keep_their_place(provider: str) -> None:
+    turns = [
+        user("go"),
+        agent(read()),
+        Turn("system", [Text("now in plan mode")]),
+        user(result("c1")),
+    ]
+    request, codes = render(provider, turns)
+    assert ("system-among-messages" in codes) == (provider in ("anthropic", "gemini", "bedrock"))
+    assert "now in plan mode" in json.dumps(request.messages)
+
+
+# Thinking -----------------------------------------------------------------------------------
+
+
+@each
+def test_foreign_thinking_becomes_tagged_text_is_dropped_or_stays(provider: str) -> None:
+    turns = [user("go"), agent(Thinking("why not", signature="s", provider="elsewhere"), "yes")]
+    request, codes = render(provider, turns)
+    told = json.dumps(request.messages)
+    tagged = provider not in ("anthropic", "ollama")
+    assert ("<thinking>" in told) == ("thinking-as-text" in codes) == tagged
+    assert ("why not" not in told) == ("thinking-dropped" in codes) == (provider == "anthropic")
+    assert '"s"' not in told
+
+
+@each
+def test_redacted_and_encrypted_thinking_of_others_is_dropped_and_reported(provider: str) -> None:
+    turns = [user("go"), agent(Thinking("", redacted="c2VjcmV0", provider="elsewhere"), "yes")]
+    request, codes = render(provider, turns)
+    assert "c2VjcmV0" not in json.dumps(request.messages)
+    assert "thinking-dropped" in codes
+
+
+@pytest.mark.parametrize(("provider", "model"), [("anthropic", ""), ("bedrock", "claude-3")])
+def test_own_thinking_that_was_cut_off_has_no_signature_and_is_dropped(
+    provider: str, model: str
+) -> None:
+    blocks: dict[str, list[Any]] = {
+        "anthropic": [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "yes"}],
+        "bedrock": [{"reasoningContent": {"reasoningText": {"text": "hm"}}}, {"text": "yes"}],
+    }
+    first = {"anthropic": "go", "bedrock": [{"text": "go"}]}[provider]
+    raw = [{"role": "user", "content": first}, {"role": "assistant", "content": blocks[provider]}]
+    request, codes = render(provider, decode(provider, raw), model)
+    assert "hm" not in json.dumps(request.messages)
+    assert "thinking-dropped" in codes
+
+
+def test_the_first_unsigned_call_of_a_step_gets_the_signature_for_nobody() -> None:
+    turns = [user("go"), agent(read("a"), read("b")), user(result("a"), result("b"))]
+    request, codes = render("gemini", turns, "gemini-3-pro")
+    signatures = [part.get("thoughtSignature") for part in request.messages[1]["parts"]]
+    assert signatures == ["skip_thought_signature_validator", None]
+    assert "signed-by-nobody" in codes
+
+
+def test_geminis_own_unsigned_calls_are_signed_only_for_models_that_ask() -> None:
+    raw = [
+        {"role": "user", "parts": [{"text": "go"}]},
+        {"role": "model", "parts": [{"functionCall": {"name": "read", "args": {}}}]},
+        {
+            "role": "user",
+            "parts": [{"functionResponse": {"name": "read", "response": {"output": "x"}}}],
+        },
+    ]
+    turns = decode("gemini", raw)
+    assert render("gemini", turns)[0].messages == raw
+    assert (
+        "thoughtSignature" in render("gemini", turns, "gemini-3-flash")[0].messages[1]["parts"][0]
+    )
+
+
+def test_reasoning_items_without_what_they_led_to_are_dropped() -> None:
+    reasoning = {"type": "reasoning", "id": "rs_1", "summary": []}
+    raw = [{"role": "user", "content": "go"}, reasoning, {"role": "user", "content": "well?"}]
+    request, codes = render("responses", decode("responses", raw))
+    assert request.messages == [raw[0], raw[2]]
+    assert codes == {"thinking-leads-nowhere"}
+
+
+def test_item_ids_without_their_kinds_prefix_are_left_out() -> None:
+    call = {
+        "type": "function_call",
+        "id": "__fake_id__",
+        "call_id": "c",
+        "name": "f",
+        "arguments": "{}",
+    }
+    raw = [
+        {"role": "user", "content": "go"},
+        call,
+        {"type": "function_call_output", "call_id": "c", "output": "ok"},
+    ]
+    request, _ = render("responses", decode("responses", raw))
+    assert "__fake_id__" not in json.dumps(request.messages)
+
+
+# Pictures, files, other providers' own tools ------------------------------------------------
+
+
+@each
+def test_a_picture_in_a_result_is_shown_after_it_where_it_cannot_be_inside(provider: str) -> None:
+    picture = Media("image", "image/png", PNG)
+    told = Result("c1", "read", [Text("see"), picture])
+    request, codes = render(provider, [user("go"), agent(read()), user(told)])
+    assert PNG in json.dumps(request.messages)
+    assert ("media-moved" in codes) == (provider in ("openai", "gemini", "ollama"))
+
+
+def test_llama_on_bedrock_sees_a_tools_picture_in_a_turn_of_its_own() -> None:
+    told = Result("c1", "read", [Media("image", "image/png", PNG)])
+    request, codes = render("bedrock", [user("go"), agent(read()), user(told)], LLAMA)
+    assert "image" in request.messages[-1]["content"][-1]
+    assert "media-moved" in codes
+
+
+@each
+def test_files_are_sent_or_told(provider: str) -> None:
+    media = [
+        Media("document", "application/pdf", PDF, name="paper.pdf"),
+        Media("document", "text/x-python", "cHJpbnQoMSk=", name="a.py"),
+        Media("document", "application/zip", "UEsDBA==", name="a.zip"),
+        Media("audio", "audio/mpeg", "SUQz"),
+        Media("image", "image/png", url="https://example.org/a.png"),
+    ]
+    request, codes = render(provider, [user(*media)])
+    told = json.dumps(request.messages)
+    assert (PDF in told) == (provider != "ollama")
+    assert "print(1)" in told or "cHJpbnQoMSk=" in told
+    assert "a.zip" in told or "UEsDBA==" in told
+    assert "example.org" in told
+    assert ("media-as-text" in codes) == (provider != "gemini")
+
+
+@each
+def test_pictures_of_the_assistant_are_told(provider: str) -> None:
+    _, codes = render(provider, [user("draw"), agent(Media("image", "image/png", PNG)), user("ok")])
+    assert ("media-as-text" in codes) == (provider != "gemini")
+
+
+@each
+def test_server_side_tools_of_another_provider_are_told_or_reported(provider: str) -> None:
+    turns = [
+        user("go"),
+        agent(
+            Opaque("elsewhere", {"type": "code", "code": "print(1)"}, "print(1)"),
+            Opaque("elsewhere", {"type": "web_search_call"}),
+            "done",
+        ),
+    ]
+    request, codes = render(provider, turns)
+    assert {"opaque-as-text", "opaque-dropped"} <= codes
+    assert "print(1)" in json.dumps(request.messages)
+    assert "web_search_call" not in json.dumps(request.messages)
+
+
+def test_anthropics_own_tools_stay_for_anthropic() -> None:
+    blocks = [
+        {
+            "type": "server_tool_use",
+            "id": "srvtoolu_1",
+            "name": "web_search",
+            "input": {"query": "x"},
+        },
+        {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []},
+        {"type": "text", "text": "found"},
+    ]
+    raw = [{"role": "user", "content": "find"}, {"role": "assistant", "content": blocks}]
+    turns = decode("anthropic", raw)
+    assert render("anthropic", turns)[0].messages == raw
+    assert "opaque-dropped" in render("openai", turns)[1]
+
+
+def test_what_only_one_provider_understands_is_named_in_the_report() -> None:
+    block = {"type": "text", "text": "hi", "cache_control": {"type": "ephemeral"}}
+    report: list[Note] = []
+    encode("openai", decode("anthropic", [{"role": "user", "content": [block]}]), report=report)
+    assert [(note.code, note.place) for note in report] == [("not-carried", 0)]
+    assert "cache_control" in report[0].message
+
+
+@each
+def test_calls_and_thoughts_in_the_users_name_are_told(provider: str) -> None:
+    _, codes = render(provider, [user(read(), Thinking("hm"), "go")])
+    assert "call-misplaced" in codes
+
+
+def test_problems_have_a_place_and_a_remedy_and_wait_for_people() -> None:
+    turns = [user("go"), agent(read("q1", "ask_user")), user("never mind")]
+    (problem,) = problems("anthropic", turns)
+    assert (problem.code, problem.place) == ("call-interrupted", 1)
+    assert "repair()" in problem.remedy
+    assert problems("anthropic", turns, pending={"q1"}) == []
+    both = [user("go"), agent(read("q1", "ask_user"), read("c2"))]
+    assert len(problems("anthropic", both, pending={"q1"})) == 1

@@ -1,0 +1,278 @@
+"""What people put into a history: the four shapes in the wild, and what the SDKs return."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from rireki.errors import RirekiError
+from rireki.providers import (
+    PROVIDERS,
+    Call,
+    Opaque,
+    Result,
+    Text,
+    Thinking,
+    Turn,
+    decode,
+    detect,
+    encode,
+    plain,
+    unwrap,
+)
+from tests.providers.rules_of import complaints
+from tests.providers.scripts import Exchange, Step, Use, spell
+
+SCRIPT = [
+    Exchange("直して", "done", [Step([Use("read", {"p": 1}, "x")], "hm", "let me")], True, "so")
+]
+
+
+@dataclass
+class TextBlock:
+    text: str
+    type: str = "text"
+
+
+@dataclass
+class ToolUse:
+    id: str
+    name: str
+    input: dict[str, Any] = field(default_factory=dict)
+    type: str = "tool_use"
+
+
+class Loose:
+    """An object with attributes only, its type on the class."""
+
+    type = "text"
+
+    def __init__(self) -> None:
+        self.text = "hi"
+        self._client = object()
+
+
+def bare_parts(turn: Turn) -> list[Any]:
+    return [getattr(part, "text", None) or part for part in turn.parts]
+
+
+def test_string_content() -> None:
+    assert decode(None, [{"role": "user", "content": "hi"}])[0].parts == [Text("hi")]
+
+
+def test_dict_blocks() -> None:
+    (turn,) = decode(None, [{"role": "user", "content": [{"type": "text", "text": "hi"}]}])
+    assert bare_parts(turn) == ["hi"]
+
+
+def test_objects_with_a_type() -> None:
+    message = {"role": "assistant", "content": [TextBlock("hi"), Loose(), ToolUse("c", "read")]}
+    (turn,) = decode(None, [message])
+    assert turn.provider == "anthropic"
+    assert bare_parts(turn)[:2] == ["hi", "hi"]
+    assert isinstance(turn.parts[2], Call)
+    assert turn.parts[2].raw == {"id": "c", "name": "read", "input": {}, "type": "tool_use"}
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_prompt_json_of_small_clients(provider: str) -> None:
+    call = {"name": "read", "arguments": {"path": "a"}}
+    messages: list[Any] = [
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": {"thought": "hm", "tool_call": call}},
+        {
+            "role": "user",
+            "content": [{"type": "tool_result", "tool_use_id": "c1", "content": "text of a"}],
+        },
+        {"role": "assistant", "content": {"thought": "ok", "response": "done"}},
+        {"role": "user", "content": "thanks"},
+    ]
+    turns = decode(None, messages)
+    assert turns[1].parts == [Thinking("hm"), Call(None, "read", {"path": "a"})]
+    request = encode(provider, turns)
+    assert complaints(provider, request.messages) == []
+    assert "text of a" in str(request.messages) and "interrupted" not in str(request.messages)
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_every_provider_is_known_by_its_shape(provider: str) -> None:
+    known = {detect(message) for message in spell(provider, SCRIPT)}
+    assert known - {None} == {provider}
+
+
+def test_a_mixed_history_is_read_message_by_message() -> None:
+    messages = [message for provider in PROVIDERS for message in spell(provider, SCRIPT)]
+    turns = decode(None, messages)
+    assert {turn.provider for turn in turns} == set(PROVIDERS)
+    for provider in PROVIDERS:
+        assert complaints(provider, encode(provider, turns).messages) == []
+
+
+def test_answers_of_anthropics_package() -> None:
+    from anthropic.types import Message
+
+    answer = Message.model_validate(
+        {
+            "id": "msg_1",
+            "type": "message",
+            "role": "assistant",
+            "model": "claude",
+            "stop_reason": "tool_use",
+            "usage": {"input_tokens": 1, "output_tokens": 1},
+            "content": [{"type": "tool_use", "id": "toolu_1", "name": "read", "input": {}}],
+        }
+    )
+    provider, (message,) = unwrap(answer)
+    assert provider == "anthropic"
+    assert message.keys() == {"role", "content"}
+    assert encode("anthropic", decode(provider, [message])).messages[1]["content"] == [
+        {"type": "tool_use", "id": "toolu_1", "name": "read", "input": {}}
+    ]
+
+
+def test_answers_of_openais_package() -> None:
+    from openai.types.chat import ChatCompletion
+    from openai.types.responses import ResponseFunctionToolCall, ResponseReasoningItem
+
+    function = {"name": "read", "arguments": "{}"}
+    call = {"id": "call_1", "type": "function", "function": function}
+    chat = ChatCompletion.model_validate(
+        {
+            "id": "c",
+            "object": "chat.completion",
+            "created": 1,
+            "model": "gpt",
+            "choices": [
+                {
+                    "index": 0,
+                    "finish_reason": "tool_calls",
+                    "message": {"role": "assistant", "content": None, "tool_calls": [call]},
+                }
+            ],
+        }
+    )
+    assert unwrap(chat) == (
+        "openai",
+        [{"role": "assistant", "content": None, "tool_calls": [call]}],
+    )
+    items = [
+        ResponseReasoningItem(type="reasoning", id="rs_1", summary=[]),
+        ResponseFunctionToolCall(
+            type="function_call", call_id="c", name="read", arguments="{}", id="fc_1"
+        ),
+    ]
+    assert [detect(item) for item in items] == ["responses", "responses"]
+    provider, output = unwrap({"object": "response", "output": items})
+    assert provider == "responses"
+    assert output[1]["call_id"] == "c"
+
+
+def test_answers_of_googles_package() -> None:
+    from google.genai import types
+
+    part = types.Part(
+        function_call=types.FunctionCall(name="read", args={"p": 1}), thought_signature=b"\xff\xfe"
+    )
+    answer = types.GenerateContentResponse(
+        candidates=[types.Candidate(content=types.Content(role="model", parts=[part]))]
+    )
+    provider, messages = unwrap(answer)
+    assert provider == "gemini"
+    (turn,) = decode("gemini", messages)
+    assert isinstance(turn.parts[0], Call)
+    again = types.Content.model_validate(messages[0])
+    assert again.parts is not None
+    assert again.parts[0].thought_signature == b"\xff\xfe"
+
+
+def test_answers_of_boto3_and_ollama() -> None:
+    from ollama import ChatResponse
+
+    answer = {"output": {"message": {"role": "assistant", "content": [{"text": "hi"}]}}}
+    assert unwrap(answer) == ("bedrock", [answer["output"]["message"]])
+    chat = ChatResponse.model_validate({"message": {"role": "assistant", "content": "hi"}})
+    assert unwrap(chat) == ("ollama", [{"role": "assistant", "content": "hi"}])
+
+
+def test_plain_json_is_not_copied() -> None:
+    value = {"a": [1, {"b": None}]}
+    assert plain(value) is value
+
+
+def test_bytes_become_base64_and_go_back_for_boto3() -> None:
+    from rireki.providers import with_bytes
+
+    message = {
+        "role": "user",
+        "content": [{"image": {"format": "png", "source": {"bytes": b"\x89"}}}],
+    }
+    stored = plain([message])
+    assert stored[0]["content"][0]["image"]["source"]["bytes"] == "iQ=="
+    assert with_bytes(stored) == [message]
+    call = [{"content": [{"toolUse": {"input": {"bytes": "iQ=="}}}]}]
+    assert with_bytes(call) == call
+
+
+def test_what_is_not_json_is_refused_by_name() -> None:
+    with pytest.raises(RirekiError, match=r"builtins\.object"):
+        plain({"role": "user", "content": [object()]})
+    endless: list[Any] = []
+    endless.append(endless)
+    with pytest.raises(RirekiError, match="deep"):
+        plain(endless)
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+@pytest.mark.parametrize(
+    "message",
+    [
+        None,
+        5,
+        [],
+        {},
+        {"role": 7, "content": {"x": [1]}},
+        {"role": "user", "content": [None, 3, {"type": 9}, {"type": "tool_result"}, "words"]},
+        {"role": "assistant", "content": 1.5, "tool_calls": [None, {}, {"function": 3}]},
+        {"role": "model", "parts": [None, {"functionCall": {}}, {"inlineData": 3}, {}]},
+        {"role": "model", "parts": 3},
+        {"role": "tool", "content": {"deep": []}, "images": [3, "x"]},
+        {"type": "function_call", "call_id": 3, "arguments": ["x"]},
+        {"type": "function_call_output", "output": [None, {"type": "input_image"}]},
+        {
+            "role": "user",
+            "content": [{"toolResult": {"content": [3, {}]}}, {"image": {"source": 3}}],
+        },
+    ],
+)
+def test_hostile_messages_are_read_and_still_render(provider: str, message: Any) -> None:
+    turns = decode(provider, [message])
+    assert len(turns) == 1
+    for target in PROVIDERS:
+        turns = [Turn("user", [Text("hi")]), *turns, Turn("user", [Text("so?")])]
+        assert complaints(target, encode(target, turns).messages) == []
+
+
+def test_an_unknown_provider_is_named() -> None:
+    with pytest.raises(RirekiError, match="cohere") as caught:
+        encode("cohere", [])
+    assert "anthropic" in caught.value.hint
+
+
+def test_results_keep_their_errors_and_pictures() -> None:
+    from tests.providers.scripts import PNG
+
+    script = [Exchange("a", "b", [Step([Use("read", {}, "x", failed=True, picture=True)])])]
+    (told,) = [
+        p for t in decode("bedrock", spell("bedrock", script)) for p in t.parts if type(p) is Result
+    ]
+    assert told.is_error
+    assert [getattr(inner, "data", None) for inner in told.content] == [None, PNG]
+
+
+def test_unknown_blocks_of_the_provider_itself_go_back_as_they_were() -> None:
+    raw = [{"role": "user", "content": [{"type": "from_the_future", "x": 1}]}]
+    turns = decode("anthropic", raw)
+    assert isinstance(turns[0].parts[0], Opaque)
+    assert encode("anthropic", turns).messages == raw
