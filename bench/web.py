@@ -58,8 +58,9 @@ def main() -> None:
             server.wait_until_keeping()
             browser = launch(play)
             figures = {
-                "append_to_visible_ms": visible_delays(server, browser, home),
-                f"conversation_of_{MESSAGES}_messages": big_page(server, browser),
+                "append_to_visible_ms": visible_delays(server, browser, ordinary(home), APPENDS),
+                f"conversation_of_{MESSAGES}_messages": big_page(server, browser)
+                | {"append_to_visible_ms": visible_delays(server, browser, big(home), 20)},
             }
             browser.close()
     print(json.dumps(figures, indent=2))
@@ -79,17 +80,19 @@ def open_page(server: Server, browser: Browser, path: str) -> Page:
     return page
 
 
-def visible_delays(server: Server, browser: Browser, home: Path) -> dict[str, Any]:
+def ordinary(home: Path) -> Path:
+    """A session of about 200 KB."""
     sessions = sorted((home / ".claude" / "projects").glob("*/*.jsonl"))
-    session = max(
-        (s for s in sessions if s.stem != BIG), key=lambda s: -abs(s.stat().st_size - 200_000)
-    )
+    return min(sessions, key=lambda session: abs(session.stat().st_size - 200_000))
+
+
+def visible_delays(server: Server, browser: Browser, session: Path, appends: int) -> dict[str, Any]:
     page = open_page(server, browser, f"/c/claude-code/{session.stem}")
     page.wait_for_selector("[data-message]")
-    page.keyboard.press("End")
+    page.keyboard.press("Shift+G")
     page.evaluate(NOTE_ARRIVALS)
     delays = []
-    for _ in range(APPENDS):
+    for _ in range(appends):
         id, (file, line) = prompt(session)
         written = time.time() * 1000
         with file.open("ab") as open_file:
@@ -98,7 +101,7 @@ def visible_delays(server: Server, browser: Browser, home: Path) -> dict[str, An
         delays.append(page.evaluate("id => window.arrivals[id]", id) - written)
     page.close()
     return {
-        "appends": APPENDS,
+        "appends": appends,
         "p50": round(statistics.median(delays), 1),
         "p95": at_most(round(percentile(delays, 0.95), 1), 150),
     }
@@ -130,11 +133,14 @@ def _id(number: int) -> str:
     return str(uuid5(NAMESPACE_URL, str(number)))
 
 
+def big(home: Path) -> Path:
+    return home / ".claude" / "projects" / "-home-user-big" / f"{BIG}.jsonl"
+
+
 def write_big(home: Path) -> None:
     """A Claude Code session of so many messages, prompts and answers in turn."""
-    folder = home / ".claude" / "projects" / "-home-user-big"
-    folder.mkdir(parents=True)
-    with (folder / f"{BIG}.jsonl").open("w", encoding="utf-8") as file:
+    big(home).parent.mkdir(parents=True)
+    with big(home).open("w", encoding="utf-8") as file:
         for number in range(MESSAGES):
             file.write(json.dumps(_line(number), ensure_ascii=False) + "\n")
 

@@ -234,7 +234,7 @@ class Keeping:
         if on_time and self.watcher is not None:
             self._mistrust(swept)
         self._note(swept)
-        self.told.tell(swept_at=now(), origins=len(swept.roster.origins))
+        self.told.tell(swept_at=now())
         self.sweep_at = self._clock() + max(self._calm(), 10 * took)
 
     def _calm(self) -> float:
@@ -256,6 +256,7 @@ class Keeping:
     def _note(self, swept: Swept) -> None:
         at = self._clock()
         self.roster = swept.roster
+        self.told.tell(origins=len(swept.roster.origins))
         failed = {origin.place: trouble for origin, trouble in swept.failed}
         for origin in swept.read:
             if origin.place in failed:
