@@ -35,14 +35,15 @@ from bench.queries import KINDS, Vocabulary
 
 from rireki.archive.open import open_archive
 from rireki.archive.sqlite.store import SqliteArchive
+from rireki.intake.roster import Roster
 from rireki.intake.understand import interpret
-from rireki.intake.walk import discover, import_history
+from rireki.intake.walk import import_history, take_some
 from rireki.search.find import Search
 from rireki.search.index import index_folder
 from rireki.search.match import Doc
 from rireki.search.results import Wish
 from rireki.search.texts import docs_of
-from rireki.sources import registry
+from rireki.sources.claude_code import READER
 from rireki.sources.kit.places import Places
 
 #: Different queries of each kind, and those that are asked before anything is measured.
@@ -170,47 +171,33 @@ def one_turn(archive: SqliteArchive, home: Path) -> dict[str, Any]:
 
 
 def in_process(archive: SqliteArchive, home: Path) -> dict[str, Any]:
-    """The same where everything is open already, and what becomes of the time."""
+    """The same inside a running keeper, which has everything open and is told which file changed."""
     places = Places.at(home)
     search = Search(archive)
     import_history(archive, places=places)
+    roster = Roster(archive)
+    roster.meet()
     search.find("quokkaflux")
-    everywhere = [timed_turn(search, places, f"laterword{n}") for n in range(REPEAT)]
-    named = [timed_turn(search, places, f"lastword{n}", named=True) for n in range(REPEAT)]
+    turns = [timed_turn(search, roster, places, f"laterword{n}") for n in range(REPEAT)]
     search.close()
-    together = round(statistics.median(map(sum, everywhere)), 2)
     return {
-        "together": at_most(together, 20),
-        "import": round(statistics.median(importing for importing, _ in everywhere), 2),
-        "of_it_discovery": round(timed_discovery(places), 2),
-        "search": round(statistics.median(finding for _, finding in everywhere), 2),
-        "together_when_the_file_is_named": round(statistics.median(map(sum, named)), 2),
+        "together": at_most(round(statistics.median(map(sum, turns)), 2), 20),
+        "import": round(statistics.median(importing for importing, _ in turns), 2),
+        "search": round(statistics.median(finding for _, finding in turns), 2),
     }
 
 
-def timed_turn(
-    search: Search, places: Places, word: str, named: bool = False
-) -> tuple[float, float]:
+def timed_turn(search: Search, roster: Roster, places: Places, word: str) -> tuple[float, float]:
     """Milliseconds to take in one turn, and to find it."""
     file = append_turn(places.home, word)
     started = time.perf_counter()
-    import_history(search.archive, places=places, paths=[file] if named else ())
+    take_some(search.archive, READER.locate(places, str(file)), roster)
     imported = time.perf_counter()
     talks = search.find(word).talks
     found = time.perf_counter()
     if len(talks) != 1:
         raise SystemExit(f"{word} was not found")
     return (imported - started) * 1000, (found - imported) * 1000
-
-
-def timed_discovery(places: Places) -> float:
-    """Milliseconds to look at every file there is."""
-    taken = []
-    for _ in range(REPEAT):
-        started = time.perf_counter()
-        discover(registry.readers(), places)
-        taken.append((time.perf_counter() - started) * 1000)
-    return statistics.median(taken)
 
 
 if __name__ == "__main__":
