@@ -34,6 +34,8 @@ QUIET = [
 PATIENCE = 20_000.0
 #: Whom Chromium asks of its own accord, whatever it is told not to do.
 _MAKER = ("google.com", "googleapis.com", "gvt1.com")
+#: Movement costs time and tells nothing.
+_CALM = {"reduced_motion": "reduce"}
 #: Schemes that ask nobody.
 _INSIDE = ("data", "blob", "about")
 
@@ -63,6 +65,8 @@ class _Caught(socketserver.StreamRequestHandler):
         where = urlsplit(wanted[1]).hostname if wanted[0] != "CONNECT" else wanted[1].split(":")[0]
         if not (where or "").endswith(_MAKER):
             self.server.caught.append(" ".join(wanted))
+        # Told plainly, or the browser would try again later, in the middle of another test.
+        self.wfile.write(b"HTTP/1.1 200 Trapped\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
 
 
 @contextmanager
@@ -89,7 +93,12 @@ class Visit:
     """Somebody at a browser: tabs that share their cookies, and everything that went wrong in them."""
 
     def __init__(self, browser: Browser, base: str, **options: Any) -> None:
-        settings = {"viewport": {"width": 1280, "height": 800}, "locale": "en-US", **options}
+        settings = {
+            "viewport": {"width": 1280, "height": 800},
+            "locale": "en-US",
+            **_CALM,
+            **options,
+        }
         self.context: BrowserContext = browser.new_context(base_url=base, **settings)
         self.context.set_default_timeout(PATIENCE)
         self.base = base

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, islice
 from typing import Any, NamedTuple
 
@@ -10,7 +11,7 @@ from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.responses import Response
 
-from rireki.archive.base import Archive, Filter
+from rireki.archive.base import Archive, Filter, Heading
 from rireki.faces.web.desk import Desk
 from rireki.faces.web.pages import dates
 from rireki.faces.web.pages.doing import doing_now
@@ -62,11 +63,9 @@ class Wanted(NamedTuple):
 
     def takes(self, about: Conversation) -> bool:
         """Whether a conversation that changed belongs on the list."""
-        project = (about.project or "").replace("\\", "/")
-        wanted = self.project.replace("\\", "/").rstrip("/")
         return (
             (not self.source or about.source == self.source)
-            and (not wanted or project == wanted or project.startswith(f"{wanted}/"))
+            and (not self.project or _is_below(about.project, self.project))
             and (self.subagents or about.nature != "subagent")
             and self.state in ("", about.upstream, "unfinished" if not about.finished else "")
         )
@@ -160,7 +159,7 @@ def _row(
 def _listing(archive: Archive, wanted: Wanted, after: str) -> Listing:
     rows = list(islice(wanted.listed(archive, after), SIZE + 1))
     following = _place(rows[SIZE - 1]) if len(rows) > SIZE else ""
-    return Listing(rows[:SIZE], following, _facets(archive))
+    return Listing(rows[:SIZE], following, _facets(archive, wanted))
 
 
 def _place(about: Conversation) -> str:
@@ -173,18 +172,40 @@ def _place_of(text: str) -> tuple[str | None, str]:
     return at or None, id
 
 
-def _facets(archive: Archive) -> Facets:
-    projects: dict[str, int] = {}
-    sources: dict[str, int] = {}
-    headings = sorted(archive.headings(), key=lambda h: h.updated_at or "", reverse=True)
-    for heading in headings:
-        if heading.nature == "subagent":
-            continue
-        sources[heading.source] = sources.get(heading.source, 0) + 1
-        if heading.project:
-            projects[heading.project] = projects.get(heading.project, 0) + 1
-    shown = list(projects.items())[:PROJECTS]
+def _facets(archive: Archive, wanted: Wanted) -> Facets:
+    """How many conversations each choice would list, with the other choices as they are."""
+    projects: Counter[str] = Counter()
+    sources: Counter[str] = Counter()
+    for about in _counted(archive, wanted):
+        if not wanted.project or _is_below(about.project, wanted.project):
+            sources[about.source] += 1
+        if about.project and wanted.source in ("", about.source):
+            projects[about.project] += 1
+    shown = [
+        (path, sum(n for other, n in projects.items() if _is_below(other, path)))
+        for path in islice(projects, PROJECTS)
+    ]
     return Facets(shown, sorted(sources.items()), len(projects) - len(shown))
+
+
+def _counted(archive: Archive, wanted: Wanted) -> Iterable[Conversation | Heading]:
+    """Whatever is in the state that is wanted, newest first."""
+    if wanted.state in ("gone", "changed"):
+        return Wanted(state=wanted.state, subagents=wanted.subagents).listed(archive)
+    unfinished = wanted.state == "unfinished"
+    fitting = [
+        heading
+        for heading in archive.headings(finished=unfinished)
+        if (wanted.subagents or heading.nature != "subagent")
+        and not (unfinished and heading.finished)
+    ]
+    return sorted(fitting, key=lambda heading: heading.updated_at or "", reverse=True)
+
+
+def _is_below(project: str | None, path: str) -> bool:
+    """Whether a project is that directory or inside it."""
+    inner, outer = ((each or "").replace("\\", "/").rstrip("/") for each in (project, path))
+    return inner == outer or inner.startswith(f"{outer}/")
 
 
 def _days(rows: Sequence[Conversation]) -> list[tuple[str, list[Conversation]]]:

@@ -31,27 +31,32 @@ function section(day) {
   return fresh;
 }
 
+function stampOf(row) {
+  return row.querySelector(".row-when time").dateTime;
+}
+
+/** Puts a row where it belongs; false when the page has no such place. */
 function put({ id, html, day }, move) {
   const known = rowOf(id);
   if (html === null) {
     known?.remove();
-    return;
+    return true;
   }
   const row = made(html);
   if (known && !move) {
     known.replaceWith(row);
-    return;
+    return true;
   }
   const place = section(day);
-  if (place === null) {
-    known?.replaceWith(row);
-    return;
-  }
+  if (place === null) return false;
   row.classList.add("fresh");
   const focused = known?.contains(document.activeElement);
   known?.remove();
-  place.querySelector(".rows").prepend(row);
+  const rows = place.querySelector(".rows");
+  const elder = [...rows.children].find((other) => stampOf(other) <= stampOf(row));
+  rows.insertBefore(row, elder ?? null);
   if (focused) row.querySelector("a").focus({ preventScroll: true });
+  return true;
 }
 
 async function bring(ids, move) {
@@ -59,8 +64,10 @@ async function bring(ids, move) {
   for (const id of ids) asked.append("ids", id);
   const response = await fetch(`/fragments/home?${asked}`);
   if (!response.ok) return;
-  for (const row of (await response.json()).rows) put(row, move);
+  const placed = (await response.json()).rows.map((row) => put(row, move));
   sweep();
+  // Of a day that is not listed yet, or of no day at all.
+  if (placed.includes(false)) await bringAll();
 }
 
 /** Days whose last row went elsewhere. */
@@ -76,7 +83,9 @@ async function bringAll({ rows = true } = {}) {
   if (!response.ok) return;
   const answer = await response.json();
   document.getElementById("filters").innerHTML = answer.side;
-  if (rows) list.innerHTML = answer.html;
+  if (!rows) return;
+  list.innerHTML = answer.html;
+  if (answer.next && more) goOnFrom(answer.next);
 }
 
 // ── As it happens ──
@@ -143,11 +152,16 @@ more?.addEventListener("click", async (event) => {
   if (!response.ok) return location.assign(more.href);
   const answer = await response.json();
   append(answer.html);
-  if (answer.next) url.searchParams.set("after", answer.next);
-  else more.parentElement.remove();
-  url.searchParams.delete("fragment");
-  more.href = url.href;
+  if (answer.next) goOnFrom(answer.next);
+  else more.parentElement.hidden = true;
 });
+
+function goOnFrom(place) {
+  const url = new URL(more.href);
+  url.searchParams.set("after", place);
+  more.href = url.href;
+  more.parentElement.hidden = false;
+}
 
 function append(html) {
   const holder = document.createElement("template");

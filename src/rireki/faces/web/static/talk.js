@@ -51,7 +51,16 @@ function markPrompt(index) {
   before?.firstElementChild.removeAttribute("aria-current");
   here?.classList.add("here");
   here?.firstElementChild.setAttribute("aria-current", "true");
-  here?.scrollIntoView({ block: "nearest" });
+  if (here) reveal(here);
+}
+
+/** Scrolls the outline alone: scrollIntoView would move the page as well. */
+function reveal(line) {
+  const panel = document.getElementById("outline");
+  const { top, bottom } = panel.getBoundingClientRect();
+  const place = line.getBoundingClientRect();
+  if (place.top < top) panel.scrollTop -= top - place.top;
+  else if (place.bottom > bottom) panel.scrollTop += place.bottom - bottom;
 }
 
 stream.moved = () => {
@@ -76,14 +85,17 @@ document.addEventListener("click", async (event) => {
   if (!message) return;
   event.preventDefault();
   document.getElementById("outline").classList.remove("open");
+  // Where the reader comes back to.
+  history.replaceState({ at: stream.reading?.dataset.unit }, "");
   if (await stream.goTo(message)) history.pushState({ at: message }, "", link.href);
   else location.assign(link.href);
 });
 
-addEventListener("popstate", () => {
-  const at = new URLSearchParams(location.search).get("at");
-  if (at) stream.goTo(at);
-  else location.reload();
+addEventListener("popstate", async ({ state }) => {
+  const at = state?.at ?? new URLSearchParams(location.search).get("at");
+  const unit = at ? await stream.goTo(at) : null;
+  if (unit === null) location.reload();
+  else if (unit.dataset.index === "0") scrollTo({ top: 0, behavior: "instant" });
 });
 
 function onClick(name, work) {

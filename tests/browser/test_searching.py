@@ -1,0 +1,102 @@
+"""Searching in a browser: as one types, on its own page, and what cannot be searched for."""
+
+from __future__ import annotations
+
+from playwright.sync_api import expect
+
+from tests.browser.conftest import Visiting
+from tests.browser.serving import Site
+
+
+def test_results_come_as_one_types_and_lead_to_the_message(shown: Site, visit: Visiting) -> None:
+    page = visit(shown).open()
+    page.keyboard.press("/")
+    page.keyboard.type("deprecat", delay=20)
+    quick = page.locator("#quick")
+    expect(quick).to_be_visible()
+    # Half a word is not yet what was said; the whole one is.
+    page.keyboard.type("ions", delay=20)
+    hit = quick.locator(".hit").filter(has_text="Turning the deprecations into errors")
+    expect(hit.locator("mark").first).to_have_text("deprecations")
+    page.keyboard.press("ArrowDown")
+    expect(quick.locator("a").first).to_be_focused()
+    page.keyboard.press("ArrowUp")
+    expect(page.locator("#query")).to_be_focused()
+    hit.first.locator("a").click()
+    expect(page.locator("#stream .opened")).to_contain_text("Turning the deprecations")
+
+
+def test_escape_and_a_click_elsewhere_close_the_results(shown: Site, visit: Visiting) -> None:
+    page = visit(shown).open()
+    quick = page.locator("#quick")
+    page.locator("#query").fill("deprecations")
+    expect(quick.locator(".result").first).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(quick).to_be_hidden()
+    page.locator("#query").fill("deprecation*")
+    expect(quick.locator(".result").first).to_be_visible()
+    page.mouse.click(640, 790)
+    expect(quick).to_be_hidden()
+
+
+def test_japanese_is_found_by_any_piece_of_it(shown: Site, visit: Visiting) -> None:
+    page = visit(shown).open("/search")
+    page.locator("#query").fill("玉露")
+    expect(page.locator(".hit mark").first).to_have_text("玉露")
+    expect(page).to_have_url(f"{shown.base}/search?q=%E7%8E%89%E9%9C%B2")
+    page.reload()
+    expect(page.locator("#query")).to_have_value("玉露")
+    expect(page.locator(".hit mark").first).to_have_text("玉露")
+
+
+def test_a_query_that_cannot_be_read_says_where_and_what_to_do(
+    shown: Site, visit: Visiting
+) -> None:
+    page = visit(shown).open("/search")
+    page.locator("#query").fill("cache (redis")
+    fault = page.get_by_role("alert")
+    expect(fault).to_contain_text("This query cannot be read")
+    expect(fault.locator("mark")).to_have_text("(redis")
+    page.locator("#query").fill("cache")
+    expect(fault).to_have_count(0)
+
+
+def test_what_is_nowhere_is_said_to_be_nowhere(shown: Site, visit: Visiting) -> None:
+    page = visit(shown).open("/search?q=deprecatoins")
+    expect(page.locator(".nothing")).to_contain_text("Nothing found for deprecatoins")
+    page.get_by_role("link", name="deprecations").click()
+    expect(page.locator(".hit").first).to_be_visible()
+
+
+def test_the_order_stays_while_one_types_on(shown: Site, visit: Visiting) -> None:
+    page = visit(shown).open("/search?q=test")
+    page.get_by_role("link", name="Newest first").click()
+    expect(page).to_have_url(f"{shown.base}/search?q=test&newest=1")
+    stamps = page.locator(".result").evaluate_all(
+        "all => all.map(each => each.querySelector('.hit time').dateTime)"
+    )
+    assert stamps == sorted(stamps, reverse=True) and len(stamps) > 4
+    page.locator("#query").fill("tests")
+    expect(page).to_have_url(f"{shown.base}/search?q=tests&newest=1")
+    expect(page.locator(".hit mark").first).to_be_visible()
+
+
+def test_a_long_list_of_results_goes_on(shown: Site, visit: Visiting) -> None:
+    page = visit(shown).open("/search?q=source:claude-code+OR+source:kiro+OR+source:amazon-q")
+    first = page.locator(".result").evaluate_all("all => all.map(r => r.dataset.conversation)")
+    assert len(first) == 20
+    page.get_by_role("link", name="More results").click()
+    expect(page.locator(".result").first).not_to_have_attribute("data-conversation", first[0])
+    second = page.locator(".result").evaluate_all("all => all.map(r => r.dataset.conversation)")
+    assert second and not set(first) & set(second)
+
+
+def test_the_query_language_is_explained_at_the_box(shown: Site, visit: Visiting) -> None:
+    page = visit(shown).open()
+    button = page.get_by_role("button", name="How to search")
+    help = page.locator("#query-help")
+    button.click()
+    expect(help).to_be_visible()
+    expect(button).to_have_attribute("aria-expanded", "true")
+    page.keyboard.press("Escape")
+    expect(help).to_be_hidden()
