@@ -11,12 +11,16 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 from contextlib import closing
 from pathlib import Path
 
+from rireki.archive.base import Archive
 from rireki.archive.open import open_archive
+from rireki.intake.understand import read_conversation
 from rireki.intake.verify import verify
+from rireki.live.feed import Feed, News
 from rireki.live.lock import KeeperLock
 from tests.live.conftest import SESSION, line, until
 from tests.support.q_rows import said, talk
@@ -38,6 +42,43 @@ for text in sys.stdin:
         db.close()
     print(path, flush=True)
 """
+
+
+class Listener:
+    """Hears the feed in a thread, and now and then forgets all but the number it has reached."""
+
+    def __init__(self, archive: Path) -> None:
+        self.archive = archive
+        self.number = 0
+        self.heard: dict[str, list[str]] = {}
+        self.rounds = 0
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._listen)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Once everything was written: after this, everything was heard."""
+        self._done.set()
+        self._thread.join()
+
+    def _listen(self) -> None:
+        while not self.archive.exists():
+            time.sleep(0.01)
+        ending = False
+        while not ending:
+            ending = self._done.is_set()
+            with closing(open_archive(self.archive, create=True)) as archive:
+                feed = Feed(archive)
+                for _ in range(20):
+                    self._hear(feed.since(self.number))
+                    self._done.wait(0.01)
+
+    def _hear(self, news: News) -> None:
+        self.number = news.number
+        self.rounds += 1
+        for touched in news.changes:
+            assert touched.messages is not None
+            self.heard.setdefault(touched.conversation, []).extend(touched.messages)
 
 
 class Burst:
@@ -76,6 +117,17 @@ class Burst:
 
     def run(self, kills: int) -> None:
         steps = self.steps()
+        listener = Listener(self.archive)
+        try:
+            self._run(kills, steps)
+        finally:
+            listener.stop()
+        with closing(open_archive(self.archive)) as archive:
+            assert verify(archive) == []
+            assert listener.heard == {id: _ids(archive, id) for id in archive.ids()}
+        assert listener.rounds > len(steps) / 50
+
+    def _run(self, kills: int, steps: list[list[str]]) -> None:
         keeper = self.keeper()
         writer = subprocess.Popen(
             [sys.executable, "-c", WRITER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -94,8 +146,6 @@ class Burst:
         until(self.is_complete, "all that was written")
         os.kill(keeper.pid, signal.SIGTERM)
         assert keeper.wait(30) == 0
-        with closing(open_archive(self.archive)) as archive:
-            assert verify(archive) == []
 
     def keeper(self) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-m", "rireki", "watch", "--quiet"]
@@ -118,3 +168,7 @@ class Burst:
         if missing:
             time.sleep(0.2)
         return not missing
+
+
+def _ids(archive: Archive, conversation: str) -> list[str]:
+    return [m.id for m in read_conversation(archive, archive.find(conversation)).messages()]
