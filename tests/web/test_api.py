@@ -431,7 +431,8 @@ def test_health_sources_and_stats(web: httpx.Client, kept: SqliteArchive, shown:
     assert health["keeper"] is None
     sources = {s["source"]: s for s in web.get(f"{API}/sources").json()["sources"]}
     assert {"claude-code", "amazon-q", "kiro"} <= sources.keys()
-    assert all(s["read"] and s["looked"] for s in sources.values())
+    assert all(sources[name]["read"] for name in ("claude-code", "amazon-q", "kiro"))
+    assert all(source["looked"] for source in sources.values())
     assert web.get(f"{API}/stats").json() == as_json(figures(kept))
     one = web.get(f"{API}/stats?source=kiro").json()
     assert list(one["sources"]) == ["kiro"]

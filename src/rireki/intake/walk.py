@@ -97,7 +97,10 @@ def import_history(
     started = time.monotonic()
     readers = registry.readers(sources)
     discovery = discover(readers, places, paths)
-    walk = _Walk(archive, readers, discovery, progress or Silent(), follower)
+    roster = Roster(archive)
+    if not paths:
+        _look_again(readers, roster, discovery)
+    walk = _Walk(archive, readers, discovery, progress or Silent(), follower, roster)
     walk.run()
     return walk.report(started)
 
@@ -111,6 +114,7 @@ def sweep(archive: Archive, places: Places, leaving: Collection[str] = ()) -> Sw
     readers = registry.readers()
     discovery = discover(readers, places)
     roster = Roster(archive)
+    _look_again(readers, roster, discovery)
     walk = _Walk(archive, readers, discovery, Silent(), None, roster)
     walk.leaving = leaving
     walk.run()
@@ -153,6 +157,19 @@ def discover(readers: Sequence[Reader], places: Places, paths: Sequence[Path] = 
     return whole
 
 
+def _look_again(readers: Sequence[Reader], roster: Roster, found: Discovery) -> None:
+    """At what was once named by its path, where a source has no place of its own."""
+    anywhere = {reader.name: reader for reader in readers if getattr(reader, "anywhere", False)}
+    here = {(origin.source, origin.place) for origin in found.origins}
+    for known in roster.origins.values():
+        if known.source not in anywhere or (known.source, known.place) in here:
+            continue
+        path = Path(known.place)
+        there = path.exists()
+        found.looked.append(Looked(known.source, known.place, there, "named before"))
+        found.origins += anywhere[known.source].recognise(path) if there else []
+
+
 def _set_apart_nameless(found: Discovery) -> None:
     """Names that are no text can neither be kept nor told; the file's owner can rename it."""
     nameless = [origin for origin in found.origins if not _is_text(origin.place)]
@@ -190,7 +207,7 @@ class _Walk:
         discovery: Discovery,
         progress: Progress,
         follower: Follower | None,
-        roster: Roster | None = None,
+        roster: Roster,
     ) -> None:
         self.archive = archive
         self.follower = follower
@@ -207,7 +224,7 @@ class _Walk:
         #: What was opened, and what of it could not be read.
         self.read: list[Origin] = []
         self.failed: list[tuple[Origin, Trouble]] = []
-        self.roster = roster or Roster(archive)
+        self.roster = roster
 
     def report(self, started: float) -> Report:
         seconds = round(time.monotonic() - started, 3)

@@ -100,8 +100,11 @@ class Lively(Protocol):
 
     Each is looked for by its name. Without `watched`, the places that `discover` looked
     at are watched; without `locate`, a change there costs a `discover`; without
-    `activity`, nothing is known of what the agent does right now.
+    `activity`, nothing is known of what the agent does right now. A reader whose origins
+    may lie `anywhere` is asked about those again that the user once named.
     """
+
+    anywhere: bool
 
     def watched(self, places: Places) -> list[Watched]:
         """The folders to watch, as few and as narrow as they can be."""

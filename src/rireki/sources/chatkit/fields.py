@@ -1,0 +1,30 @@
+"""Fields of JSON that may be of any kind: what is asked for, or nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rireki.sources.kit.q.decode import text_of
+
+__all__ = ["get", "items", "string", "words"]
+
+
+def get(value: Any, name: str) -> Any:
+    return value.get(name) if isinstance(value, dict) else None
+
+
+def string(value: Any, name: str) -> str:
+    found = get(value, name)
+    return found if isinstance(found, str) else ""
+
+
+def items(value: Any, name: str) -> list[Any]:
+    found = get(value, name)
+    return found if isinstance(found, list) else []
+
+
+def words(value: Any) -> str:
+    """A text as it is, anything else as JSON on one line."""
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else text_of(value)

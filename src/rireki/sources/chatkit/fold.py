@@ -1,0 +1,278 @@
+"""What the strands of one thread mean: the interpreter of ChatKit databases.
+
+Pure: no disk, no clock, and nothing here raises for what an app wrote.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePath
+from typing import Any
+
+import msgspec
+
+from rireki.model.conversation import Conversation, Reading, Trouble
+from rireki.model.message import Entry, Message
+from rireki.model.parts import Notice, Part, Text, ToolCall, ToolResult, Unknown
+from rireki.model.strand import Strand
+from rireki.model.tally import Tally
+from rireki.model.times import from_iso, from_ms
+from rireki.sources.chatkit.draft import Draft, make
+from rireki.sources.chatkit.fields import get, string, words
+from rireki.sources.chatkit.items import drafts_of
+from rireki.sources.chatkit.names import NAME, THREAD, digest_of, user_of
+from rireki.sources.chatkit.pictures import Pictures
+from rireki.sources.chatkit.records import Opened, open_record
+from rireki.sources.chatkit.story import Kept, ranked, rows_of
+from rireki.sources.chatkit.tables import ITEMS, THREADS
+
+__all__ = ["interpret"]
+
+_TITLE = 150
+_HINT = "It is kept as it was found; the other rows are not affected."
+
+
+def interpret(conversation: str, strands: Sequence[Strand]) -> list[Reading]:
+    """A reading per thread: those that only share an id, in two databases, stay apart."""
+    threads = sorted((one for one in strands if one.states and one.role == THREAD), key=_id)
+    return [_read(name, copies) for name, copies in _apart(conversation, threads)]
+
+
+def _id(strand: Strand) -> int:
+    return strand.id
+
+
+def _apart(conversation: str, strands: Sequence[Strand]) -> Iterator[tuple[str, list[Strand]]]:
+    """Copies of one thread have its user and the time of its making; the first keeps the plain name."""
+    groups: list[tuple[str, str | None, list[Strand]]] = []
+    for strand in strands:
+        user, made = user_of(strand.key), _made(strand)
+        for other, moment, copies in groups:
+            if user == other and (made == moment or made is None or moment is None):
+                copies.append(strand)
+                break
+        else:
+            groups.append((user, made, [strand]))
+    for number, (user, made, copies) in enumerate(groups):
+        yield (f"{conversation}@{digest_of([user, made])}" if number else conversation), copies
+
+
+def _made(strand: Strand) -> str | None:
+    """When a thread was made, as it was first seen; None when its row was never there."""
+    if not any(
+        run.lane == THREADS and run.records for state in strand.states for run in state.runs
+    ):
+        return None
+    (first,) = strand.fetch(THREADS, [0])
+    return _at(open_record(first, THREAD))
+
+
+@dataclass(slots=True)
+class _Telling:
+    """A thread on its way into a reading."""
+
+    name: str
+    copies: list[Strand]
+    head: Kept | None
+    flow: list[Draft] = field(default_factory=list)
+    troubles: list[Trouble] = field(default_factory=list)
+    pictures: Pictures = field(default_factory=Pictures)
+    entries: int = 0
+
+    @property
+    def thread(self) -> dict[str, Any]:
+        return self.head.row.value if self.head else {}
+
+    @property
+    def present(self) -> bool:
+        return any(copy.present for copy in self.copies)
+
+
+def _read(name: str, strands: Sequence[Strand]) -> Reading:
+    copies = ranked(strands)
+    heads = rows_of(copies, THREADS)
+    current = [head for head in heads if head.replaced_by is None and not head.row.wrong]
+    told = _Telling(name, copies, next(reversed(current or heads), None))
+    for head in heads:
+        if head.row.wrong and head.present:
+            told.troubles.append(_trouble(told, THREADS, head))
+    told.flow += _opening(told)
+    for position, kept in enumerate(rows_of(copies, ITEMS), 1):
+        told.flow += _drafts(told, kept, position)
+        told.entries += kept.replaced_by is None
+    told.flow += _status(told)
+    _settle(told.flow)
+    conversation = _conversation(told)
+    records = {draft.message.id: draft.refs for draft in told.flow if draft.refs}
+    return Reading(
+        conversation=conversation,
+        messages=lambda: [draft.message for draft in told.flow],
+        attachment=told.pictures.found.get,
+        records=lambda: records,
+    )
+
+
+def _trouble(told: _Telling, table: str, kept: Kept) -> Trouble:
+    place = f"{told.copies[0].place}: {table} row {(kept.row.text('id') or kept.name)[:100]}"
+    return Trouble(place, kept.row.wrong, _HINT)
+
+
+# ── messages ──
+
+
+def _drafts(told: _Telling, kept: Kept, position: int) -> list[Draft]:
+    """The messages of one row."""
+    if kept.row.wrong:
+        if kept.present:
+            told.troubles.append(_trouble(told, ITEMS, kept))
+        label, raw = "row that cannot be read", kept.row.raw
+        drafts = [make(kept.name, "harness", "fold", [Unknown(label, raw)], label, label=label)]
+    else:
+        drafts = drafts_of(kept.name, kept.row.value, told.pictures)
+    at = _at(kept.row)
+    for draft in drafts:
+        message = draft.message
+        message.at = at
+        message.upstream = "present" if kept.present else "gone"
+        if kept.replaced_by is not None:
+            message.replaced_by = message.id.replace(kept.name, kept.replaced_by, 1)
+        draft.refs = kept.refs
+        if message.entry:
+            role = string(kept.row.value, "type")
+            message.entry = msgspec.structs.replace(message.entry, position=position, role=role)
+    return drafts
+
+
+def _settle(flow: Sequence[Draft]) -> None:
+    """Every message has a name of its own, and a successor that is there."""
+    seen: set[str] = set()
+    for draft in flow:
+        name, number = draft.message.id, 1
+        while draft.message.id in seen:
+            number += 1
+            draft.message.id = f"{name}.{number}"
+        seen.add(draft.message.id)
+    for message in (draft.message for draft in flow):
+        if message.replaced_by is not None and message.replaced_by not in seen:
+            # A result or a choice that the newer version does not have any more.
+            message.replaced_by = message.replaced_by[:-2]
+
+
+def _opening(told: _Telling) -> list[Draft]:
+    """What is known of the thread as a whole, for whoever looks for it."""
+    facts = {
+        "user": user_of(told.copies[0].key),
+        "metadata": get(told.thread, "metadata") or None,
+        "allowed_image_domains": get(told.thread, "allowed_image_domains") or None,
+    }
+    text = "\n".join(f"{name}: {words(value)}" for name, value in facts.items() if value)
+    if not text:
+        return []
+    draft = make(f"{told.name}-thread", "harness", "hidden", [Text(text)], "thread", label="thread")
+    draft.message.at = _at(told.head.row) if told.head else None
+    return [_of_thread(draft, told)]
+
+
+def _status(told: _Telling) -> list[Draft]:
+    """That the thread takes no more messages, and why."""
+    status = get(told.thread, "status")
+    kind = string(status, "type")
+    if kind in ("", "active"):
+        return []
+    reason = string(status, "reason")
+    parts: list[Part] = [Notice(f"The app {kind} this thread{f': {reason}' if reason else '.'}")]
+    draft = make(f"{told.name}-status", "harness", "divider", parts, "thread status", label=kind)
+    return [_of_thread(draft, told)]
+
+
+def _of_thread(draft: Draft, told: _Telling) -> Draft:
+    present = told.head.present if told.head else told.present
+    draft.message.upstream = "present" if present else "gone"
+    draft.message.entry = Entry(0, THREAD, (), draft.message.label or "")
+    draft.refs = told.head.refs if told.head else []
+    return draft
+
+
+def _at(row: Opened) -> str | None:
+    """When a row was made: as it was read first, where it does not say so exactly."""
+    for time in (row.columns.get("read_as"), row.columns.get("created_at")):
+        if moment := from_iso(time) or _of_number(time):
+            return moment
+    return from_iso(row.value.get("created_at")) or _of_number(row.value.get("created_at"))
+
+
+def _of_number(time: Any) -> str | None:
+    if not isinstance(time, int | float) or isinstance(time, bool):
+        return None
+    return from_ms(time if abs(time) >= 100_000_000_000 else time * 1000)
+
+
+# ── the conversation ──
+
+
+def _conversation(told: _Telling) -> Conversation:
+    tally = _count(told)
+    times = [draft.message.at for draft in told.flow] + [_at(told.head.row) if told.head else None]
+    known = [time for time in times if time]
+    place = PurePath(told.copies[0].place)
+    conversation = Conversation(
+        id=f"{NAME}/{told.name}",
+        source=NAME,
+        native_id=told.name,
+        project=told.copies[0].project or str(place.parent),
+        title=" ".join(string(told.thread, "title").split())[:_TITLE] or _first_words(told.flow),
+        started_at=min(known, default=None),
+        updated_at=max(known, default=None),
+        troubles=told.troubles,
+        held_by=[NAME] if told.present else [],
+    )
+    tally.fill(conversation)
+    if not told.present:
+        conversation.upstream = "gone"
+    elif any(draft.message.upstream == "gone" for draft in told.flow):
+        conversation.upstream = "changed"
+    return conversation
+
+
+def _count(told: _Telling) -> Tally:
+    """Count, and give every message the number of its turn."""
+    tally = Tally()
+    tally.entries = told.entries
+    turn: int | None = None
+    for draft in told.flow:
+        message = draft.message
+        current = message.replaced_by is None
+        if draft.typed and current:
+            turn = tally.typed()
+        message.turn = turn
+        tally.messages += current and message.display != "hidden"
+        for part in message.parts:
+            if isinstance(part, ToolCall):
+                tally.asked(part.call_id)
+            elif isinstance(part, ToolResult):
+                tally.resulted(part.call_id)
+    tally.finished = _finished(told.flow)
+    return tally
+
+
+def _finished(flow: Sequence[Draft]) -> bool:
+    """Whether the agent had its say, in what the app holds now, or in what it held last."""
+    said = [draft for draft in flow if draft.ends is not None and not draft.message.replaced_by]
+    said = [draft for draft in said if draft.message.upstream == "present"] or said
+    return bool(said) and said[-1].ends is True
+
+
+def _first_words(flow: Sequence[Draft]) -> str:
+    """The first line that a person typed; a quotation is not theirs."""
+    for message in _typed(flow):
+        for part in message.parts:
+            text = part.text if isinstance(part, Text) and not part.text.startswith("> ") else ""
+            line = next((line.strip() for line in text.split("\n") if line.strip()), "")
+            if line:
+                return line[:_TITLE]
+    return ""
+
+
+def _typed(flow: Sequence[Draft]) -> Iterator[Message]:
+    return (d.message for d in flow if d.typed and d.message.replaced_by is None)

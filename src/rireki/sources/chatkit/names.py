@@ -1,0 +1,57 @@
+"""What a thread is called: the names of its strand and of its conversation.
+
+ChatKit makes ids of eight random digits; apps may give their threads any name.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from hashlib import sha256
+
+__all__ = [
+    "ATTACHMENT",
+    "NAME",
+    "THREAD",
+    "attachment_key",
+    "conversation_of",
+    "digest_of",
+    "thread_key",
+    "user_of",
+]
+
+NAME = "chatkit"
+#: What a strand is: a thread with its items, or the row of a file that no message mentions.
+THREAD, ATTACHMENT = "thread", "attachment"
+
+#: What can stand in an id as it is.
+_PLAIN = re.compile(r"[A-Za-z0-9][\w.:-]{0,127}", re.ASCII)
+#: An id that nobody else is likely to have.
+_RANDOM = re.compile(r"[0-9A-Fa-f]{8}$")
+
+
+def thread_key(thread: str, user: str) -> str:
+    return json.dumps([thread, user], ensure_ascii=False)
+
+
+def attachment_key(attachment: str, user: str) -> str:
+    return json.dumps([ATTACHMENT, attachment, user], ensure_ascii=False)
+
+
+def user_of(key: str) -> str:
+    """The user that a strand's key names."""
+    return str(json.loads(key)[-1])
+
+
+def conversation_of(thread: str, user: str) -> str:
+    """The thread's id; where every user may have one of that name, with a digest of the user."""
+    if not _PLAIN.fullmatch(thread):
+        return f"thread@{digest_of([thread, user])}"
+    if _RANDOM.search(thread) or not user:
+        return thread
+    return f"{thread}@{digest_of([user])}"
+
+
+def digest_of(names: Sequence[str | None]) -> str:
+    return sha256(json.dumps(names).encode()).hexdigest()[:8]

@@ -1,0 +1,111 @@
+"""Rows as records: JSON that holds every column, the value of `data` byte for byte.
+
+A record says the same as its row, and is recognised by that when the app writes it again.
+What is no JSON stands as a text (`data:text`), what is no text in base64
+(`data:base64`). `read_as` is ours: the moment that a time without offset was taken for.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from datetime import datetime
+from typing import Any, NamedTuple
+
+import msgspec
+
+from rireki.sources.chatkit.moments import Dated, spelled
+from rireki.sources.chatkit.tables import Value
+from rireki.sources.kit.digests import digest_of_bytes, digest_of_json
+from rireki.sources.kit.q.decode import NotReadable, load
+from rireki.sources.reader import Piece
+
+__all__ = ["Opened", "identity_of", "open_record", "opened_data", "piece_of"]
+
+DATA = "data"
+_OURS = re.compile(rb',"read_as":"[^"]*"\}$')
+_KINDS = {list: "a list", str: "a text", bool: "a truth value", type(None): "null"}
+
+
+class Opened(NamedTuple):
+    """A record as interpreters want it."""
+
+    columns: dict[str, Any]
+    #: The object inside `data`; empty when there is none, and then `wrong` says why.
+    value: dict[str, Any]
+    wrong: str = ""
+    #: What stands in `data` in place of an object.
+    raw: Any = None
+
+    def text(self, column: str) -> str:
+        found = self.columns.get(column)
+        return found if isinstance(found, str) else ""
+
+
+def piece_of(dated: Dated) -> Piece:
+    """The record of a row."""
+    columns = dated.row.values.items()
+    base = b"{" + b",".join(_field(name, value) for name, value in columns) + b"}"
+    return Piece(_with_moment(base, dated.moment if dated.is_local else None), digest_of_json(base))
+
+
+def identity_of(record: bytes) -> bytes:
+    """Equal for the same row in two databases."""
+    return digest_of_bytes(_OURS.sub(b"}", record))
+
+
+def open_record(record: bytes, inner: str) -> Opened:
+    """A record and the object in it, with or without the wrapper `{"item": …}`."""
+    try:
+        columns = load(record)
+    except NotReadable as error:
+        return Opened({}, {}, str(error), record.decode("utf-8", "replace"))
+    if "data:base64" in columns:
+        return Opened(columns, {}, "neither text nor JSON")
+    try:
+        value = load(columns["data:text"].encode()) if "data:text" in columns else columns.get(DATA)
+    except NotReadable as error:
+        return Opened(columns, {}, str(error), columns["data:text"])
+    opened = opened_data(value, inner)
+    if not isinstance(opened, dict):
+        kind = _KINDS.get(type(opened), "a number")
+        return Opened(columns, {}, f"{kind}, not an object", opened)
+    return Opened(columns, opened)
+
+
+def opened_data(value: Any, inner: str) -> Any:
+    """What is inside the wrapper, if there is one."""
+    if isinstance(value, dict) and isinstance(value.get(inner), dict) and "id" not in value:
+        return value[inner]
+    return value
+
+
+def _field(name: str, value: Value) -> bytes:
+    if isinstance(value, bytes):
+        return _encoded(f"{name}:base64") + b":" + _encoded(base64.b64encode(value).decode())
+    if isinstance(value, str) and name == DATA:
+        if _is_json(value):
+            return _encoded(name) + b":" + value.encode()
+        return _encoded(f"{name}:text") + b":" + _encoded(value)
+    if isinstance(value, float) and value - value != 0:
+        # Infinite: JSON has no number for it.
+        return _encoded(f"{name}:text") + b":" + _encoded(repr(value))
+    return _encoded(name) + b":" + _encoded(value)
+
+
+def _with_moment(base: bytes, moment: datetime | None) -> bytes:
+    if moment is None:
+        return base
+    return base[:-1] + b',"read_as":' + _encoded(spelled(moment)) + b"}"
+
+
+def _encoded(value: str | float | None) -> bytes:
+    return msgspec.json.encode(value)
+
+
+def _is_json(text: str) -> bool:
+    try:
+        msgspec.json.decode(text)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return False
+    return True

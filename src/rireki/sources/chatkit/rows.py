@@ -1,0 +1,225 @@
+"""Reads a ChatKit database: an update per thread of which any row changed.
+
+A thread is its row, its items in order, and the rows of the files its messages
+mention; put together, its records are one JSON object with these three lists.
+What an item says is not known here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from rireki.errors import SourceTrouble
+from rireki.model.conversation import Trouble
+from rireki.sources.chatkit.moments import in_order
+from rireki.sources.chatkit.names import (
+    ATTACHMENT,
+    THREAD,
+    attachment_key,
+    conversation_of,
+    thread_key,
+)
+from rireki.sources.chatkit.records import open_record, opened_data, piece_of
+from rireki.sources.chatkit.tables import (
+    ATTACHMENTS,
+    ITEMS,
+    THREADS,
+    Row,
+    Table,
+    Value,
+    fetch,
+    list_rows,
+    tables_of,
+)
+from rireki.sources.kit.digests import digest_of_bytes
+from rireki.sources.kit.q.decode import NotReadable, load
+from rireki.sources.kit.sqlite import Database, open_database
+from rireki.sources.reader import Content, Known, Origin, Piece, Roll, Update
+
+__all__ = ["FRAME", "INNER", "is_chatkit", "read_database"]
+
+#: The lane of what stands between the rows.
+FRAME = "frame"
+#: What the apps wrap a row's value in.
+INNER = {THREADS: "thread", ITEMS: "item", ATTACHMENTS: "attachment"}
+_OPENINGS = {THREADS: b'{"threads":[', ITEMS: b'],"items":[', ATTACHMENTS: b'],"attachments":['}
+_END = b"]}"
+_HINT = "It is kept as it was found; the other rows are not affected."
+
+
+def is_chatkit(database: Database) -> bool:
+    return {THREADS, ITEMS} <= tables_of(database).keys()
+
+
+def read_database(origin: Origin, known: Known) -> Iterator[Update | Roll]:
+    """An update per changed thread, then the roll of all there are."""
+    with open_database(origin.place) as database:
+        tables = tables_of(database)
+        if not {THREADS, ITEMS} <= tables.keys():
+            raise SourceTrouble(
+                f"{origin.place}: has no tables 'threads' and 'items' as ChatKit stores keep them",
+                "Check the path; a table needs the columns id and data, 'items' also thread_id.",
+            )
+        yield from _Reading(origin, known, database, tables).updates()
+
+
+@dataclass(slots=True)
+class _Thread:
+    """The rows of one thread of one user, as the list shows them."""
+
+    heads: list[int] = field(default_factory=list)
+    items: list[int] = field(default_factory=list)
+    marks: Any = field(default_factory=sha256)
+
+
+class _Reading:
+    def __init__(
+        self, origin: Origin, known: Known, database: Database, tables: dict[str, Table]
+    ) -> None:
+        self.place = origin.place
+        self.folder = str(Path(origin.place).parent)
+        self.known = known.cursors
+        self.database = database
+        self.tables = tables
+        self.threads: dict[tuple[str, str], _Thread] = {}
+        #: Number and digest of each file's row, by id and user.
+        self.files: dict[tuple[str, str], tuple[int, bytes]] = {}
+
+    def updates(self) -> Iterator[Update | Roll]:
+        self._list()
+        keys: list[str] = []
+        mentioned: set[tuple[str, str]] = set()
+        for (name, user), thread in self.threads.items():
+            key = thread_key(name, user)
+            cursor = self.known.get(key) or {}
+            files = cursor.get("files", [])
+            if cursor.get("digest") != self._digest(thread, files, user):
+                update = self._thread(name, user, thread)
+                files = update.cursor["files"]
+                yield update
+            keys.append(key)
+            mentioned |= {(file, user) for file in files}
+        for (name, user), (rowid, digest) in self.files.items():
+            if (name, user) not in mentioned:
+                key = attachment_key(name, user)
+                cursor = {"digest": digest.hex()}
+                if self.known.get(key) != cursor:
+                    yield self._unmentioned(key, rowid, cursor)
+                keys.append(key)
+        yield Roll(keys)
+
+    def _list(self) -> None:
+        # A thread's row is saved before its items: looked at later, it is there.
+        for row in list_rows(self.database, self.tables[ITEMS]):
+            thread = self.threads.setdefault((row.thread, row.user), _Thread())
+            thread.items.append(row.rowid)
+            thread.marks.update(row.mark)
+        for row in list_rows(self.database, self.tables[THREADS]):
+            thread = self.threads.setdefault((row.id, row.user), _Thread())
+            thread.heads.append(row.rowid)
+            thread.marks.update(b"head" + row.mark)
+        if ATTACHMENTS in self.tables:
+            for row in list_rows(self.database, self.tables[ATTACHMENTS]):
+                self.files[row.id, row.user] = (row.rowid, digest_of_bytes(row.mark))
+
+    def _digest(self, thread: _Thread, files: Sequence[str], user: str) -> str:
+        """Changes whenever a row of the thread does, or one of the files it mentions."""
+        marks = thread.marks.copy()
+        for file in files:
+            marks.update(self.files.get((file, user), (0, b"none"))[1])
+        return str(marks.hexdigest()[:32])
+
+    def _thread(self, name: str, user: str, thread: _Thread) -> Update:
+        # A number that was freed may by now be another's.
+        heads = self._fetch(THREADS, thread.heads)
+        heads = [row for row in heads if not row.is_anothers("id", name)]
+        items = self._fetch(ITEMS, thread.items)
+        items = [row for row in items if not row.is_anothers("thread_id", name)]
+        files = _mentioned(items)
+        numbers = [self.files[file, user][0] for file in files if (file, user) in self.files]
+        attached = [row for row in self._fetch(ATTACHMENTS, numbers) if row.name("id") in files]
+        attached.sort(key=lambda row: files.index(row.name("id")))
+        rows = {THREADS: heads, ITEMS: items, ATTACHMENTS: attached}
+        contents: list[Content] = []
+        troubles: list[Trouble] = []
+        for table, some in rows.items():
+            pieces = self._pieces(table, some, troubles)
+            contents += [_frame(_OPENINGS[table]), Content(table, pieces, ",")]
+        return Update(
+            key=thread_key(name, user),
+            role=THREAD,
+            conversation=conversation_of(name, user),
+            contents=[*contents, _frame(_END)],
+            cursor={"digest": self._digest(thread, files, user), "files": files},
+            project=self.folder,
+            troubles=troubles,
+        )
+
+    def _unmentioned(self, key: str, rowid: int, cursor: dict[str, str]) -> Update:
+        """A file that was uploaded and, so far, not sent with any message: kept, of no conversation."""
+        troubles: list[Trouble] = []
+        pieces = self._pieces(ATTACHMENTS, self._fetch(ATTACHMENTS, [rowid]), troubles)
+        return Update(
+            key=key,
+            role=ATTACHMENT,
+            conversation=None,
+            contents=[Content(ATTACHMENTS, pieces, ",")],
+            cursor=cursor,
+            project=self.folder,
+            troubles=troubles,
+        )
+
+    def _fetch(self, table: str, rowids: Sequence[int]) -> list[Row]:
+        return list(fetch(self.database, self.tables[table], rowids)) if rowids else []
+
+    def _pieces(self, table: str, rows: Sequence[Row], troubles: list[Trouble]) -> list[Piece]:
+        """The records of some rows, in order; what is wrong with them is noted."""
+        pieces = []
+        for dated in in_order(rows, [_time(table, row) for row in rows]):
+            piece = piece_of(dated)
+            wrong = open_record(piece.data, INNER[table]).wrong
+            if wrong:
+                place = f"{self.place}: {table} row {dated.row.name('id')[:100]}"
+                troubles.append(Trouble(place, wrong, _HINT))
+            pieces.append(piece)
+        return pieces
+
+
+def _frame(text: bytes) -> Content:
+    return Content(FRAME, [Piece(text, digest_of_bytes(text))])
+
+
+def _time(table: str, row: Row) -> Value:
+    """When a row was made: its column says so, else its value."""
+    if "created_at" in row.values:
+        return row.values["created_at"]
+    value = opened_data(_loaded(row), INNER[table])
+    found = value.get("created_at") if isinstance(value, dict) else None
+    return found if isinstance(found, str | int | float) else None
+
+
+def _mentioned(items: Sequence[Row]) -> list[str]:
+    """The ids of the files that came with messages."""
+    found: dict[str, None] = {}
+    for row in items:
+        data = row.values["data"]
+        if isinstance(data, str) and '"attachments"' in data:
+            item = opened_data(_loaded(row), INNER[ITEMS])
+            files = item.get("attachments") if isinstance(item, dict) else None
+            for file in files if isinstance(files, list) else ():
+                name = file.get("id") if isinstance(file, dict) else None
+                if isinstance(name, str):
+                    found.setdefault(name)
+    return list(found)
+
+
+def _loaded(row: Row) -> Any:
+    data = row.values["data"]
+    try:
+        return load(data.encode()) if isinstance(data, str) else None
+    except NotReadable:
+        return None

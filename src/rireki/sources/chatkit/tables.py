@@ -1,0 +1,236 @@
+"""The three tables of a ChatKit database: listed, and fetched some rows at a time.
+
+Every statement is short, because the app must be able to save at any time: rows
+are listed in small batches, and a long value is read in slices. What a value
+means is not known here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import msgspec
+
+from rireki.errors import SourceTrouble
+from rireki.sources.kit.sqlite import Database
+
+__all__ = [
+    "ATTACHMENTS",
+    "ITEMS",
+    "THREADS",
+    "Listed",
+    "Row",
+    "Table",
+    "fetch",
+    "list_rows",
+    "tables_of",
+]
+
+THREADS, ITEMS, ATTACHMENTS = "threads", "items", "attachments"
+_COLUMNS = {
+    THREADS: {"id", "data"},
+    ITEMS: {"id", "thread_id", "data"},
+    ATTACHMENTS: {"id", "data"},
+}
+_BATCH = 200
+#: Up to this many bytes a value is looked at whole; of a longer one, its length and its ends.
+LOOK = 16 << 10
+_END = 2 << 10
+#: A longer value is fetched by itself, in slices: no lock lasts longer than a blink.
+LONG = 256 << 10
+SLICE = 4 << 20
+#: How often a value that was saved between two slices is begun again.
+_ATTEMPTS = 10
+
+#: A text, or bytes that are none; numbers and null as they are.
+Value: TypeAlias = str | bytes | int | float | None
+
+
+class Table(NamedTuple):
+    name: str
+    #: In the order of the table.
+    columns: tuple[str, ...]
+    #: How the database spells its texts.
+    encoding: str
+
+
+class Listed(NamedTuple):
+    """A row as the list shows it: enough to tell that it changed, without its long values."""
+
+    rowid: int
+    id: str
+    thread: str
+    user: str
+    #: Changes whenever the row does; not with its rowid, which is another after a VACUUM.
+    mark: bytes
+
+
+class Row(NamedTuple):
+    rowid: int
+    values: dict[str, Value]
+
+    def name(self, column: str) -> str:
+        value = self.values.get(column)
+        if isinstance(value, bytes):
+            return value.decode("utf-8", "backslashreplace")
+        return "" if value is None else str(value)
+
+    def is_anothers(self, column: str, name: str) -> bool:
+        """Whether a column names something else; a name that is no plain text is given its due."""
+        value = self.values.get(column)
+        plain = isinstance(value, int) or (isinstance(value, str) and len(value) <= LOOK // 4)
+        return plain and self.name(column) != name
+
+
+def tables_of(database: Database) -> dict[str, Table]:
+    """The tables of ours, by name, told by their columns."""
+    tables: dict[str, Table] = {}
+    encoding = str(database.rows("PRAGMA encoding")[0][0])
+    for name, wanted in _COLUMNS.items():
+        # Without rowids there is neither an order of arrival nor a way into long values.
+        plain = database.rows(
+            """SELECT 1 FROM pragma_table_list
+                WHERE schema = 'main' AND name = ? AND type = 'table' AND NOT wr""",
+            (name,),
+        )
+        statement = "SELECT name FROM pragma_table_info(?) ORDER BY cid"
+        columns = tuple(str(column) for (column,) in database.rows(statement, (name,)))
+        if plain and wanted <= set(columns):
+            tables[name] = Table(name, columns, encoding)
+    return tables
+
+
+# ── listing ──
+
+
+def list_rows(database: Database, table: Table) -> Iterator[Listed]:
+    """The rows of a table in the order of their rowids, in batches of one short statement."""
+    shown = ", ".join(
+        f"CASE WHEN octet_length({name}) <= {LOOK} THEN CAST({name} AS BLOB)"
+        f" ELSE octet_length({name}) END"
+        for name in map(_quoted, table.columns)
+    )
+    statement = (
+        f"SELECT rowid, {shown} FROM {table.name} WHERE rowid > ? ORDER BY rowid LIMIT {_BATCH}"
+    )
+    places = [_place(table, column) for column in ("id", "thread_id", "user_id")]
+    encode, encoding = msgspec.msgpack.Encoder().encode, table.encoding
+    last = -(1 << 63)
+    while True:
+        batch = database.rows(statement, (last,))
+        for rowid, *values in batch:
+            ends = _ends(database, table, rowid, values) if _has_long(values) else None
+            id, thread, user = [_name(values, place, encoding) for place in places]
+            yield Listed(rowid, id, thread, user, encode((values, ends)))
+        if len(batch) < _BATCH:
+            return
+        last = batch[-1][0]
+
+
+def _place(table: Table, column: str) -> int | None:
+    return table.columns.index(column) if column in table.columns else None
+
+
+def _has_long(values: Sequence[Any]) -> bool:
+    """Whether the length of a value stands in its place."""
+    return int in map(type, values)
+
+
+def _ends(
+    database: Database, table: Table, rowid: int, values: Sequence[Any]
+) -> list[bytes | None]:
+    """How the long values of a row begin and end."""
+    return [
+        database.slice(table.name, column, rowid, start, _END)
+        for column, length in zip(table.columns, values, strict=True)
+        if isinstance(length, int)
+        for start in (0, length - _END)
+    ]
+
+
+def _name(values: Sequence[Any], place: int | None, encoding: str) -> str:
+    """A name as a text that can be stored, whatever its bytes are."""
+    value = None if place is None else values[place]
+    if isinstance(value, int):
+        return f"({value} bytes)"
+    return value.decode(encoding, "backslashreplace") if value else ""
+
+
+# ── fetching ──
+
+
+def fetch(database: Database, table: Table, rowids: Sequence[int]) -> Iterator[Row]:
+    """The rows that are still there, in the order of their numbers."""
+    for start in range(0, len(rowids), _BATCH):
+        some = rowids[start : start + _BATCH]
+        for rowid, *cells in database.rows(_statement(table, len(some)), some):
+            yield from _row(database, table, rowid, cells)
+
+
+def _statement(table: Table, count: int) -> str:
+    cells = ", ".join(
+        f"typeof({name}), CASE WHEN octet_length({name}) > {LONG} THEN octet_length({name})"
+        f" WHEN typeof({name}) IN ('text', 'blob') THEN CAST({name} AS BLOB) ELSE {name} END"
+        for name in map(_quoted, table.columns)
+    )
+    numbers = ", ".join("?" * count)
+    return f"SELECT rowid, {cells} FROM {table.name} WHERE rowid IN ({numbers}) ORDER BY rowid"
+
+
+def _row(database: Database, table: Table, rowid: int, cells: Sequence[Any]) -> list[Row]:
+    """The row, or nothing when it went while its long values were read."""
+    values: dict[str, Value] = {}
+    for column, kind, value in zip(table.columns, cells[::2], cells[1::2], strict=True):
+        if kind in ("text", "blob") and not isinstance(value, bytes):
+            value = _fetch_long(database, table, column, rowid)
+            if value is None:
+                return []
+        values[column] = _value(kind, value, table.encoding)
+    return [Row(rowid, values)]
+
+
+def _value(kind: str, value: Any, encoding: str) -> Value:
+    if not isinstance(value, bytes):
+        plain: int | float | None = value
+        return plain
+    try:
+        # Some apps hand bytes to SQLite where they mean text: what is text is taken for it.
+        return value.decode(encoding if kind == "text" else "utf-8")
+    except UnicodeDecodeError:
+        return value
+
+
+def _fetch_long(database: Database, table: Table, column: str, rowid: int) -> bytes | None:
+    """A long value, slice by slice; None when the row is gone by now."""
+    for _ in range(_ATTEMPTS):
+        before = _signs(database, table, column, rowid)
+        if before is None:
+            return None
+        slices = [
+            database.slice(table.name, column, rowid, start, SLICE)
+            for start in range(0, before[0], SLICE)
+        ]
+        if None not in slices and _signs(database, table, column, rowid) == before:
+            return b"".join(piece for piece in slices if piece)
+    raise SourceTrouble(
+        f"{database.place}: {table.name} row {rowid} changes faster than it can be read",
+        "Import again in a moment.",
+    )
+
+
+def _signs(
+    database: Database, table: Table, column: str, rowid: int
+) -> tuple[int, bytes | None, bytes | None] | None:
+    """Length and ends of a long value."""
+    name = _quoted(column)
+    rows = database.rows(f"SELECT octet_length({name}) FROM {table.name} WHERE rowid = ?", (rowid,))
+    if not rows or rows[0][0] is None:
+        return None
+    length: int = rows[0][0]
+    start = database.slice(table.name, column, rowid, 0, _END)
+    return length, start, database.slice(table.name, column, rowid, max(0, length - _END), _END)
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

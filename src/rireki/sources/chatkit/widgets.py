@@ -1,0 +1,46 @@
+"""A widget's tree as an outline in plain text: every component, with what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from rireki.sources.chatkit.fields import string, words
+
+__all__ = ["outline"]
+
+#: What lies deeper or comes later is in the record, and not shown.
+_DEEPEST = 40
+_LINES = 2000
+
+
+def outline(tree: Any) -> str:
+    lines: list[str] = []
+    for line in _lines(tree, 0):
+        if len(lines) == _LINES:
+            lines.append("…")
+            break
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def _lines(value: Any, depth: int, name: str = "") -> Iterator[str]:
+    indent = "  " * depth
+    head = f"{name}: " if name else ""
+    if depth > _DEEPEST:
+        yield f"{indent}{head}…"
+    elif isinstance(value, dict):
+        inner = {key: item for key, item in value.items() if isinstance(item, dict | list)}
+        plain = [
+            words(item) if key == "value" else f"{key}={words(item)}"
+            for key, item in value.items()
+            if key not in inner and key != "type" and item is not None
+        ]
+        yield indent + head + " ".join(filter(None, [string(value, "type"), *plain]))
+        for key, item in inner.items():
+            yield from _lines(item, depth + 1, "" if key == "children" else key)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _lines(item, depth, name)
+    else:
+        yield f"{indent}{head}{words(value)}"
