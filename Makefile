@@ -26,6 +26,7 @@ bench: $(READY)  ## the figures
 	$(BIN)/python -m bench.search
 	$(BIN)/python -m bench.live
 	$(BIN)/python -m bench.web
+	$(BIN)/python -m bench.history
 
 $(READY): pyproject.toml tools/setup
 	@sh tools/setup $(PYTHON) $(VENV)

@@ -12,6 +12,7 @@ NAMES = [
     "amazon-q-1.12",
     "amazon-q-1.19",
     "kiro",
+    "rireki",
 ]
 
 
@@ -25,6 +26,8 @@ def lay_out(name: str, home: Path) -> Path:
     elif name.startswith("amazon-q-"):
         store = FIXTURES / "amazon-q" / f"q-{name.removeprefix('amazon-q-')}"
         copy(store, home / ".local" / "share" / "amazon-q")
+    elif name == "rireki":
+        copy(FIXTURES / "rireki", home / ".local" / "share" / "rireki")
     else:
         kiro = FIXTURES / "amazon-q"
         copy(kiro / "kiro-1.23" / "kiro-cli", home / ".local" / "share" / "kiro-cli")

@@ -13,6 +13,7 @@ from rireki.faces.cli.options import (
     home_option,
     json_option,
     opened,
+    places_of,
     source_option,
 )
 
@@ -54,13 +55,11 @@ def command(
     """
     from rireki.faces.cli.output import Screen, progress
     from rireki.search.taking import take_in
-    from rireki.sources.kit.places import Places
 
-    places = Places.at(home.absolute()) if home else Places.here()
     with opened(create=True) as archive:
         report = take_in(
             archive,
-            places,
+            places_of(home),
             paths=paths,
             sources=sources,
             progress=progress(),

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
     from rireki.archive.base import Archive
+    from rireki.sources.kit.places import Places
 
 __all__ = [
     "archive_option",
@@ -23,6 +24,7 @@ __all__ = [
     "json_option",
     "no_pager_option",
     "opened",
+    "places_of",
     "source_option",
     "time_of",
 ]
@@ -91,6 +93,15 @@ def archive_path() -> Path:
     from rireki.archive.open import archive_path
 
     return archive_path(click.get_current_context().meta.get(_CHOSEN))
+
+
+def places_of(home: Path | None) -> Places:
+    """Where history is looked for: below a home that was named, or on this machine; and beside
+    the archive, where programs keep their own."""
+    from rireki.sources.kit.places import Places
+
+    places = Places.at(home.absolute()) if home else Places.here()
+    return places.beside(archive_path())
 
 
 @contextmanager

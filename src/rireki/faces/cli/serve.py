@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from rireki.errors import NotFound, RirekiError
-from rireki.faces.cli.options import archive_option, archive_path, home_option, json_option
+from rireki.faces.cli.options import (
+    archive_option,
+    archive_path,
+    home_option,
+    json_option,
+    places_of,
+)
 
 if TYPE_CHECKING:
     from rireki.faces.web.serve import Server
@@ -126,7 +132,7 @@ def _shown(home: Path | None, demo: bool) -> Shown:
     if demo:
         made = ensure_demo(beside, progress())
         return Shown(made.archive, Places.at(made.home))
-    places = Places.at(home.absolute()) if home else Places.here()
+    places = places_of(home)
     archive = open_archive(path, create=True)
     try:
         known = archive.count() > 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -23,10 +23,22 @@ if TYPE_CHECKING:
     from rireki.faces.cli.output import Screen
     from rireki.model.message import Message
     from rireki.model.parts import Attachment
+    from rireki.providers import Note
     from rireki.show.story import Story
     from rireki.show.text import Block
 
 __all__ = ["command", "open_at", "opens_in_the_middle"]
+
+FORMS = ("text", "markdown", "html", "json")
+#: For each provider, what its API calls the messages, and the system prompt that stands outside.
+WIRES = {
+    "anthropic": ("messages", "system"),
+    "openai": ("messages", ""),
+    "responses": ("input", "instructions"),
+    "gemini": ("contents", "systemInstruction"),
+    "bedrock": ("messages", "system"),
+    "ollama": ("messages", ""),
+}
 
 
 @click.command("show", short_help="Read one conversation.")
@@ -41,10 +53,11 @@ __all__ = ["command", "open_at", "opens_in_the_middle"]
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["text", "markdown", "html", "json"]),
+    type=click.Choice([*FORMS, *WIRES]),
     default="text",
-    help="How to write it; text unless said otherwise.",
+    help="How to write it (text), or for which provider, to go on with another model.",
 )
+@click.option("--model", metavar="NAME", help="The model that a provider's form is for.")
 @click.option("--raw", is_flag=True, help="The very bytes the agent wrote; --all: every version.")
 @no_pager_option
 @json_option
@@ -57,6 +70,7 @@ def command(
     full: bool,
     nested: bool,
     form: str,
+    model: str | None,
     raw: bool,
     no_pager: bool,
     as_json: bool,
@@ -72,6 +86,7 @@ def command(
       rireki show 5471a680 --as-of yesterday --full
       rireki show 5471a680 --format markdown > talk.md
       rireki show 5471a680 --format html --nested > talk.html
+      rireki show 5471a680 --format openai --model gpt-5 > request.json
       rireki show 5471a680 --raw | head -1
     """
     from rireki.faces.cli.output import Screen
@@ -87,7 +102,10 @@ def command(
         teller = _Reading(archive, moment, everything, upstream, nested)
         story = teller.story(found, place)
     at = teller.at
-    if as_json or form == "json":
+    if form in WIRES:
+        request = _wire(story, teller, form, model)
+        screen.json([request]) if as_json else screen.page(_spelled(request, screen), not no_pager)
+    elif as_json or form == "json":
         screen.json([_as_json(story, at, nested)])
     elif form == "markdown":
         from rireki.show.markdown import markdown
@@ -156,7 +174,10 @@ class _Reading:
             yield self.story(child) if self.nested else Story(child.conversation, [])
 
     def bytes_of(self, attachment: Attachment) -> bytes | None:
-        found = (bytes_of(attachment.digest) for bytes_of in self.attachments)
+        return self.bytes_with(attachment.digest)
+
+    def bytes_with(self, digest: str) -> bytes | None:
+        found = (bytes_of(digest) for bytes_of in self.attachments)
         return next((data for data in found if data), None)
 
 
@@ -200,6 +221,44 @@ def _html(story: Story, teller: _Reading, screen: Screen, full: bool, pager: boo
         return
     for piece in document:
         sys.stdout.buffer.write(piece.encode())
+
+
+def _wire(story: Story, teller: _Reading, form: str, model: str | None) -> dict[str, Any]:
+    """What a provider accepts, under its own names; what it lacks goes to standard error."""
+    from rireki.providers import encode, turns_of
+
+    report: list[Note] = []
+    turns = turns_of(story.messages, teller.bytes_with, report)
+    request = encode(form, turns, model, report)
+    messages, system = WIRES[form]
+    value = {messages: request.messages}
+    if system and request.system is not None:
+        value = {system: request.system, **value}
+    _say_notes(report, form)
+    return value
+
+
+def _spelled(request: dict[str, Any], screen: Screen) -> list[str]:
+    """For people; a terminal gets it without what could steer it."""
+    import json
+
+    from rireki.show.safe import safe
+
+    lines = json.dumps(request, ensure_ascii=False, indent=2).split("\n")
+    return [safe(line) for line in lines] if screen.terminal else lines
+
+
+def _say_notes(report: Sequence[Note], form: str) -> None:
+    """A line per kind of change: long conversations have hundreds of one kind."""
+    from rireki.providers.notes import CODES
+
+    kinds: dict[str, list[Note]] = {}
+    for note in report:
+        kinds.setdefault(note.code, []).append(note)
+    for code, notes in kinds.items():
+        places = ", ".join(str(note.place + 1) for note in notes[:3])
+        more = f" and {len(notes) - 3} more" if len(notes) > 3 else ""
+        click.echo(f"{form}: {code} (message {places}{more}): {CODES[code]}", err=True)
 
 
 def _tell(

@@ -14,6 +14,7 @@ from rireki.faces.cli.options import (
     home_option,
     json_option,
     opened,
+    places_of,
 )
 
 if TYPE_CHECKING:
@@ -39,11 +40,9 @@ def command(home: Path | None, as_json: bool) -> None:
       rireki sources --home /mnt/backup/home/ken
     """
     from rireki.faces.cli.output import Screen
-    from rireki.sources.kit.places import Places
 
-    places = Places.at(home.absolute()) if home else Places.here()
     screen = Screen()
-    found = _survey(places)
+    found = _survey(places_of(home))
     if as_json:
         screen.json(found)
     else:

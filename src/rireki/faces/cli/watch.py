@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rireki.errors import RirekiError
-from rireki.faces.cli.options import archive_option, archive_path, home_option, json_option
+from rireki.faces.cli.options import (
+    archive_option,
+    archive_path,
+    home_option,
+    json_option,
+    places_of,
+)
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -47,12 +53,11 @@ def command(home: Path | None, quiet: bool, as_json: bool) -> None:
     """
     from rireki.faces.cli.output import Screen, progress
     from rireki.live.keeper import Keeper
-    from rireki.sources.kit.places import Places
 
     changes: SimpleQueue[int] = SimpleQueue()
     keeper = Keeper(
         archive_path(),
-        Places.at(home.absolute()) if home else Places.here(),
+        places_of(home),
         on_change=None if quiet else changes.put,
         progress=None if quiet else progress(),
     )

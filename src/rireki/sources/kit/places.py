@@ -8,7 +8,10 @@ from pathlib import Path
 
 import msgspec
 
-__all__ = ["Places"]
+__all__ = ["HISTORIES", "Places"]
+
+#: The folder of the histories that programs keep with `MessageHistory`.
+HISTORIES = "histories"
 
 
 class Places(msgspec.Struct, frozen=True):
@@ -20,6 +23,8 @@ class Places(msgspec.Struct, frozen=True):
 
     home: Path
     environment: Mapping[str, str] = msgspec.field(default_factory=dict)
+    #: The folder with rireki's own histories beside the archive in use; wherever else one may be.
+    histories: Path | None = None
 
     @classmethod
     def here(cls) -> Places:
@@ -28,6 +33,15 @@ class Places(msgspec.Struct, frozen=True):
     @classmethod
     def at(cls, home: Path) -> Places:
         return cls(home)
+
+    def beside(self, archive: Path) -> Places:
+        """The same places, with the histories that lie beside this archive."""
+        return msgspec.structs.replace(self, histories=archive.parent / HISTORIES)
+
+    def history_folders(self) -> list[Path]:
+        """Where rireki's own histories may lie: beside the archive, and in its data directories."""
+        usual = [folder / HISTORIES for folder in self.data_directories("rireki")]
+        return list(dict.fromkeys([self.histories, *usual] if self.histories else usual))
 
     def variable(self, name: str) -> Path | None:
         """The directory an environment variable names, if it is set."""

@@ -1,0 +1,179 @@
+"""What programs hand to a history, as the messages it keeps: dicts, objects, answers, pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from rireki.errors import RirekiError
+
+__all__ = [
+    "Given",
+    "checked_provider",
+    "copied",
+    "kind_of",
+    "mended_block",
+    "read_given",
+    "read_result",
+    "result_block",
+    "with_images",
+]
+
+_KINDS = {
+    "user": "user",
+    "assistant": "assistant",
+    "model": "assistant",
+    "system": "system",
+    "developer": "system",
+    "tool": "tool",
+    "function": "tool",
+}
+#: How files of pictures begin.
+_MAGIC = {
+    b"\x89PNG": "image/png",
+    b"\xff\xd8\xff": "image/jpeg",
+    b"GIF8": "image/gif",
+    b"RIFF": "image/webp",
+}
+
+
+class Given(NamedTuple):
+    """A message, or an answer that holds some; and whose it is, where that was found out."""
+
+    raw: Any
+    provider: str | None = None
+    answer: bool = False
+
+
+def read_given(message: Any) -> list[Given]:
+    """What `add_raw_message` was given, as it is to be kept."""
+    if type(message) is dict and "role" in message and "stop_reason" not in message:
+        return [Given(message)]
+    from rireki.providers import plain, unwrap
+    from rireki.providers.loose import is_prompt_json
+
+    value = plain(message)
+    if isinstance(value, list) and value and all(map(_is_item, value)):
+        return [given for item in value for given in read_given(item)]
+    if isinstance(value, str | list) or is_prompt_json(value):
+        return [Given({"role": "assistant", "content": value})]
+    if not isinstance(value, dict):
+        raise RirekiError(
+            f"A history cannot keep a {type(message).__name__} as a message",
+            "Give the message as a dict, or the answer as the provider's package returned it.",
+        )
+    provider, inner = unwrap(value)
+    return [Given(value, provider, answer=not (len(inner) == 1 and inner[0] is value))]
+
+
+def _is_item(value: Any) -> bool:
+    """Whether it is a message by itself, and not a block of one."""
+    if not isinstance(value, dict):
+        return False
+    kind = value.get("type")
+    return "role" in value or (
+        isinstance(kind, str) and (kind == "reasoning" or kind.endswith(("_call", "_output")))
+    )
+
+
+def kind_of(given: Given) -> str:
+    """The kind of entry it becomes: who spoke."""
+    if given.answer:
+        return "assistant"
+    role, kind = given.raw.get("role"), given.raw.get("type")
+    if isinstance(role, str):
+        return _KINDS.get(role, "user")
+    return "tool" if isinstance(kind, str) and kind.endswith("_output") else "assistant"
+
+
+def result_block(
+    tool_use_id: str, result: Any, tool_name: str, is_error: bool, images: Iterable[Any]
+) -> dict[str, Any]:
+    block = {
+        "type": "tool_result",
+        "tool_use_id": tool_use_id,
+        "tool_name": tool_name,
+        "content": with_images(result, images),
+    }
+    return {**block, "is_error": True} if is_error else block
+
+
+def read_result(result: Mapping[str, Any] | Sequence[Any]) -> dict[str, Any]:
+    """One of the results that `add_tool_results` was given."""
+    if not isinstance(result, Mapping):
+        tool_use_id, said, *name = result
+        return result_block(tool_use_id, said, name[0] if name else "unknown", False, ())
+    return result_block(
+        result["tool_use_id"],
+        result["result"] if "result" in result else result.get("content", ""),
+        result.get("tool_name", "unknown"),
+        bool(result.get("is_error")),
+        result.get("images", ()),
+    )
+
+
+def mended_block(result: Any) -> dict[str, Any]:
+    """The result that a repair made up for a call that was cut off."""
+    said = "\n".join(part.text for part in result.content)
+    return result_block(result.id or "", said, result.name or "", True, ())
+
+
+def checked_provider(provider: str | None) -> None:
+    if provider is None:
+        return
+    from rireki.providers import PROVIDERS
+
+    if provider not in PROVIDERS:
+        raise RirekiError(
+            f"There is no provider called {provider!r}", f"Choose one of {', '.join(PROVIDERS)}."
+        )
+
+
+def with_images(content: Any, images: Iterable[Any]) -> Any:
+    """The content as it is, or as blocks with pictures behind it."""
+    pictures = [_image(image) for image in images]
+    if not pictures:
+        return content
+    said = [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
+    return [*said, *pictures]
+
+
+def _image(image: Any) -> dict[str, Any]:
+    """A picture given as bytes, as (media type, bytes), or as a block."""
+    if isinstance(image, Mapping):
+        return dict(image)
+    media_type, data = image if isinstance(image, tuple) else (None, image)
+    if not isinstance(data, bytes | bytearray):
+        raise RirekiError(
+            f"A {type(data).__name__} is no picture",
+            "Give its bytes, a pair (media type, bytes), or an image block.",
+        )
+    media_type = media_type or _media_type(bytes(data))
+    from base64 import b64encode
+
+    source = {"type": "base64", "media_type": media_type, "data": b64encode(data).decode()}
+    return {"type": "image", "source": source}
+
+
+def _media_type(data: bytes) -> str:
+    for start, media_type in _MAGIC.items():
+        if data.startswith(start):
+            return media_type
+    raise RirekiError(
+        f"The first bytes of a picture ({data[:4].hex()}) do not tell what kind it is",
+        'Give it as a pair: ("image/png", data).',
+    )
+
+
+def copied(value: Any) -> Any:
+    """A copy in which nothing is shared; of JSON several times as fast as copy.deepcopy."""
+    kind = type(value)
+    if kind is dict:
+        return {name: copied(inner) for name, inner in value.items()}
+    if kind is list:
+        return [copied(inner) for inner in value]
+    if kind is str or kind is int or kind is bool or kind is float or value is None:
+        return value
+    from copy import deepcopy
+
+    return deepcopy(value)

@@ -1,0 +1,280 @@
+"""The file of one history: every entry is in the hands of the system before a method returns.
+
+One line per entry, appended with one write, so that a process that is killed leaves whole lines
+and at most one torn one. One writer at a time; readers need no lock. Knows no messages.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from contextlib import suppress
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from rireki.errors import NotFound, RirekiError
+from rireki.live.lock import KeeperLock
+from rireki.sources.kit.jsonl import split_lines
+from rireki.sources.kit.places import HISTORIES
+from rireki.sources.native.entry import Entry, parse, parse_all, spell
+
+__all__ = ["HistoryConflict", "Journal", "Sync", "journal_path"]
+
+#: What a method waits for: that the system has the entry, or that the disk has it.
+Sync: TypeAlias = Literal["os", "full"]
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
+_SOURCE = "rireki/"
+#: How often to look again when the file was replaced while it was being opened.
+ATTEMPTS = 20
+
+
+class HistoryConflict(RirekiError):
+    """Somebody else writes this conversation."""
+
+
+def journal_path(archive: Path, conversation: str) -> Path:
+    """Where the history of a conversation lies: in a folder beside the archive."""
+    name = conversation.removeprefix(_SOURCE)
+    if not _NAME.fullmatch(name):
+        raise RirekiError(
+            f"{conversation!r} cannot be the name of a conversation",
+            "Use letters, digits, '.', '_' and '-', up to 200 of them, a letter or digit first.",
+        )
+    return archive.parent / HISTORIES / f"{name}.jsonl"
+
+
+class _Lock(KeeperLock):
+    """One writer per conversation; the file is removed with the lock, there are many of them."""
+
+    def __init__(self, journal: Path) -> None:
+        super().__init__(journal)
+        self.path = journal.with_suffix(".lock")
+
+    def take(self) -> bool:
+        for _ in range(ATTEMPTS):
+            if not super().take():
+                return False
+            if self._is_there():
+                return True
+            # Its last holder removed the file between our opening and locking it.
+            super().release()
+        return False
+
+    def _is_there(self) -> bool:
+        assert self._file is not None
+        try:
+            return os.path.samestat(os.fstat(self._file), self.path.stat())
+        except FileNotFoundError:
+            return False
+
+    def release(self) -> None:
+        if self._file is not None:
+            # Windows does not remove what is open: there it stays, and does no harm.
+            with suppress(OSError):
+                self.path.unlink()
+        super().release()
+
+
+class Journal:
+    """An open journal. `entries` are those that were there; `damage` tells of what was not one."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        read_only: bool = False,
+        sync: Sync = "os",
+        first: bytes | None = None,
+    ) -> None:
+        """`first` are the lines that a new journal begins with: there with all of them, or not."""
+        self.path = path
+        self.conversation = path.stem
+        self.read_only = read_only
+        self.sync = sync
+        self.entries: list[Entry] = []
+        self.damage: list[str] = []
+        #: Bytes after the last whole line: an entry whose writer was killed.
+        self.torn = b""
+        self._process = os.getpid()
+        self._lock = _Lock(path)
+        self._file: int | None = None
+        self._size = 0
+        if read_only:
+            self._read_all()
+        else:
+            self._open(first)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether this process may write to it; a copy of the process that opened it may not."""
+        return self._file is not None and os.getpid() == self._process
+
+    def write(self, lines: bytes) -> None:
+        """Append whole lines, with one write; all of it is kept, or nothing and an error is raised."""
+        self._check()
+        assert self._file is not None
+        self._cut_back()
+        try:
+            written = os.write(self._file, lines)
+            if self.sync == "full" and written == len(lines):
+                os.fsync(self._file)
+        except OSError as error:
+            self._undo()
+            raise self._failed(error.strerror or str(error)) from error
+        if written != len(lines):
+            self._undo()
+            raise self._failed(f"only {written:,} of {len(lines):,} bytes could be written")
+        self._size += len(lines)
+
+    def close(self) -> None:
+        """Let go of the file; one that nothing was written to goes away."""
+        if self._file is None or not self.is_open:
+            return
+        empty = not os.fstat(self._file).st_size
+        os.close(self._file)
+        self._file = None
+        if empty:
+            self.path.unlink(missing_ok=True)
+        self._lock.release()
+
+    # ── opening ──
+
+    def _open(self, first: bytes | None) -> None:
+        try:
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if not self._lock.take():
+                raise self._conflict()
+            try:
+                if first is not None:
+                    self._create(first)
+                self._read_and_mend()
+            except BaseException:
+                self._let_go()
+                raise
+        except OSError as error:
+            raise RirekiError(
+                f"the history {self.conversation} cannot be opened "
+                f"({error.filename or self.path}: {error.strerror or error})",
+                "Check that you may write there, and that the folder lies on a local disk.",
+            ) from error
+
+    def _create(self, first: bytes) -> None:
+        if self.path.exists():
+            raise RirekiError(
+                f"there is a history {self.conversation} already ({self.path})",
+                "Choose another name, or none.",
+            )
+        fresh = self.path.with_suffix(".new")
+        fresh.touch(0o600)
+        with fresh.open("wb") as file:
+            file.write(first)
+            if self.sync == "full":
+                file.flush()
+                os.fsync(file.fileno())
+        fresh.replace(self.path)
+
+    def _read_and_mend(self) -> None:
+        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
+        self._file = os.open(self.path, flags, 0o600)
+        self._read_all()
+        self._size = self.path.stat().st_size
+        if self.torn:
+            self._set_aside()
+
+    def _let_go(self) -> None:
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+        self._lock.release()
+
+    def _read_all(self) -> None:
+        try:
+            data = self.path.read_bytes()
+        except FileNotFoundError:
+            raise NotFound(
+                f"there is no history {self.conversation} at {self.path}",
+                "Open it without read_only=True to begin it.",
+            ) from None
+        lines, self.torn = split_lines(data)
+        for number, entry in enumerate(parse_all(lines), 1):
+            if entry is None:
+                self.damage.append(
+                    f"{self.path}: line {number} is not an entry; it was passed over"
+                )
+            else:
+                self.entries.append(entry)
+
+    def _set_aside(self) -> None:
+        """Finish the line that its writer could not: as what it is, or as the rest of one."""
+        entry = parse(self.torn)
+        if entry is None:
+            text = self.torn.decode("utf-8", "backslashreplace")
+            seq = len(self.entries)
+            at = self.entries[-1].at if self.entries else None
+            entry = Entry(os.urandom(6).hex(), "torn", more={"torn": text}, seq=seq, at=at)
+            entry.parent = self.entries[-1].id if self.entries else None
+            self.damage.append(f"{self.path}: an unfinished last line was set aside")
+            line = spell(entry)
+        else:
+            line = self.torn + b"\n"
+        start = self._size - len(self.torn)
+        # Written over what it tells of, so that it is never lost in between.
+        with self.path.open("r+b", buffering=0) as file:
+            file.seek(start)
+            file.write(line)
+            file.truncate(start + len(line))
+        self.entries.append(entry)
+        self._size = start + len(line)
+
+    def _conflict(self) -> HistoryConflict:
+        holder = self._lock.holder()
+        who = "this process" if holder == os.getpid() else f"process {holder or 'unknown'}"
+        return HistoryConflict(
+            f"the history {self.conversation} is being written by {who} ({self.path})",
+            "Close it there; or open it here with read_only=True, and go on in a copy with fork().",
+        )
+
+    # ── writing ──
+
+    def _check(self) -> None:
+        if self.read_only:
+            raise RirekiError(
+                f"the history {self.conversation} was opened to be read only",
+                "Open it without read_only=True, or go on in a copy with fork().",
+            )
+        if self._file is None:
+            raise RirekiError(
+                f"the history {self.conversation} is closed",
+                f"MessageHistory.open({self.conversation!r}) opens it again.",
+            )
+        if os.getpid() != self._process:
+            raise HistoryConflict(
+                f"the history {self.conversation} belongs to process {self._process}, "
+                f"of which this one ({os.getpid()}) is a copy",
+                "Open a history after the process was forked, or go on in a copy with fork().",
+            )
+
+    def _cut_back(self) -> None:
+        """Without half an entry that a full disk left behind."""
+        assert self._file is not None
+        status = os.fstat(self._file)
+        if status.st_size > self._size:
+            os.ftruncate(self._file, self._size)
+        elif status.st_size < self._size or not status.st_nlink:
+            raise RirekiError(
+                f"{self.path} was removed or cut by another program while it was open",
+                "Go on in a copy with fork(); 'rireki restore' brings back what was archived.",
+            )
+
+    def _undo(self) -> None:
+        """What cannot be undone now is, before anything else is written."""
+        assert self._file is not None
+        with suppress(OSError):
+            os.ftruncate(self._file, self._size)
+
+    def _failed(self, reason: str) -> RirekiError:
+        return RirekiError(
+            f"the history {self.conversation} could not be written to {self.path} ({reason})",
+            "Nothing of this entry was kept. Make room on the disk, and add it again.",
+        )

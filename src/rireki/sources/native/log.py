@@ -1,0 +1,135 @@
+"""Entries in the order they were written, and what of them a model is shown now.
+
+Every entry follows another one; a `branch` follows an earlier one than the last, and what came
+between is left. The view at any entry is the fold of those that lead to it. Knows no file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, TypeAlias
+
+from rireki.sources.native.entry import MESSAGES, Entry
+
+__all__ = ["Edit", "Item", "Log", "View"]
+
+#: A message and the entry it came with.
+Item: TypeAlias = "tuple[Entry, Any]"
+
+
+class Edit(Entry):
+    """Messages that a program put in place of what was there; happens in memory only."""
+
+    __slots__ = ("items",)
+
+    def __init__(self, id: str, items: list[Item]) -> None:
+        super().__init__(id, "edit")
+        self.items = items
+
+
+class View:
+    """The messages that a model is shown, each with its entry."""
+
+    def __init__(self) -> None:
+        self.items: list[Item] = []
+        #: The same messages alone: the very list that users of the library see.
+        self.messages: list[Any] = []
+        #: Calls that wait for a person.
+        self.waiting: set[str] = set()
+
+    def apply(self, entry: Entry) -> None:
+        kind = entry.kind
+        if kind in MESSAGES and kind != "repair":
+            for message in entry.messages:
+                self.items.append((entry, message))
+                self.messages.append(message)
+        elif kind == "repair":
+            self._insert(entry)
+        elif kind == "summary":
+            lead = [item for item in self.lead() if item[0].kind == "system"]
+            self.show([*lead, (entry, entry.messages[0]), *self._kept(entry)])
+        elif kind == "trim":
+            self.show([*self.lead(), *self._kept(entry)])
+        elif kind == "clear":
+            self.show([])
+        elif isinstance(entry, Edit):
+            self.show(entry.items)
+        elif kind == "waiting":
+            self.waiting.add(entry.text("call") or "")
+
+    def lead(self) -> list[Item]:
+        """What stays at the top: instructions, and the summary of what went before."""
+        count = 0
+        for entry, _ in self.items:
+            if entry.kind not in ("system", "summary"):
+                break
+            count += 1
+        return self.items[:count]
+
+    def show(self, items: Iterable[Item]) -> None:
+        """Other messages, in the same lists."""
+        self.items[:] = items
+        self.messages[:] = [message for _, message in self.items]
+
+    def _insert(self, entry: Entry) -> None:
+        """After the entry it names: where its calls stand."""
+        after = entry.text("after")
+        ends = [place for place, (one, _) in enumerate(self.items) if one.id == after]
+        place = ends[-1] + 1 if ends else len(self.items)
+        new = [(entry, message) for message in entry.messages]
+        self.items[place:place] = new
+        self.messages[place:place] = [message for _, message in new]
+
+    def _kept(self, entry: Entry) -> list[Item]:
+        """From the entry that is named as the first to keep; of nothing named, nothing."""
+        keep = entry.text("keep")
+        for place, (one, _) in enumerate(self.items):
+            if one.id == keep:
+                return self.items[max(place, len(self.lead())) :]
+        return []
+
+
+class Log:
+    def __init__(self, entries: Iterable[Entry] = ()) -> None:
+        self.entries: dict[str, Entry] = {}
+        #: What each entry follows: always one that was written before it.
+        self.parents: dict[str, str | None] = {}
+        self.head: str | None = None
+        self.view = View()
+        for entry in entries:
+            self.add(entry)
+
+    def add(self, entry: Entry) -> None:
+        """An entry that follows the last one, or, if it is a branch, the one it names."""
+        if entry.id in self.entries:
+            # Two of one id would make a ring of what follows what.
+            entry.id = f"{entry.id}~{len(self.entries)}"
+        parent = self.head
+        if entry.kind == "branch" and self.knows(entry.parent):
+            parent = entry.parent
+            self._go_back(parent)
+        else:
+            self.view.apply(entry)
+        self.entries[entry.id] = entry
+        self.parents[entry.id] = parent
+        self.head = entry.id
+
+    def knows(self, id: str | None) -> bool:
+        """Whether one can go back there; None is the beginning."""
+        return id is None or id in self.entries
+
+    def chain(self, id: str | None) -> list[Entry]:
+        """The entries that lead to one, the first one first."""
+        found: list[Entry] = []
+        while id is not None:
+            found.append(self.entries[id])
+            id = self.parents[id]
+        return found[::-1]
+
+    def _go_back(self, id: str | None) -> None:
+        then = View()
+        for entry in self.chain(id):
+            if entry.kind != "branch":
+                then.apply(entry)
+        self.view.show(then.items)
+        self.view.waiting = then.waiting

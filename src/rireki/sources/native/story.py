@@ -1,0 +1,328 @@
+"""Journals as conversations: every entry that was ever written, told in order.
+
+What a model is no longer shown is told as well: a summary, a cut and a fresh start are dividers
+in the story, and what a branch or a fresh start left is marked as abandoned.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Callable, Sequence
+from functools import partial
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+
+from rireki.errors import RirekiError
+from rireki.model.conversation import Conversation, ConversationUpstream, Reading, Tie, Trouble
+from rireki.model.message import Author, Display, Message
+from rireki.model.message import Entry as Place
+from rireki.model.parts import Notice, Part, Text
+from rireki.model.strand import Ref, Strand
+from rireki.model.tally import Tally
+from rireki.model.times import from_iso
+from rireki.providers import Media, Result, Turn
+from rireki.sources.kit.jsonl import LANE
+from rireki.sources.native.answers import answer_of, model_of, total
+from rireki.sources.native.calls import Calls
+from rireki.sources.native.entry import MESSAGES, Entry, parse
+from rireki.sources.native.log import Log
+from rireki.sources.native.parts import parts_of
+from rireki.sources.native.reader import NAME
+
+__all__ = ["read_journals"]
+
+#: Entries that people are told of in a line across the page, and what it says.
+_DIVIDERS = {"summary": "summary", "clear": "cleared", "trim": "trimmed", "branch": "branch"}
+TITLE = 200
+
+
+class Line(msgspec.Struct):
+    """An entry, where it stands, and whether the file still has it."""
+
+    entry: Entry
+    data: bytes
+    ref: Ref
+    present: bool
+
+
+def read_journals(conversation: str, strands: Sequence[Strand]) -> list[Reading]:
+    troubles: list[Trouble] = []
+    lines = [line for strand in strands for line in _lines(strand, troubles)]
+    if not lines and not troubles:
+        return []
+    story = _Story(_once(lines))
+    messages = story.tell()
+    tally = story.tally
+    entries = [line.entry for line in story.lines]
+    answers = [answer for answer in map(answer_of, entries) if answer is not None]
+    times = [at for entry in entries if (at := from_iso(entry.at))]
+    upstream = _upstream(strands, messages)
+    found = Conversation(
+        id=f"{NAME}/{conversation}",
+        source=NAME,
+        native_id=conversation,
+        project=_last(entries, "project"),
+        title=_last(entries, "title") or _first_words(messages),
+        started_at=min(times, default=None),
+        updated_at=max(times, default=None),
+        upstream=upstream,
+        held_by=[NAME] if upstream != "gone" else [],
+        troubles=troubles,
+        usage=total(answers),
+        models=list(dict.fromkeys(answer.model for answer in answers)),
+    )
+    tally.entries = len(entries)
+    tally.fill(found)
+    return [
+        Reading(
+            conversation=found,
+            messages=lambda: messages,
+            answers=answers,
+            ties=_ties(conversation, entries),
+            attachment=partial(_attachment, entries),
+            records=lambda: story.records,
+        )
+    ]
+
+
+def _lines(strand: Strand, troubles: list[Trouble]) -> list[Line]:
+    found: list[Line] = []
+    for number, occurrence in enumerate(strand.story(LANE), 1):
+        entry = _entry(occurrence.data)
+        if entry is None:
+            place = f"{strand.place}: line {number}"
+            hint = "It is kept as it is; the lines around it are told."
+            troubles.append(Trouble(place, "not an entry of a history", hint))
+            continue
+        ref = Ref(strand.id, LANE, occurrence.ordinal)
+        found.append(Line(entry, occurrence.data, ref, occurrence.present))
+    return found
+
+
+def _entry(line: bytes) -> Entry | None:
+    """The entry of a line, if its message can be read as well: nested too deep, it cannot."""
+    entry = parse(line)
+    if entry is None:
+        return None
+    try:
+        _mend(entry)
+        return entry if entry.turns is not None else None
+    except (RirekiError, RecursionError):
+        return None
+
+
+def _mend(entry: Entry) -> None:
+    """Half a surrogate pair stays in the record; it can neither be stored nor shown."""
+    try:
+        msgspec.json.encode([entry.id, entry.at, entry.provider, entry.raw, entry.more])
+    except UnicodeEncodeError:
+        entry.id, entry.at, entry.provider, entry.raw, entry.more = _whole(
+            [entry.id, entry.at, entry.provider, entry.raw, entry.more]
+        )
+
+
+def _whole(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, list):
+        return [_whole(one) for one in value]
+    if isinstance(value, dict):
+        return {_whole(name): _whole(one) for name, one in value.items()}
+    return value
+
+
+def _once(lines: list[Line]) -> list[Line]:
+    """A journal that was copied or put back lies in two places: each entry is told once."""
+    found: dict[bytes, Line] = {}
+    for line in lines:
+        known = found.setdefault(line.data, line)
+        known.present = known.present or line.present
+    return list(found.values())
+
+
+class _Story:
+    """Messages in the order of the journal; a repair stands where its calls do."""
+
+    def __init__(self, lines: list[Line]) -> None:
+        self.lines = lines
+        self.log = Log(line.entry for line in lines)
+        self.tally = Tally()
+        self.records: dict[str, list[Ref]] = {}
+        self.left = self._left()
+        #: The last message of each entry, for those that follow it.
+        self.ends: dict[str, str] = {}
+
+    def _left(self) -> set[str]:
+        """Entries that are not on the way to the last one, or were cleared away."""
+        chain = [entry.id for entry in self.log.chain(self.log.head)]
+        clears = [i for i, id in enumerate(chain) if self.log.entries[id].kind == "clear"]
+        way = chain[clears[-1] :] if clears else chain
+        return self.log.entries.keys() - set(way)
+
+    def tell(self) -> list[Message]:
+        ordered = self._ordered()
+        calls = Calls([turn for line in ordered for turns in line.entry.turns for turn in turns])
+        told: list[Message] = []
+        for line in ordered:
+            for message in self._messages(line, calls):
+                while message.id in self.records:
+                    message.id += "~"
+                self.records[message.id] = [line.ref]
+                self.ends[line.entry.id] = message.id
+                told.append(message)
+        for message in told:
+            message.parent = self._parent(message)
+        return told
+
+    def _ordered(self) -> list[Line]:
+        places = {line.entry.id: place for place, line in enumerate(self.lines)}
+        keys: list[tuple[int, int]] = []
+        for place, line in enumerate(self.lines):
+            after = places.get(line.entry.text("after") or "") if _is_repair(line.entry) else None
+            keys.append((place, 0) if after is None or after > place else (after, place))
+        return [self.lines[place] for place in sorted(range(len(keys)), key=keys.__getitem__)]
+
+    def _messages(self, line: Line, calls: Calls) -> list[Message]:
+        entry = line.entry
+        if entry.kind in _DIVIDERS:
+            calls.skip(entry)
+            return [self._divider(line)]
+        if entry.kind == "torn":
+            text = f"a line that was not finished: {entry.more.get('torn')}"
+            return [self._message(line, "harness", "chip", [Notice(text, "warning")], "torn line")]
+        found: list[Message] = []
+        for turn in (turn for turns in entry.turns for turn in turns):
+            ids = calls.next(turn, entry.id)
+            for author, some in _spoken(turn, entry):
+                parts = parts_of(turn, some, ids)
+                if not parts and turn.parts:
+                    continue
+                suffix = f".{len(found)}" if found else ""
+                found.append(self._said(line, author, parts, suffix))
+                self._count(author, turn, ids, found[-1])
+        return found
+
+    def _said(self, line: Line, author: Author, parts: list[Part], suffix: str) -> Message:
+        display: Display = "bubble" if author in ("person", "agent") else "fold"
+        entry = line.entry
+        label = {"system": "system", "repair": "repaired"}.get(entry.kind)
+        if author in ("agent", "person"):
+            label = None
+        message = self._message(line, author, display, parts, label, suffix)
+        if author == "agent":
+            message.model = model_of(entry)
+            answer = answer_of(entry) if not suffix else None
+            message.usage = answer.usage if answer else None
+        return message
+
+    def _divider(self, line: Line) -> Message:
+        entry = line.entry
+        summary = isinstance(entry.raw, str) and entry.kind == "summary"
+        parts: list[Part] = [Text(str(entry.raw))] if summary else []
+        return self._message(line, "harness", "divider", parts, _DIVIDERS[entry.kind])
+
+    def _message(
+        self,
+        line: Line,
+        author: Author,
+        display: Display,
+        parts: list[Part],
+        label: str | None,
+        suffix: str = "",
+    ) -> Message:
+        entry = line.entry
+        return Message(
+            id=f"{entry.id}{suffix}",
+            author=author,
+            display=display,
+            label=label,
+            at=from_iso(entry.at),
+            turn=self.tally.turns or None,
+            upstream="present" if line.present else "gone",
+            parts=parts,
+            abandoned=entry.id in self.left,
+            entry=Place(line.ref.record + 1, entry.kind, rule=entry.kind),
+        )
+
+    def _count(self, author: Author, turn: Turn, ids: Sequence[str], message: Message) -> None:
+        self.tally.messages += 1
+        if author == "person":
+            message.turn = self.tally.typed()
+        for part, id in zip(turn.parts, ids, strict=True):
+            if author == "agent" and id:
+                self.tally.asked(id)
+            elif author in ("tool", "harness") and isinstance(part, Result):
+                self.tally.resulted(id)
+        if author == "agent" and not any(ids):
+            self.tally.answered()
+
+    def _parent(self, message: Message) -> str | None:
+        id = self.log.parents.get(message.id.partition(".")[0])
+        while id is not None and id not in self.ends:
+            id = self.log.parents.get(id)
+        return self.ends.get(id or "")
+
+
+def _is_repair(entry: Entry) -> bool:
+    return entry.kind == "repair"
+
+
+def _spoken(turn: Turn, entry: Entry) -> list[tuple[Author, Callable[[int], bool]]]:
+    """Who said which parts of a turn: results are a tool's, although they come as the user's."""
+    if turn.role == "assistant":
+        return [("agent", lambda index: True)]
+    if turn.role != "user":
+        return [("harness", lambda index: True)]
+    returned = [isinstance(part, Result) for part in turn.parts]
+    by: Author = "harness" if _is_repair(entry) else "tool"
+    spoken: list[tuple[Author, Callable[[int], bool]]] = []
+    if any(returned):
+        spoken.append((by, lambda index: returned[index]))
+    if not all(returned) or not returned:
+        spoken.append(("person", lambda index: not returned[index]))
+    return spoken
+
+
+def _last(entries: Sequence[Entry], name: str) -> str:
+    said = [entry.text(name) for entry in entries if entry.kind not in MESSAGES]
+    return next((text for text in reversed(said) if text), "")
+
+
+def _first_words(messages: Sequence[Message]) -> str:
+    for message in messages:
+        for part in message.parts:
+            if message.author == "person" and isinstance(part, Text) and part.text.strip():
+                return " ".join(part.text.split())[:TITLE]
+    return ""
+
+
+def _ties(conversation: str, entries: Sequence[Entry]) -> list[Tie]:
+    wants = [entry.text("forked_from") for entry in entries if entry.kind == "start"]
+    return [
+        Tie("fork", "offer", conversation),
+        *(Tie("fork", "want", other) for other in wants if other and other != conversation),
+    ]
+
+
+def _upstream(strands: Sequence[Strand], messages: Sequence[Message]) -> ConversationUpstream:
+    if not any(strand.present for strand in strands):
+        return "gone"
+    return "changed" if any(message.upstream == "gone" for message in messages) else "present"
+
+
+def _attachment(entries: Sequence[Entry], digest: str) -> bytes | None:
+    for entry in entries:
+        for turn in (turn for turns in entry.turns for turn in turns):
+            inner = [one for part in turn.parts if isinstance(part, Result) for one in part.content]
+            for part in [*turn.parts, *inner]:
+                if isinstance(part, Media) and part.data:
+                    try:
+                        data = base64.b64decode(part.data)
+                    except binascii.Error:
+                        continue
+                    if sha256(data).hexdigest() == digest:
+                        return data
+    return None

@@ -1,0 +1,157 @@
+"""The five methods that users of the old class know, dict for dict."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rireki import MessageHistory
+
+
+@pytest.fixture(params=["memory", "disk"])
+def history(request: pytest.FixtureRequest, place: Path) -> MessageHistory:
+    return MessageHistory() if request.param == "memory" else MessageHistory.open(archive=place)
+
+
+def test_a_user_message(history: MessageHistory) -> None:
+    assert history.add_user_message("Hello") is None  # type: ignore[func-returns-value]
+    assert history.messages == [{"role": "user", "content": "Hello"}]
+    assert type(history.messages) is list
+
+
+def test_a_raw_message_stays_as_given(history: MessageHistory) -> None:
+    message = {
+        "role": "assistant",
+        "content": [
+            {"type": "text", "text": "I will read it."},
+            {"type": "tool_use", "id": "call_1", "name": "read_file", "input": {"path": "a.py"}},
+        ],
+    }
+    history.add_raw_message(message)
+    assert history.get_messages() == [message]
+
+
+def test_a_tool_result_and_its_defaults(history: MessageHistory) -> None:
+    history.add_tool_result("call_1", "print(1)", "read_file")
+    history.add_tool_result("call_2", "done")
+    block = {"type": "tool_result", "tool_use_id": "call_1", "tool_name": "read_file"}
+    other = {"type": "tool_result", "tool_use_id": "call_2", "tool_name": "unknown"}
+    assert history.get_messages() == [
+        {"role": "user", "content": [{**block, "content": "print(1)"}]},
+        {"role": "user", "content": [{**other, "content": "done"}]},
+    ]
+
+
+def test_keyword_names_are_those_of_the_contract(history: MessageHistory) -> None:
+    history.add_user_message(content="a")
+    history.add_raw_message(message={"role": "assistant", "content": "b"})
+    history.add_tool_result(tool_use_id="c", result="d", tool_name="e")
+    assert [message["role"] for message in history.messages] == ["user", "assistant", "user"]
+
+
+def test_the_copy_shares_nothing(history: MessageHistory) -> None:
+    history.add_raw_message({"role": "assistant", "content": [{"type": "text", "text": "kept"}]})
+    copy = history.get_messages()
+    copy[0]["content"][0]["text"] = "changed"
+    copy.append({"role": "user", "content": "new"})
+    assert history.get_messages() == [
+        {"role": "assistant", "content": [{"type": "text", "text": "kept"}]}
+    ]
+
+
+def test_clear_empties_it_and_it_goes_on(history: MessageHistory) -> None:
+    history.add_user_message("before")
+    history.clear()
+    assert history.messages == [] and history.get_messages() == []
+    history.add_user_message("after")
+    assert history.messages == [{"role": "user", "content": "after"}]
+
+
+@dataclass
+class TextBlock:
+    text: str
+    type: str = "text"
+
+
+@dataclass
+class ToolUse:
+    id: str
+    name: str
+    input: dict[str, Any] = field(default_factory=dict)
+    type: str = "tool_use"
+
+
+def test_objects_with_a_type_stay_objects_in_memory() -> None:
+    history = MessageHistory()
+    blocks = [TextBlock("hm"), ToolUse("call_1", "ls")]
+    history.add_raw_message({"role": "assistant", "content": blocks})
+    (message,) = history.get_messages()
+    assert message["content"] == blocks and message["content"][0] is not blocks[0]
+    (call,) = history.pending_calls()
+    assert (call.id, call.name) == ("call_1", "ls")
+
+
+def test_objects_with_a_type_are_json_on_disk(place: Path) -> None:
+    with MessageHistory.open(archive=place) as history:
+        blocks = [TextBlock("hm"), ToolUse("call_1", "ls", {"a": 1})]
+        history.add_raw_message({"role": "assistant", "content": blocks})
+        assert json.loads(json.dumps(history.messages)) == [
+            {
+                "role": "assistant",
+                "content": [
+                    {"text": "hm", "type": "text"},
+                    {"id": "call_1", "name": "ls", "input": {"a": 1}, "type": "tool_use"},
+                ],
+            }
+        ]
+
+
+def test_a_program_may_change_the_list_itself_in_memory() -> None:
+    history = MessageHistory()
+    for number in range(4):
+        history.add_user_message(str(number))
+    here = history.checkpoint()
+    history.messages.append({"role": "assistant", "content": "by hand"})
+    history.messages.pop(0)
+    history.add_user_message("4")
+    said = [message["content"] for message in history.get_messages()]
+    assert said == ["1", "2", "3", "by hand", "4"]
+    history.messages = history.messages[-2:]
+    assert [m["content"] for m in history.render("openai").messages] == ["by hand", "4"]
+    history.branch(here)
+    assert [message["content"] for message in history.messages] == ["0", "1", "2", "3"]
+
+
+def test_the_loop_of_the_old_documentation_runs_unchanged() -> None:
+    answers: Iterator[dict[str, Any]] = iter(
+        [
+            {
+                "role": "assistant",
+                "content": [
+                    {"type": "tool_use", "id": "call_9", "name": "add", "input": {"a": 1, "b": 2}}
+                ],
+            },
+            {"role": "assistant", "content": [{"type": "text", "text": "It is 3."}]},
+        ]
+    )
+    history = MessageHistory()
+    history.add_user_message("What is 1 + 2?")
+    for _ in range(10):
+        seen = history.get_messages()
+        answer = next(answers)
+        history.add_raw_message(answer)
+        uses = [block for block in answer["content"] if block["type"] == "tool_use"]
+        if not uses:
+            break
+        for use in uses:
+            total = use["input"]["a"] + use["input"]["b"]
+            history.add_tool_result(use["id"], str(total), use["name"])
+    assert len(seen) == 3 and len(history.messages) == 4
+    assert history.messages[2]["content"][0]["content"] == "3"
+    history.clear()
+    assert history.get_messages() == []
