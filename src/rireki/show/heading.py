@@ -11,9 +11,10 @@ from rireki.show.style import Style
 from rireki.show.width import truncate, wrap
 from rireki.show.words import count, tokens
 
-__all__ = ["facts", "fate", "heading", "relations"]
+__all__ = ["RELATIONS", "facts", "fate", "heading", "relations"]
 
-_RELATIONS = {
+#: What another conversation is to this one, by the kind of the link and the other's side.
+RELATIONS = {
     ("fork", "parent"): "forked from",
     ("fork", "child"): "forked into",
     ("subagent", "parent"): "started by",
@@ -68,7 +69,7 @@ def fate(conversation: Conversation) -> Iterator[str]:
 def relations(conversation: Conversation) -> Iterator[str]:
     """Its ties to others, except the sub-agents it started: those are told where they started."""
     for link in conversation.links:
-        if name := _RELATIONS.get((link.kind, link.side)):
+        if name := RELATIONS.get((link.kind, link.side)):
             yield f"{name} {one_line(link.id)}"
 
 

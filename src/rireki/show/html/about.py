@@ -6,22 +6,13 @@ from collections.abc import Iterator
 
 from rireki.model.conversation import Conversation
 from rireki.show import times
+from rireki.show.heading import RELATIONS
 from rireki.show.html.look import Look
 from rireki.show.html.markup import EMPTY, Markup, join, tag
 from rireki.show.html.page import Page
 from rireki.show.safe import one_line
 
 __all__ = ["about", "title"]
-
-_RELATIONS = {
-    ("fork", "parent"): "forked from",
-    ("fork", "child"): "forked into",
-    ("subagent", "parent"): "started by",
-    ("continuation", "parent"): "continues",
-    ("continuation", "child"): "continued in",
-    ("supersedes", "parent"): "took the place of",
-    ("supersedes", "child"): "its place was taken by",
-}
 
 
 def title(conversation: Conversation, look: Look) -> str:
@@ -77,7 +68,7 @@ def _fate(conversation: Conversation, page: Page) -> Iterator[str]:
 def _relations(conversation: Conversation, page: Page) -> Iterator[Markup]:
     """Its ties to others, except the sub-agents it started: those are told where they started."""
     for link in conversation.links:
-        if name := _RELATIONS.get((link.kind, link.side)):
+        if name := RELATIONS.get((link.kind, link.side)):
             url = page.look.talk_url(link.id) if page.look.talk_url else None
             other = one_line(link.id)
             shown = tag("a", other, href=url) if url else tag("code", other)
