@@ -23,6 +23,7 @@ from rireki.intake.understand import read_conversation
 from rireki.intake.walk import import_history
 from rireki.model.message import Message
 from rireki.model.parts import Attachment, ResultStatus, ToolCall
+from rireki.show.heading import RELATIONS
 from rireki.show.html import words
 from rireki.show.html.export import export_html
 from rireki.show.html.look import Look
@@ -176,7 +177,7 @@ def test_no_word_is_translated_in_vain() -> None:
     )
     # What readers call a message stands in the readers, what became of a call in the model.
     own = list(JAPANESE)[: list(JAPANESE).index("asked again after a timeout")]
-    elsewhere = {*words.NAMES.values(), *get_args(ResultStatus)}
+    elsewhere = {*words.NAMES.values(), *get_args(ResultStatus), *RELATIONS.values()}
     unused = {text for text in own if f'"{text}"' not in source and f"'{text}'" not in source}
     assert unused - elsewhere == set()
 
