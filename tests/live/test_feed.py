@@ -12,8 +12,14 @@ import pytest
 from rireki.archive.sqlite.store import SqliteArchive
 from rireki.intake.forget import forget
 from rireki.intake.rebuild import rebuild
-from rireki.intake.walk import Report
+from rireki.intake.roster import Roster
+from rireki.intake.understand import read_conversation
+from rireki.intake.walk import Report, discover, take_some
 from rireki.live.feed import MANY, Feed, News, Touched
+from rireki.live.readings import Readings
+from rireki.model.record import Origin
+from rireki.sources import registry
+from rireki.sources.kit.places import Places
 
 pytestmark = pytest.mark.usefixtures("plain_source")
 TakeIn = Callable[[], Report]
@@ -163,3 +169,35 @@ def test_every_message_is_named_once_wherever_the_listener_drops_out(
             assert [i for c, i in found if c == f"plain/{name}"] == [
                 i for c, i in said if c == f"plain/{name}"
             ]
+
+
+def test_what_the_keeper_read_is_what_the_archive_says(
+    archive: SqliteArchive, notes: Path, take_in: TakeIn
+) -> None:
+    """A feed that is handed what was just read names the same messages as one that reads itself."""
+    readings = Readings()
+    readings.wanted = True
+    file = notes / "talk.jsonl"
+    file.write_text(note("a", "one") + note("b", "two"))
+    take_in()
+    start = archive.number()
+    append(file, note("c", "three"))
+    roster = Roster(archive)
+    take_some(archive, discover_all(notes.parent), roster, witness=readings.witness)
+    handed = Feed(archive, readings).since(start)
+    assert named(handed) == named(Feed(archive).since(start)) == {"plain/talk": ["c"]}
+    found = archive.find("plain/talk")
+    told = readings.at(archive, found, archive.reached("plain/talk"))
+    assert told is not None
+    assert told[1] == read_conversation(archive, found).messages()
+
+
+def test_nothing_is_laid_down_that_nobody_wants(archive: SqliteArchive, notes: Path) -> None:
+    readings = Readings()
+    (notes / "talk.jsonl").write_text(note("a", "one"))
+    take_some(archive, discover_all(notes.parent), Roster(archive), witness=readings.witness)
+    assert not readings._told
+
+
+def discover_all(home: Path) -> list[Origin]:
+    return discover(registry.readers(), Places.at(home)).origins

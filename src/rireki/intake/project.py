@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
 from rireki.archive.base import Archive, Dirty
 from rireki.intake.progress import Progress
@@ -13,7 +13,10 @@ from rireki.model.conversation import Conversation, Reading
 if TYPE_CHECKING:
     from rireki.intake.crew import Crew
 
-__all__ = ["project_dirty"]
+__all__ = ["Witness", "project_dirty"]
+
+#: Sees what each group was read as, with its messages, before it is stored.
+Witness: TypeAlias = Callable[[Dirty, Sequence[Reading]], None]
 
 #: From this many conversations on, other processors are worth their start.
 MANY = 100
@@ -23,13 +26,16 @@ BATCH = 200
 
 
 def project_dirty(
-    archive: Archive, progress: Progress, crew: Crew | None
+    archive: Archive, progress: Progress, crew: Crew | None, witness: Witness | None = None
 ) -> Iterator[Conversation]:
-    """Bring the projection up to date with the records, conversation by conversation."""
+    """Bring the projection up to date with the records, conversation by conversation.
+
+    The `witness` sees only what is read in this process.
+    """
     groups = archive.dirty()
     progress.start("understanding", len(groups))
     batch: list[tuple[Dirty, list[Reading]]] = []
-    for group, readings in _interpreted(archive, groups, crew):
+    for group, readings in _interpreted(archive, groups, crew, witness):
         batch.append((group, readings))
         if len(batch) >= BATCH:
             yield from _store(archive, batch, progress)
@@ -53,11 +59,16 @@ def _store(
 
 
 def _interpreted(
-    archive: Archive, groups: Sequence[Dirty], crew: Crew | None
+    archive: Archive,
+    groups: Sequence[Dirty],
+    crew: Crew | None,
+    witness: Witness | None = None,
 ) -> Iterator[tuple[Dirty, list[Reading]]]:
     if crew is None or len(groups) < MANY:
         for group in groups:
             readings = interpret(group.conversation, archive.strands(*group[:2]))
+            if witness is not None:
+                witness(group, readings)
             # A reading holds the records it was made of: many of them wait here, and only to be stored.
             yield group, as_readings([(r.conversation, r.answers, r.ties) for r in readings])
         return

@@ -17,7 +17,7 @@ import msgspec
 from rireki.archive.base import Archive, KnownOrigin
 from rireki.errors import NotFound
 from rireki.intake.progress import Progress, Silent
-from rireki.intake.project import MANY, project_dirty
+from rireki.intake.project import MANY, Witness, project_dirty
 from rireki.intake.roster import Roster, name_of
 from rireki.intake.take import take_origin
 from rireki.model.conversation import Conversation, Trouble
@@ -122,7 +122,11 @@ def sweep(archive: Archive, places: Places, leaving: Collection[str] = ()) -> Sw
 
 
 def take_some(
-    archive: Archive, origins: Sequence[Origin], roster: Roster, understand: bool = True
+    archive: Archive,
+    origins: Sequence[Origin],
+    roster: Roster,
+    understand: bool = True,
+    witness: Witness | None = None,
 ) -> Swept:
     """Take in a few origins that may have changed, at a price that does not depend on all others.
 
@@ -138,7 +142,7 @@ def take_some(
     walk = _Walk(archive, readers, found, Silent(), None, roster)
     walk.run_some()
     if understand:
-        walk.understand()
+        walk.understand(witness=witness)
     return Swept(walk.report(started), walk.read, walk.failed, roster, found.troubles)
 
 
@@ -389,10 +393,10 @@ class _Walk:
         self.read.append(origin)
         self.progress.advance(origin.size)
 
-    def understand(self, crew: Crew | None = None) -> None:
+    def understand(self, crew: Crew | None = None, witness: Witness | None = None) -> None:
         if not self.archive.dirty():
             return
-        self._count_conversations(project_dirty(self.archive, self.progress, crew))
+        self._count_conversations(project_dirty(self.archive, self.progress, crew, witness))
 
     def _count_conversations(self, stored: Iterable[Conversation]) -> None:
         for conversation in stored:

@@ -17,6 +17,7 @@ from rireki.errors import RirekiError
 from rireki.intake.progress import Progress, Silent
 from rireki.live.keeping import Keeping, Replaced
 from rireki.live.lock import KeeperLock
+from rireki.live.readings import Readings
 from rireki.live.retries import pause
 from rireki.live.status import KeeperStatus, Stopped, Teller, Told
 from rireki.live.watch import Hints
@@ -46,11 +47,13 @@ class Keeper:
         on_change: Callable[[int], None] | None = None,
         progress: Progress | None = None,
         index: bool = True,
+        readings: Readings | None = None,
     ) -> None:
         self.archive_path = archive_path
         self.places = places
         self.on_change = on_change or (lambda number: None)
         self.index = index
+        self.readings = readings
         self._hints = Hints()
         self._told = Told()
         self._stopping = threading.Event()
@@ -144,7 +147,9 @@ class Keeper:
 
     def _keep(self) -> None:
         self._told.tell(state="importing")
-        keeping = Keeping(self.places, self._hints, self._told, self.on_change, self.index)
+        keeping = Keeping(
+            self.places, self._hints, self._told, self.on_change, self.index, self.readings
+        )
         try:
             with closing(open_archive(self.archive_path, create=True)) as archive:
                 keeping.open(archive)

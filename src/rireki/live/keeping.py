@@ -17,6 +17,7 @@ from rireki.intake.memory import give_back
 from rireki.intake.progress import Progress
 from rireki.intake.roster import Roster
 from rireki.intake.walk import Swept, sweep, take_some
+from rireki.live.readings import Readings
 from rireki.live.retries import Retries
 from rireki.live.status import Told
 from rireki.live.watch import Hinted, Hints, Watcher
@@ -38,8 +39,8 @@ LOOK = 1.0
 SHARED = 2.0
 #: More hints than this at once are answered by a sweep.
 MANY = 500
-#: Understanding takes place at once if it took less than this; else it is spaced out, up to a limit.
-QUICK, SPACED = 0.05, 5.0
+#: Understanding takes place at once if it took less than this; else it has as long a rest, up to a limit.
+QUICK, SPACED = 0.1, 5.0
 #: The index is looked after when nothing happened for a moment, and not again for a while.
 QUIET, INDEX_EVERY = 1.0, 5.0
 #: A watcher that could not be started is tried again after this.
@@ -61,12 +62,14 @@ class Keeping:
         told: Told,
         announce: Callable[[int], None],
         index: bool,
+        readings: Readings | None = None,
     ) -> None:
         self.places = places
         self.hints = hints
         self.told = told
         self.announce = announce
         self.index = index
+        self.witness = readings.witness if readings is not None else None
         self.readers = registry.readers()
         self.watcher: Watcher | None = None
         self.watch_at = 0.0
@@ -212,11 +215,11 @@ class Keeping:
         understand = at >= self.understand_at
         if not origins and not (self.waiting and understand):
             return
-        swept = take_some(self.archive, origins, self.roster, understand)
+        swept = take_some(self.archive, origins, self.roster, understand, self.witness)
         self.waiting = not understand
         took = self._clock() - at
         if understand and took > QUICK:
-            self.understand_at = self._clock() + min(2 * took, SPACED)
+            self.understand_at = self._clock() + min(took, SPACED)
         self._note(swept)
 
     def _sweep(self, on_time: bool) -> None:

@@ -1,18 +1,19 @@
 """Conversations as they were last read, for everyone in a process who asks about the same change.
 
-When a line is appended to a long conversation, the feed wants to know which messages
-are new, and a moment later every open page wants those messages: it is read once.
+When a line is appended to a long conversation, the keeper reads it anew, the feed wants
+to know which messages are new, and a moment later every open page wants those messages:
+it is read once.
 """
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from rireki.archive.base import Archive, Found
+from rireki.archive.base import Archive, Dirty, Found
 from rireki.intake.understand import read_at
-from rireki.model.conversation import Conversation
+from rireki.model.conversation import Conversation, Reading
 from rireki.model.message import Message
 
 __all__ = ["Readings", "Told"]
@@ -29,6 +30,8 @@ class Readings:
 
     def __init__(self, kept: int = KEPT) -> None:
         self.kept = kept
+        #: Whether anybody is about to ask; what nobody will ask for need not be laid down here.
+        self.wanted = False
         self._told: OrderedDict[tuple[str, int], Told] = OrderedDict()
         self._busy: dict[tuple[str, int], threading.Lock] = {}
         self._lock = threading.Lock()
@@ -42,6 +45,14 @@ class Readings:
         with busy:
             return self._remembered(name, lambda: _read(archive, found, number))
 
+    def witness(self, group: Dirty, readings: Sequence[Reading]) -> None:
+        """Lay down what was just read anew, before anybody has heard of it."""
+        if not self.wanted:
+            return
+        for reading in readings:
+            told = reading.conversation, reading.messages()
+            self._keep((reading.conversation.id, group.number), told)
+
     def clear(self) -> None:
         with self._lock:
             self._told.clear()
@@ -52,13 +63,16 @@ class Readings:
             told = self._told.get(name)
         if not known:
             told = read()
+        self._keep(name, told)
+        return told
+
+    def _keep(self, name: tuple[str, int], told: Told) -> None:
         with self._lock:
             self._told[name] = told
             self._told.move_to_end(name)
             self._busy.pop(name, None)
             while len(self._told) > self.kept:
                 self._told.popitem(last=False)
-        return told
 
 
 def _read(archive: Archive, found: Found, number: int) -> Told:

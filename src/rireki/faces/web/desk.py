@@ -176,10 +176,7 @@ class Desk:
             # As it was stored, not as its records are by now: the feed goes by that too.
             told = self.readings.at(archive, found, archive.reached(found.conversation.id))
             if told is not None:
-                about = found.conversation
-                return msgspec.structs.replace(told[0], title=about.title, links=about.links), told[
-                    1
-                ]
+                return found.conversation, told[1]
         reading = read_conversation(archive, found, as_of)
         return reading.conversation, reading.messages()
 

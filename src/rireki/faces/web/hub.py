@@ -144,11 +144,17 @@ class Hub:
         listener = Listener(self, after, conversation)
         with self.lock:
             self._listeners.add(listener)
+        self._note_whether_wanted()
         return listener
 
     def leave(self, listener: Listener) -> None:
         with self.lock:
             self._listeners.discard(listener)
+        self._note_whether_wanted()
+
+    def _note_whether_wanted(self) -> None:
+        if self.readings is not None:
+            self.readings.wanted = bool(self._listeners)
 
     @property
     def listeners(self) -> int:

@@ -116,7 +116,7 @@ class Server:
         # What the feed has read to name the new messages, pages ask for a moment later.
         readings = Readings()
         self.hub = Hub(stand_in or archive, partial(_activities, places), readings)
-        self.keeper = _keeper(archive, places, self.hub) if keep else None
+        self.keeper = _keeper(archive, places, self.hub, readings) if keep else None
         self.desk = Desk(stand_in or archive, places, self.keeper, readings)
         self.desk.demo = demo or stand_in is not None
         settings = GuardSettings(
@@ -161,11 +161,11 @@ class Server:
                 return
 
 
-def _keeper(archive: Path, places: Places, hub: Hub) -> Keeper:
+def _keeper(archive: Path, places: Places, hub: Hub, readings: Readings) -> Keeper:
     # Imported late: a server that only shows needs nothing that watches.
     from rireki.live.keeper import Keeper
 
-    return Keeper(archive, places, on_change=hub.kick)
+    return Keeper(archive, places, on_change=hub.kick, readings=readings)
 
 
 def _activities(places: Places, archive: Archive) -> dict[str, Activity]:
