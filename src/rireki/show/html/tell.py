@@ -5,6 +5,8 @@ Making a `Teller` only counts and matches; a block is made when it is asked for.
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 from rireki.show.html.block import Block
 from rireki.show.html.index import Unit, index
 from rireki.show.html.look import Look
@@ -42,12 +44,14 @@ class Teller:
         """Which unit tells a message; None where it adds nothing to tell."""
         return self._index.places.get(message)
 
-    def outline(self) -> list[tuple[str, str]]:
-        """What the person typed: message and first words."""
+    def outline(self, among: Container[int] | None = None) -> list[tuple[str, str]]:
+        """What the person typed: message and first words; of all units, or among some."""
         told, turn = [], None
-        for message in (spot.message for spot in self._index.spots):
+        for place, message in enumerate(spot.message for spot in self._index.spots):
             begins = message.turn is not None and message.turn != turn
             turn = message.turn if message.turn is not None else turn
+            if among is not None and place not in among:
+                continue
             typed = message.display == "bubble" or (message.display == "chip" and begins)
             if message.author == "person" and typed and not message.abandoned:
                 words = message.label if message.display == "chip" else None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter, OrderedDict
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -72,7 +72,6 @@ class Told:
         messages = {message.id: message for message in story.messages}
         units = [messages[unit.id] for unit in self.teller.units]
         self.turns = _turns(units)
-        self._typed = [message.author == "person" for message in units]
         self.branches = _branches(self.teller)
         self._rendered: OrderedDict[int, Markup] = OrderedDict()
         self._lock = threading.Lock()
@@ -98,12 +97,9 @@ class Told:
             found = None if whole is None else self.teller.place(whole)
         return found
 
-    def is_typed(self, index: int) -> bool:
-        return self._typed[index]
-
-    def outline(self) -> list[Prompt]:
+    def outline(self, among: Container[int] | None = None) -> list[Prompt]:
         prompts = []
-        for id, words in self.teller.outline():
+        for id, words in self.teller.outline(among):
             index = self.teller.place(id)
             if index is not None:
                 prompts.append(Prompt(id, words, index, self.turns[index]))
