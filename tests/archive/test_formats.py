@@ -1,0 +1,40 @@
+"""An archive of an earlier format is brought up when it is opened, and loses nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import apsw
+import pytest
+
+from rireki.archive.base import Change
+from rireki.archive.sqlite import connect
+from rireki.archive.sqlite.store import SqliteArchive
+from rireki.intake.walk import Report
+
+pytestmark = pytest.mark.usefixtures("plain_source")
+
+
+def test_format_1_gets_a_feed(
+    archive: SqliteArchive, home: Path, take_in: Callable[[], Report]
+) -> None:
+    (home / "notes").mkdir()
+    line = json.dumps({"id": "a", "who": "me", "text": "hello"}) + "\n"
+    (home / "notes" / "talk.jsonl").write_text(line)
+    take_in()
+    known, number = archive.find("plain/talk").conversation, archive.number()
+    archive.close()
+    old = apsw.Connection(str(archive.path))
+    old.execute("DROP TABLE change")
+    old.pragma("user_version", 1)
+    old.close()
+
+    opened = SqliteArchive(archive.path, clock=archive.clock)
+    assert opened.sql.pragma("user_version") == len(connect._steps()) >= 2
+    assert opened.find("plain/talk").conversation == known
+    (change,) = opened.changes(0, number)
+    assert change == Change(change.number, "plain/talk", 0, change.number)
+    assert opened.reached("plain/talk") == change.number
+    opened.close()
