@@ -4,6 +4,8 @@
 
     [chatkit]
     databases = ["~/app/chat.db"]
+
+Those that apps keep with `RirekiStore` lie beside the archive, and need not be named.
 """
 
 from __future__ import annotations
@@ -23,11 +25,14 @@ __all__ = ["VARIABLE", "Configured", "configured"]
 
 VARIABLE = "RIREKI_CHATKIT"
 FILE = "config.toml"
+STORE = "*.sqlite3"
 _HINT = 'Write there: [chatkit] and, below it, databases = ["/path/to/chat.db"].'
 
 
 class Configured(msgspec.Struct):
     databases: list[Path] = msgspec.field(default_factory=list)
+    #: Where stores of ours appear.
+    folders: list[Path] = msgspec.field(default_factory=list)
     #: The settings files that could be there, and those that are.
     files: list[Path] = msgspec.field(default_factory=list)
     present: list[Path] = msgspec.field(default_factory=list)
@@ -48,6 +53,8 @@ def configured(places: Places) -> Configured:
         names, trouble = _named_in(str(file), stamp)
         found.troubles += [trouble] if trouble else []
         paths += [folder / _expanded(name, places) for name in names]
+    found.folders = places.store_folders()
+    paths += [file for folder in found.folders for file in sorted(folder.glob(STORE))]
     # One file under two names is one database.
     once: dict[str, Path] = {}
     for path in paths:

@@ -86,7 +86,8 @@ class _Telling:
 
     @property
     def present(self) -> bool:
-        return any(copy.present for copy in self.copies)
+        deleted = self.head is not None and self.head.row.columns.get("deleted_at") is not None
+        return not deleted and any(copy.present for copy in self.copies)
 
 
 def _read(name: str, strands: Sequence[Strand]) -> Reading:

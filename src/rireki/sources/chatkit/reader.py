@@ -51,15 +51,14 @@ class ChatKit:
         return [o for file in candidates if (o := _origin(file)) and _is_ours(file)]
 
     def watched(self, places: Places) -> list[Watched]:
-        folders = dict.fromkeys(path.parent for path in configured(places).databases)
-        return [Watched(str(folder)) for folder in folders]
+        settings = configured(places)
+        folders = [*settings.folders, *(path.parent for path in settings.databases)]
+        return [Watched(str(folder)) for folder in dict.fromkeys(folders)]
 
     def locate(self, places: Places, path: str) -> list[Origin]:
-        for database in configured(places).databases:
-            name = str(database)
-            if path in (name, f"{name}-wal", f"{name}-journal", str(database.parent)):
-                return list(filter(None, [_origin(database)]))
-        return []
+        databases = configured(places).databases
+        found = [one for one in databases if path in _hints(str(one), str(one.parent))]
+        return [origin for one in found if (origin := _origin(one))]
 
     def read(self, origin: Origin, known: Known) -> Iterator[Update | Roll]:
         # Imported late: hardly anyone has such a database, and every import would pay for it.
@@ -78,6 +77,11 @@ class ChatKit:
 
     def revive(self, conversation: Conversation) -> str | None:
         return None
+
+
+def _hints(name: str, folder: str) -> tuple[str, ...]:
+    """What may be heard of when a database changes."""
+    return name, f"{name}-wal", f"{name}-journal", folder
 
 
 def _origin(path: Path) -> Origin | None:

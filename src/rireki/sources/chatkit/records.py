@@ -20,10 +20,11 @@ from rireki.sources.kit.digests import digest_of_bytes, digest_of_json
 from rireki.sources.kit.q.decode import NotReadable, load
 from rireki.sources.reader import Piece
 
-__all__ = ["Opened", "identity_of", "open_record", "opened_data", "piece_of"]
+__all__ = ["Opened", "identity_of", "is_deleted", "open_record", "opened_data", "piece_of"]
 
 DATA = "data"
-_OURS = re.compile(rb',"read_as":"[^"]*"\}$')
+#: What does not belong to what a row says: that it was deleted, and the moment it was taken for.
+_OURS = re.compile(rb'(?:,"deleted_at":(null|"[^"]*"))?(?:,"read_as":"[^"]*")?\}$')
 _KINDS = {list: "a list", str: "a text", bool: "a truth value", type(None): "null"}
 
 
@@ -51,7 +52,13 @@ def piece_of(dated: Dated) -> Piece:
 
 def identity_of(record: bytes) -> bytes:
     """Equal for the same row in two databases."""
-    return digest_of_bytes(_OURS.sub(b"}", record))
+    return digest_of_bytes(_OURS.sub(b"}", record, count=1))
+
+
+def is_deleted(record: bytes) -> bool:
+    """Whether the app deleted a row whose store keeps it, with `deleted_at` as its last column."""
+    found = _OURS.search(record)
+    return found is not None and found[1] not in (None, b"null")
 
 
 def open_record(record: bytes, inner: str) -> Opened:

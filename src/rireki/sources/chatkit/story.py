@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from rireki.model.strand import Ref, Strand, weave
-from rireki.sources.chatkit.records import Opened, identity_of, open_record
+from rireki.sources.chatkit.records import Opened, identity_of, is_deleted, open_record
 from rireki.sources.chatkit.rows import INNER
 
 __all__ = ["Kept", "ranked", "rows_of"]
@@ -64,10 +64,14 @@ def rows_of(copies: Sequence[Strand], lane: str) -> list[Kept]:
             if identity not in seen:
                 seen[identity] = _Seen(open_record(record.data, INNER[lane]), identity)
             one = seen[identity]
+            deleted = is_deleted(record.data)
+            if deleted:
+                one.row = open_record(record.data, INNER[lane])
+            present = record.present and not deleted
             one.refs.append(Ref(strand.id, lane, record.ordinal))
-            if record.present and one.rank is None:
+            if present and one.rank is None:
                 one.rank = rank
-            order.append((identity, record.present))
+            order.append((identity, present))
         orders.append(order)
     return _versions([seen[identity] for identity in _order(orders)])
 

@@ -8,10 +8,12 @@ from pathlib import Path
 
 import msgspec
 
-__all__ = ["HISTORIES", "Places"]
+__all__ = ["HISTORIES", "STORES", "Places"]
 
 #: The folder of the histories that programs keep with `MessageHistory`.
 HISTORIES = "histories"
+#: The folder of the stores that ChatKit apps keep with `RirekiStore`.
+STORES = "chatkit"
 
 
 class Places(msgspec.Struct, frozen=True):
@@ -42,6 +44,10 @@ class Places(msgspec.Struct, frozen=True):
         """Where rireki's own histories may lie: beside the archive, and in its data directories."""
         usual = [folder / HISTORIES for folder in self.data_directories("rireki")]
         return list(dict.fromkeys([self.histories, *usual] if self.histories else usual))
+
+    def store_folders(self) -> list[Path]:
+        """Where stores of ChatKit apps may lie: beside the histories."""
+        return [folder.with_name(STORES) for folder in self.history_folders()]
 
     def variable(self, name: str) -> Path | None:
         """The directory an environment variable names, if it is set."""

@@ -1,0 +1,1 @@
+"""A chat app on ChatKit whose conversations rireki keeps: `python -m examples.chatkit_app`."""

@@ -1,0 +1,21 @@
+"""The conformance kit for ChatKit stores, ours or anybody's. See docs/chatkit.md."""
+
+from __future__ import annotations
+
+from rireki.faces.chatkit.conformance.kit import (
+    PROPERTIES,
+    Outcome,
+    StoreConformance,
+    StoreFailed,
+    check_store,
+    run_store_conformance,
+)
+
+__all__ = [
+    "PROPERTIES",
+    "Outcome",
+    "StoreConformance",
+    "StoreFailed",
+    "check_store",
+    "run_store_conformance",
+]

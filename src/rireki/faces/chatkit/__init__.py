@@ -1,0 +1,9 @@
+"""A store for ChatKit apps whose threads are conversations of the archive as well."""
+
+from __future__ import annotations
+
+from rireki.faces.chatkit.attachments import AttachmentRefused, RirekiAttachmentStore
+from rireki.faces.chatkit.endpoints import attachment_app
+from rireki.faces.chatkit.store import RirekiStore
+
+__all__ = ["AttachmentRefused", "RirekiAttachmentStore", "RirekiStore", "attachment_app"]

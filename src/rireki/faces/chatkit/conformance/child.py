@@ -1,0 +1,28 @@
+"""A process that adds items to a store until it is killed, and tells of each that it may."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import pickle
+import sys
+from itertools import count
+
+from rireki.faces.chatkit.conformance.samples import reply
+
+__all__ = ["add_for_ever"]
+
+
+async def add_for_ever() -> None:
+    # Functions are found by their names, along the same path as in the process that asks.
+    sys.path[:] = pickle.load(sys.stdin.buffer)
+    make_store, make_context, folder = pickle.load(sys.stdin.buffer)
+    store, context = make_store(folder), make_context("alice")
+    for number in count():
+        item = reply(number)
+        await store.add_thread_item("thr_0000000a", item, context)
+        os.write(1, f"{item.id}\n".encode())
+
+
+if __name__ == "__main__":
+    asyncio.run(add_for_ever())

@@ -1,0 +1,125 @@
+"""The file of a store: opened, brought to the newest schema, and its errors told in words.
+
+Knows neither ChatKit nor what the tables mean.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import apsw
+
+from rireki.errors import RirekiError
+
+__all__ = ["Sync", "connect", "explain", "store_path"]
+
+#: What a method waits for: that the system has the row, or that the disk has it.
+Sync: TypeAlias = Literal["os", "full"]
+
+#: "rirc", so that strangers can tell a store from another database.
+APPLICATION_ID = 0x72697263
+#: How long a writer waits for another process to finish its transaction.
+PATIENCE_MS = 30_000
+#: Beside the archive; where rireki looks for stores.
+FOLDER = "chatkit"
+ENDING = ".sqlite3"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+
+
+def store_path(archive: Path, name: str) -> Path:
+    """Where the store of this name lies: in a folder beside the archive."""
+    if not _NAME.fullmatch(name):
+        raise RirekiError(
+            f"{name!r} cannot be the name of a store",
+            "Use letters, digits, '.', '_' and '-', up to 100 of them, a letter or digit first.",
+        )
+    return archive.parent / FOLDER / f"{name}{ENDING}"
+
+
+def connect(
+    path: Path, *, read_only: bool = False, sync: Sync = "full", erase: bool = False
+) -> apsw.Connection:
+    """A connection of this process; the one that writes makes the file and its tables."""
+    flags = apsw.SQLITE_OPEN_READONLY if read_only else apsw.SQLITE_OPEN_READWRITE
+    try:
+        if not read_only:
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            # Conversations are private: made readable for their owner alone.
+            path.touch(mode=0o600, exist_ok=True)
+        connection = apsw.Connection(str(path), flags=flags)
+        try:
+            connection.set_busy_timeout(PATIENCE_MS)
+            connection.execute("PRAGMA foreign_keys = ON")
+            if not read_only:
+                _prepare(connection, path, sync, erase)
+        except BaseException:
+            connection.close()
+            raise
+    except OSError as error:
+        raise RirekiError(
+            f"the ChatKit store {path} cannot be made ({error.strerror or error})",
+            "Check that you may write to its folder.",
+        ) from error
+    except apsw.Error as error:
+        raise explain(error, path) from error
+    return connection
+
+
+def explain(error: apsw.Error, path: Path) -> RirekiError:
+    """What an error of SQLite means for whoever runs the app."""
+    what, hint = str(error), "Check the file and its folder."
+    if isinstance(error, apsw.NotADBError):
+        what, hint = "is not an SQLite database", "Name another file, or move this one away."
+    elif isinstance(error, apsw.CorruptError):
+        what, hint = f"is damaged ({error})", "Restore it from a backup; the archive has a copy."
+    elif isinstance(error, apsw.FullError):
+        what, hint = "could not grow: the disk is full", "Make room; what was stored is complete."
+    elif isinstance(error, (apsw.BusyError, apsw.LockedError)):
+        what, hint = "is locked by another process", "Try again when that has finished."
+    elif isinstance(error, (apsw.ReadOnlyError, apsw.CantOpenError, apsw.PermissionsError)):
+        what, hint = f"cannot be opened ({error})", "Check that you may write to it."
+    return RirekiError(f"the ChatKit store {path}: {what}", hint)
+
+
+def _prepare(connection: apsw.Connection, path: Path, sync: Sync, erase: bool) -> None:
+    version: int = connection.pragma("user_version")
+    steps = _steps()
+    if version > len(steps):
+        raise RirekiError(
+            f"the ChatKit store {path} was written by a newer rireki "
+            f"(format {version}, this one knows {len(steps)})",
+            "Update rireki.",
+        )
+    tables: int = connection.execute("SELECT count(*) FROM sqlite_schema").get
+    if connection.pragma("application_id") != APPLICATION_ID and tables:
+        raise RirekiError(
+            f"{path} is another program's database",
+            "Name another file; 'rireki import' reads databases of other ChatKit stores.",
+        )
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute(f"PRAGMA synchronous = {'FULL' if sync == 'full' else 'NORMAL'}")
+    connection.execute(f"PRAGMA secure_delete = {'ON' if erase else 'OFF'}")
+    if version < len(steps):
+        _migrate(connection, steps)
+
+
+def _migrate(connection: apsw.Connection, steps: list[str]) -> None:
+    """The steps that this file has not seen. Two processes may get here at once."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        version = connection.pragma("user_version")
+        for number, step in enumerate(steps[version:], version + 1):
+            connection.execute(step)
+            connection.pragma("user_version", number)
+        connection.pragma("application_id", APPLICATION_ID)
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")
+
+
+def _steps() -> list[str]:
+    files = sorted((Path(__file__).parent / "schema").glob("*.sql"))
+    return [file.read_text(encoding="utf-8") for file in files]
