@@ -1,0 +1,140 @@
+"""Transcripts of the Claude Agent SDK, mirrored to a folder of your choice (`SessionStore`).
+
+    store = FolderSessionStore("sessions")
+    options = ClaudeAgentOptions(session_store=store)
+
+The folder looks like the one that Claude Code keeps itself, so rireki's reader for it
+understands what is there: `CLAUDE_CONFIG_DIR=sessions rireki import`. Nothing else than lines of
+JSON is stored, and a line that a kill tore is set apart by the next one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import msgspec
+
+from rireki.errors import RirekiError
+
+__all__ = ["FolderSessionStore"]
+
+_ENDING = ".jsonl"
+#: Keys become names of files: nothing that leaves the folder, hides, or is too long for a name.
+_NAME = re.compile(r"(?!\.)[^\\/\x00-\x1f:*?\"<>|]{1,200}")
+
+
+class FolderSessionStore:
+    """One file of lines per transcript, sub-agents' below that of their session."""
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder).expanduser().absolute() / "projects"
+        self._lock = Lock()
+        #: The uuids of each file that was written to: a batch may come a second time.
+        self._seen: dict[Path, set[str]] = {}
+
+    async def append(self, key: Mapping[str, str], entries: list[Any]) -> None:
+        """Add entries in order; those whose uuid is there already are passed over."""
+        if entries:
+            await asyncio.to_thread(self._append, self._path(key), entries)
+
+    async def load(self, key: Mapping[str, str]) -> list[Any] | None:
+        """All entries of a transcript; None if there is none."""
+        path = self._path(key)
+        return await asyncio.to_thread(lambda: list(_read(path)) or None)
+
+    async def list_sessions(self, project_key: str) -> list[Any]:
+        folder = self.folder / _checked(project_key)
+        return await asyncio.to_thread(lambda: list(_sessions(folder)))
+
+    async def list_subkeys(self, key: Mapping[str, str]) -> list[str]:
+        below = self._path({**key, "subpath": ""}).with_suffix("")
+
+        def found() -> list[str]:
+            files = sorted(below.rglob(f"*{_ENDING}"))
+            return [path.relative_to(below).with_suffix("").as_posix() for path in files]
+
+        return await asyncio.to_thread(found)
+
+    async def delete(self, key: Mapping[str, str]) -> None:
+        """Remove a transcript; that of a session together with its sub-agents'."""
+        await asyncio.to_thread(self._delete, self._path(key), not key.get("subpath"))
+
+    def _path(self, key: Mapping[str, str]) -> Path:
+        session = self.folder / _checked(key["project_key"]) / _checked(key["session_id"])
+        parts = [_checked(part) for part in (key.get("subpath") or "").split("/") if part]
+        place = session.joinpath(*parts)
+        return place.with_name(place.name + _ENDING)
+
+    def _append(self, path: Path, entries: list[Any]) -> None:
+        with self._lock:
+            seen = self._seen.get(path)
+            if seen is None:
+                seen = {entry["uuid"] for entry in _read(path) if entry.get("uuid")}
+            new, ids = [], set[str]()
+            for entry in entries:
+                uuid = entry.get("uuid")
+                if uuid is None or (uuid not in seen and uuid not in ids):
+                    new.append(msgspec.json.encode(entry) + b"\n")
+                    ids |= {uuid} if uuid else set()
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            _write(path, b"".join(new))
+            self._seen[path] = seen | ids
+
+    def _delete(self, path: Path, whole: bool) -> None:
+        with self._lock:
+            path.unlink(missing_ok=True)
+            below = path.with_suffix("")
+            if whole and below.is_dir():
+                shutil.rmtree(below)
+            self._seen = {
+                p: s for p, s in self._seen.items() if p != path and below not in p.parents
+            }
+
+
+def _checked(name: str) -> str:
+    if not _NAME.fullmatch(name):
+        raise RirekiError(
+            f"{name!r} cannot be the name of a transcript's file",
+            "Use keys without slashes and control characters, of up to 200 characters.",
+        )
+    return name
+
+
+def _write(path: Path, lines: bytes) -> None:
+    """Lines at the end of a file, in one piece; a torn line before them is ended first."""
+    with open(
+        os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600), "r+b", buffering=0
+    ) as file:
+        size = file.seek(0, os.SEEK_END)
+        if size:
+            file.seek(size - 1)
+            lines = lines if file.read(1) == b"\n" else b"\n" + lines
+        while lines:
+            lines = lines[file.write(lines) :]
+
+
+def _read(path: Path) -> Iterator[Any]:
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return
+    for line in content.split(b"\n"):
+        try:
+            entry = msgspec.json.decode(line)
+        except msgspec.DecodeError:
+            # Torn by a kill while it was written; the SDK sends its batch again.
+            continue
+        if isinstance(entry, dict):
+            yield entry
+
+
+def _sessions(folder: Path) -> Iterator[dict[str, Any]]:
+    for path in sorted(folder.glob(f"*{_ENDING}")):
+        yield {"session_id": path.stem, "mtime": path.stat().st_mtime_ns // 1_000_000}

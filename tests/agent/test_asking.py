@@ -1,0 +1,270 @@
+"""Questions to the person: answered at once, another day, or not at all."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rireki import MessageHistory
+from rireki.errors import RirekiError
+from rireki.faces.agent import (
+    CANCELLED,
+    Agent,
+    Event,
+    Later,
+    Question,
+    Scripted,
+    in_terminal,
+    later,
+)
+from tests.agent.conftest import calls, question, results
+
+
+def test_answered_at_once() -> None:
+    asked: list[Question] = []
+
+    def ask(question: Question) -> str:
+        asked.append(question)
+        return "blue"
+
+    events: list[Event] = []
+    agent = Agent(Scripted([question("q", "Which?", ["red", "blue"]), "Blue it is."]), ask=ask)
+    assert agent.run_sync("paint", tell=events.append).text == "Blue it is."
+    assert asked == [Question("q", "Which?", ["red", "blue"])]
+    assert results(agent.history.messages[2]) == [("q", "blue", False)]
+    assert [type(event).__name__ for event in events] == ["Question", "Answered", "Text", "Done"]
+
+
+def test_answered_by_a_coroutine() -> None:
+    async def story() -> None:
+        page: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
+
+        async def ask(question: Question) -> str | None:
+            return await page
+
+        agent = Agent(Scripted([question("q", "Which?"), "ok"]), ask=ask)
+        run = asyncio.ensure_future(agent.run("paint"))
+        async with asyncio.timeout(20):
+            while not await agent.questions():
+                await asyncio.sleep(0)
+        with pytest.raises(RirekiError, match="running"):
+            await agent.answer("q", "green")
+        page.set_result("green")
+        assert (await run).text == "ok"
+        assert results(agent.history.messages[2]) == [("q", "green", False)]
+
+    asyncio.run(story())
+
+
+def test_answered_after_a_restart(place: Path) -> None:
+    """The program ends while the question is open; another one brings the answer."""
+    code = f"""
+from rireki import MessageHistory
+from rireki.faces.agent import Agent, Scripted, later
+
+def look(): return "seen"
+
+step = {{"role": "assistant", "content": [
+    {{"type": "tool_use", "id": "l", "name": "look", "input": {{}}}},
+    {{"type": "tool_use", "id": "q", "name": "ask_user", "input": {{"question": "Which?"}}}},
+]}}
+history = MessageHistory.open("x", archive={str(place)!r})
+print(Agent(Scripted([step]), [look], history, ask=later).run_sync("paint").reason, flush=True)
+import os; os._exit(9)
+"""
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (ran.stdout, ran.returncode) == ("waiting\n", 9), ran.stderr
+    with MessageHistory.open("x", archive=place) as history:
+        llm = Scripted(["Green it is."])
+        agent = Agent(llm, history=history, ask=later)
+        assert history.repair() == [], "a question that waits is not broken"
+        assert asyncio.run(agent.questions()) == [Question("q", "Which?")]
+        assert agent.run_sync().reason == "waiting"
+        assert llm.requests == []
+        with pytest.raises(RirekiError, match="no open question 'other' is in the history x"):
+            asyncio.run(agent.answer("other", "green"))
+        asyncio.run(agent.answer("q", "green"))
+        assert agent.run_sync().text == "Green it is."
+        sent = llm.requests[0].messages[-1]["content"]
+        assert [(b["tool_use_id"], b["content"]) for b in sent] == [("l", "seen"), ("q", "green")]
+
+
+def test_a_history_that_knows_no_questions_learns_of_it(place: Path) -> None:
+    with MessageHistory.open("x", archive=place, questions=()) as history:
+        Agent(Scripted([question("q", "Which?")]), history=history, ask=later).run_sync("paint")
+    with MessageHistory.open("x", archive=place, questions=()) as history:
+        agent = Agent(Scripted(["ok"]), history=history, ask=later)
+        assert agent.run_sync().reason == "waiting"
+        asyncio.run(agent.answer("q", "red"))
+        assert agent.run_sync().text == "ok"
+
+
+def test_asked_again_after_a_restart(place: Path) -> None:
+    with MessageHistory.open("x", archive=place) as history:
+        Agent(Scripted([question("q", "Which?")]), history=history, ask=later).run_sync("paint")
+    with MessageHistory.open("x", archive=place) as history:
+        agent = Agent(Scripted(["ok"]), history=history, ask=lambda asked: f"{asked.question} red")
+        assert agent.run_sync().text == "ok"
+        assert results(history.messages[2]) == [("q", "Which? red", False)]
+
+
+@pytest.mark.parametrize("way", [EOFError(), KeyboardInterrupt(), None])
+def test_cancelled(way: BaseException | None) -> None:
+    def ask(question: Question) -> str | None:
+        if way is not None:
+            raise way
+        return None
+
+    agent = Agent(Scripted([question("q", "Which?"), "As you like."]), ask=ask)
+    assert agent.run_sync("paint").text == "As you like."
+    assert results(agent.history.messages[2]) == [("q", "[User cancelled the question]", False)]
+
+
+def test_saying_something_else_declines_an_open_question() -> None:
+    agent = Agent(Scripted([question("q", "Which?"), "Never mind."]), ask=later)
+    agent.run_sync("paint")
+    assert agent.run_sync("Stop painting.").text == "Never mind."
+    assert results(agent.history.messages[2]) == [("q", CANCELLED, False)]
+    assert agent.history.messages[3] == {"role": "user", "content": "Stop painting."}
+
+
+def test_of_two_questions_one_may_wait() -> None:
+    def ask(question: Question) -> str:
+        if question.id == "b":
+            raise Later
+        return "now"
+
+    two = calls(
+        ("b", "ask_user", {"question": "B?"}),
+        ("a", "ask_user", {"question": "A?"}),
+    )
+    agent = Agent(Scripted([two, "ok"]), ask=ask)
+    assert agent.run_sync("go").reason == "waiting"
+    assert [q.id for q in asyncio.run(agent.questions())] == ["b"]
+    asyncio.run(agent.answer("b", None))
+    assert agent.run_sync().text == "ok"
+    assert [results(m)[0][:2] for m in agent.history.messages[2:4]] == [
+        ("a", "now"),
+        ("b", CANCELLED),
+    ]
+
+
+def test_questions_of_models_without_call_ids() -> None:
+    def asks(text: str) -> dict[str, Any]:
+        asked = {"function": {"name": "ask_user", "arguments": {"question": text}}}
+        return {"role": "assistant", "content": "", "tool_calls": [asked]}
+
+    llm = Scripted([asks("Which?"), asks("Sure?"), "ok"], provider="ollama")
+    agent = Agent(llm, ask=later)
+    agent.run_sync("paint")
+    asyncio.run(agent.answer("", "red"))
+    assert agent.run_sync().reason == "waiting"
+    asyncio.run(agent.answer("", "yes"))
+    assert agent.run_sync().text == "ok"
+    told = [m for m in llm.requests[-1].messages if m["role"] == "tool"]
+    assert [m["content"] for m in told] == ["red", "yes"]
+
+
+def test_a_question_that_is_none_is_an_error_result() -> None:
+    llm = Scripted([calls(("q", "ask_user", {"options": ["a"]})), "Sorry."])
+    agent = Agent(llm, ask=lambda question: pytest.fail("there is no question"))
+    assert agent.run_sync("go").text == "Sorry."
+    assert results(agent.history.messages[2])[0][2]
+    assert asyncio.run(agent.questions()) == []
+
+
+def test_without_anybody_to_ask_the_model_has_no_such_tool() -> None:
+    agent = Agent(Scripted(["hello"]))
+    assert agent.tools == {}
+
+
+@pytest.mark.parametrize(
+    ("typed", "answer"),
+    [("2", "blue"), ("blue-ish", "blue-ish"), ("3", "3"), ("0", "0"), ("９", "９"), (" 1 ", "red")],
+)
+def test_in_the_terminal_a_number_chooses(
+    typed: str, answer: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("builtins.input", lambda prompt: typed)
+    assert in_terminal(Question("q", "Which\x1b[2J?", ["red", "blue"])) == answer
+    assert capsys.readouterr().out == "\n? Which\ufffd[2J?\n  1. red\n  2. blue\n"
+
+
+TERMINAL = """
+import fcntl, termios
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+from rireki.faces.agent import Agent, Scripted, in_terminal
+step = {"role": "assistant", "content": [
+    {"type": "tool_use", "id": "q", "name": "ask_user", "input": {"question": "Which?"}}]}
+agent = Agent(Scripted([step, "over"]), ask=in_terminal)
+print("END", agent.run_sync("go").text, agent.history.messages[2]["content"][0]["content"])
+"""
+
+
+@pytest.mark.parametrize("key", [b"\x03", b"\x04"])
+def test_ctrl_c_and_ctrl_d_at_the_prompt_decline(key: bytes) -> None:
+    """In a real terminal, because the event loop has a handler of its own for Ctrl-C."""
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-c", TERMINAL]
+    process = subprocess.Popen(
+        command, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True
+    )
+    os.close(theirs)
+    seen, deadline = b"", time.monotonic() + 60
+    with os.fdopen(ours, "r+b", buffering=0) as terminal:
+        try:
+            while b"question]" not in seen and time.monotonic() < deadline:
+                if select.select([terminal], [], [], 0.5)[0]:
+                    seen += terminal.read(4096)
+                elif b"> " in seen:
+                    # Again if need be: a signal just before input() reads is not noticed by it.
+                    terminal.write(key)
+        finally:
+            process.kill()
+            process.wait()
+    assert b"END over [User cancelled the question]" in seen
+
+
+BUSY = """
+import signal, sys, time
+# Whoever runs the tests in the background has it ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from rireki import MessageHistory
+from rireki.faces.agent import Agent, Scripted
+
+def hangs():
+    print("in the tool", flush=True)
+    time.sleep(600)
+
+step = {"role": "assistant", "content": [
+    {"type": "tool_use", "id": "c", "name": "hangs", "input": {}}]}
+with MessageHistory.open("x", archive=sys.argv[1]) as history:
+    agent = Agent(Scripted([step, "on I go"]), [hangs], history)
+    try:
+        agent.run_sync("go")
+    except KeyboardInterrupt:
+        print(agent.run_sync().text)
+"""
+
+
+def test_ctrl_c_leaves_a_history_that_goes_on(place: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", BUSY, str(place)], stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "in the tool\n"
+        process.send_signal(signal.SIGINT)
+        assert process.stdout.read() == "on I go\n"
+    assert process.returncode == 0, "it does not wait for the tool either"
+    with MessageHistory.open("x", archive=place, read_only=True) as history:
+        assert results(history.messages[2])[0][1].startswith("interrupted")
