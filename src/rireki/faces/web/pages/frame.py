@@ -21,6 +21,7 @@ from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Respon
 from rireki.errors import Ambiguous, NotFound, RirekiError
 from rireki.faces.web.desk import Desk
 from rireki.faces.web.pages import dates, urls
+from rireki.faces.web.pages.errors import in_tongue
 from rireki.faces.web.pages.tongue import COOKIE, TONGUES, asked_for, tongue_of
 from rireki.faces.web.pages.words import counted, say, script_words
 from rireki.show.html import look as renderer
@@ -97,9 +98,11 @@ def told(endpoint: Endpoint) -> Endpoint:
 
 def _trouble(request: Request, error: RirekiError) -> Response:
     status = 404 if isinstance(error, NotFound) else 409 if isinstance(error, Ambiguous) else 400
+    tongue = tongue_of(request)
+    message, hint = in_tongue(tongue, error.message), in_tongue(tongue, error.hint)
     if request.url.path.startswith("/fragments/") or is_on(request, "fragment"):
-        return answer({"error": safe(error.message), "hint": safe(error.hint)}, status)
-    return page(request, "trouble.html", status=status, error=error, code=status)
+        return answer({"error": safe(message), "hint": safe(hint)}, status)
+    return page(request, "trouble.html", status=status, message=message, hint=hint, code=status)
 
 
 def _shared(request: Request) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from markupsafe import Markup, escape
 from starlette.requests import Request
 from starlette.responses import Response
 
+from rireki.faces.web.pages.errors import in_tongue
 from rireki.faces.web.pages.frame import answer, desk_of, is_on, number_of, page, piece, told
 from rireki.faces.web.pages.tongue import tongue_of
 from rireki.faces.web.pages.words import say
@@ -79,13 +80,14 @@ async def _find(request: Request, wish: Wish) -> Found:
     try:
         return Found(query, await desk_of(request).search(query, wish))
     except QueryError as error:
-        return Found(query, fault=_fault(query, error))
+        return Found(query, fault=_fault(query, error, tongue_of(request)))
 
 
-def _fault(query: str, error: QueryError) -> Fault:
+def _fault(query: str, error: QueryError, tongue: str) -> Fault:
     start = min(error.position, len(query))
     end = min(start + max(error.length, 1), len(query))
-    return Fault(query[:start], query[start:end], query[end:], error.message, error.hint)
+    message, hint = in_tongue(tongue, error.message), in_tongue(tongue, error.hint)
+    return Fault(query[:start], query[start:end], query[end:], message, hint)
 
 
 def _title(talk: Talk, unnamed: str) -> Markup:

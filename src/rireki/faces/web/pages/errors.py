@@ -1,0 +1,141 @@
+"""What went wrong, in the reader's language. The English sentence, with gaps, is the key.
+
+Errors are worded where they arise, far from any page; here a finished sentence is recognised
+by its pattern. One that is not known stays as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+__all__ = ["in_tongue"]
+
+JAPANESE = {
+    # a query that cannot be understood
+    "the query has {n} characters, more than {most}": "検索文が {n} 文字あります（上限 {most} 文字）",
+    "at character {at} more than {most} parentheses are open": (
+        "{at} 文字目：かっこが {most} 個を超えて開いています"
+    ),
+    "there is nothing between the parentheses at character {at}": "{at} 文字目：かっこの中が空です",
+    "the phrase at character {at} is empty": "{at} 文字目：引用符の中が空です",
+    "the value of {name}: at character {at} is empty": "{at} 文字目：{name}: の値が空です",
+    "the regular expression at character {at} has {n} characters, more than {most}": (
+        "{at} 文字目：正規表現が {n} 文字あります（上限 {most} 文字）"
+    ),
+    "the regular expression cannot be read at character {at}: {why}": (
+        "{at} 文字目：正規表現を解釈できません（{why}）"
+    ),
+    "cannot read the time {value} at character {at}": "{at} 文字目：日時 {value} を解釈できません",
+    "source:{value} at character {at} may be {names}": (
+        "{at} 文字目：source:{value} は複数に当てはまります（{names}）"
+    ),
+    "{value} at character {at} leads nowhere: this directory is gone": (
+        "{at} 文字目：{value} は参照できません（現在のディレクトリがなくなっています）"
+    ),
+    "OR at character {at} has nothing on its left": "{at} 文字目：OR の左側がありません",
+    "OR at character {at} has nothing on its right": "{at} 文字目：OR の右側がありません",
+    "the ) at character {at} closes nothing": "{at} 文字目：対応する ( がありません",
+    "the ( at character {at} is never closed": "{at} 文字目：( が閉じられていません",
+    "the quote at character {at} is never closed": "{at} 文字目：引用符が閉じられていません",
+    "the * at character {at} does not end a word": "{at} 文字目：* は語の末尾にだけ付けられます",
+    "{name}: at character {at} has no value": "{at} 文字目：{name}: の値がありません",
+    "{name}: does not know {value} at character {at}, only {known}": (
+        "{at} 文字目：{name}: に {value} は指定できません（指定できる値：{known}）"
+    ),
+    "there is no filter {name}: (character {at}); it may be {near}:": (
+        "{at} 文字目：{name}: という絞り込みはありません（{near}: のことでしょうか）"
+    ),
+    # what to do about it
+    "Search for a part of it.": "一部だけを検索してください。",
+    "Leave out those that are not needed.": "不要なかっこを外してください。",
+    "Put the words between the quotes, or leave the quotes out.": (
+        "引用符の間に語を入れるか、引用符を外してください。"
+    ),
+    "Say more of its name.": "名前をもう少し長く書いてください。",
+    "Name the directory from its root on.": "ディレクトリをルートから指定してください。",
+    "Put it between two words: cat OR dog.": "2 つの語の間に置いてください：猫 OR 犬",
+    "Close it, or put quotes around text that has parentheses in it.": (
+        "閉じるか、かっこを含む文字列を引用符で囲んでください。"
+    ),
+    "Close it with {sign}": "{sign} で閉じてください",
+    'Leave it out, or write "*" for the star itself.': (
+        '外すか、* そのものを探すには "*" と書いてください。'
+    ),
+    "Say it right after the colon: {example}": "コロンの直後に書いてください：{example}",
+    "Try: {better}, or {quoted} for the text itself.": (
+        "こう書けます：{better}（文字列そのものを探すには {quoted}）"
+    ),
+    "Try: {better}, or {quoted} for the star itself.": (
+        "こう書けます：{better}（* そのものを探すには {quoted}）"
+    ),
+    "Try: {better} for the text itself.": "文字列そのものを探すには：{better}",
+    "Try: {better}": "こう書けます：{better}",
+    "Say {times} or {last}.": "日時の書き方：{times}、{last}",
+    # what is not there
+    "there is no page {path}": "{path} というページはありません",
+    "Begin at the front page: /": "トップページからたどってください：/",
+    "no conversation has the id {id}": "ID が {id} の会話はありません",
+    "'rireki list' shows what there is; 'rireki import' takes in what is new.": (
+        "「rireki list」で一覧を表示し、「rireki import」で新しい会話を取り込めます。"
+    ),
+    "{id} fits {n} conversations": "{id} に当てはまる会話が {n} 件あります",
+    "Write more of the id: {examples}": "ID をもう少し長く書いてください：{examples}",
+    "{id} has no message {message} with records of its own": (
+        "{id} に、記録を持つメッセージ {message} はありません"
+    ),
+    "'rireki show {id} --raw --all' prints every record.": (
+        "「rireki show {id} --raw --all」ですべての記録を表示できます。"
+    ),
+    "{id} has no message {message} any more": "{id} にメッセージ {message} はもうありません",
+    "Load the conversation again.": "会話を読み込み直してください。",
+    "{id} has no message {message}": "{id} にメッセージ {message} はありません",
+    "The conversation itself is there: leave ?at= out of the address.": (
+        "会話そのものはあります。アドレスから ?at= を外してください。"
+    ),
+    "{id} has no record {record} here": "{id} に記録 {record} はありません",
+    "Go back to the raw view.": "生データの画面に戻ってください。",
+    "{form} is no format to write a conversation in": "{form} という形式では書き出せません",
+    "Choose one of {names}.": "次から選んでください：{names}",
+    "no conversation was held in {path}": "{path} で行われた会話はありません",
+    "The first page lists the directories that have some.": (
+        "会話のあるディレクトリはトップページに並んでいます。"
+    ),
+    "{id} cannot be read from its records": "{id} を記録から読み取れません",
+    "Run 'rireki verify' to check the archive.": "「rireki verify」でアーカイブを確認してください。",
+    "{id} had not begun at {when}": "{id} は {when} の時点でまだ始まっていません",
+    "Its first message is of {when}.": "最初のメッセージは {when} のものです。",
+}
+
+#: Gaps in which several names stand.
+_LISTS = ("known", "names", "times")
+
+
+def in_tongue(tongue: str, sentence: str) -> str:
+    """The sentence in a language; as it is, where nobody has said it in that language."""
+    if tongue != "ja":
+        return sentence
+    for pattern, said in _patterns():
+        if found := pattern.fullmatch(sentence):
+            return said.format(
+                **{name: _listed(name, text) for name, text in found.groupdict().items()}
+            )
+    return sentence
+
+
+def _listed(name: str, text: str) -> str:
+    """A list as Japanese puts it; everything else is what somebody wrote."""
+    return re.sub(", | and | or ", "、", text) if name in _LISTS else text
+
+
+@cache
+def _patterns() -> list[tuple[re.Pattern[str], str]]:
+    return [(_pattern(sentence), said) for sentence, said in JAPANESE.items()]
+
+
+def _pattern(sentence: str) -> re.Pattern[str]:
+    pieces = re.split(r"\{(\w+)\}", sentence)
+    spelled = [
+        f"(?P<{piece}>.*?)" if place % 2 else re.escape(piece) for place, piece in enumerate(pieces)
+    ]
+    return re.compile("".join(spelled), re.DOTALL)
