@@ -17,6 +17,7 @@ from rireki.archive.base import Archive, Change
 from rireki.errors import NotFound
 from rireki.live.readings import Readings
 from rireki.model.message import Message
+from rireki.model.parts import ToolCall
 
 __all__ = ["Feed", "News", "Touched"]
 
@@ -72,12 +73,27 @@ class Feed:
             return Touched(change.conversation, kind, None)
         before = self._fingerprints(change.conversation, change.before)
         now = self._fingerprints(change.conversation, change.reached)
-        return Touched(
-            change.conversation,
-            kind,
-            [message for message, value in now.items() if before.get(message) != value],
-            [message for message in before if message not in now],
-        )
+        changed = [message for message, value in now.items() if before.get(message) != value]
+        if change.before == change.reached:
+            changed = self._starters(change.conversation, change.reached)
+        removed = [message for message in before if message not in now]
+        return Touched(change.conversation, kind, changed, removed)
+
+    def _starters(self, conversation: str, number: int) -> list[str]:
+        """The messages that started sub-agents: where the records are what they were, one of
+        those has become known."""
+        try:
+            links = self.archive.find(conversation).conversation.links
+        except NotFound:
+            return []
+        calls = {link.call_id for link in links if link.side == "child" and link.call_id}
+        if not calls:
+            return []
+        return [
+            message.id
+            for message in self._messages(conversation, number)
+            if any(isinstance(part, ToolCall) and part.call_id in calls for part in message.parts)
+        ]
 
     def _fingerprints(self, conversation: str, number: int) -> dict[str, int]:
         """Each message of a conversation as it was at a number, in a few bytes."""

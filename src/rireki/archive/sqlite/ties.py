@@ -52,7 +52,8 @@ _ELDER = """
 def tie_together(sql: apsw.Connection, conversations: Sequence[int], change: int) -> None:
     """Find the links of these conversations anew, and of those they may concern.
 
-    `change` is the number of this change, noted with conversations that get another title.
+    `change` is the number of this change, noted with conversations that get another title, or
+    a sub-agent that nobody knew of.
     """
     if not conversations:
         return
@@ -65,7 +66,7 @@ def tie_together(sql: apsw.Connection, conversations: Sequence[int], change: int
 
 def _find_parents(sql: apsw.Connection, child: int, change: int) -> None:
     """One parent of each kind: what the source says itself outranks what is only shared."""
-    sql.execute("DELETE FROM link WHERE child = ?", (child,))
+    before = select(sql, "DELETE FROM link WHERE child = ? RETURNING parent, kind", (child,))
     parents: dict[str, tuple[int, str, str | None]] = {}
     for kind, other, detail, token in select(sql, _OFFERED, (child,)):
         if kind == "title":
@@ -79,6 +80,11 @@ def _find_parents(sql: apsw.Connection, child: int, change: int) -> None:
         "INSERT OR IGNORE INTO link (child, parent, kind, call_id) VALUES (?, ?, ?, ?)",
         [(child, *parent) for parent in parents.values()],
     )
+    starter = parents.get("subagent")
+    if starter is not None and starter[:2] not in before:
+        # Whoever shows the parent shows its sub-agents with it.
+        sql.execute("UPDATE conversation SET changed = ? WHERE number = ?", (change, starter[0]))
+        _note_change(sql, starter[0], change)
 
 
 def _place(kind: str) -> str:
@@ -93,12 +99,17 @@ def _hand_over_title(sql: apsw.Connection, number: int, title: Any, change: int)
         (title, change, number),
     )
     if sql.changes():
-        sql.execute(
-            """INSERT OR IGNORE INTO change
-               SELECT ?1, c.id, (SELECT max(reached) FROM change WHERE conversation = c.id)
-                 FROM conversation c WHERE c.number = ?2""",
-            (change, number),
-        )
+        _note_change(sql, number, change)
+
+
+def _note_change(sql: apsw.Connection, number: int, change: int) -> None:
+    """Tell the feed of a conversation whose records did not change."""
+    sql.execute(
+        """INSERT OR IGNORE INTO change
+           SELECT ?1, c.id, (SELECT max(reached) FROM change WHERE conversation = c.id)
+             FROM conversation c WHERE c.number = ?2""",
+        (change, number),
+    )
 
 
 def _call_id(token: str) -> str | None:
