@@ -347,6 +347,7 @@ def test_the_index_is_brought_up_when_enough_came_together(
     kept: Kept, project: Path, without_sweeps: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from rireki.search.index import peek
+    from rireki.search.update import FEW
 
     monkeypatch.setattr(keeping, "INDEX_EVERY", 0.1)
     monkeypatch.setattr(keeping, "QUIET", 0.1)
@@ -354,4 +355,5 @@ def test_the_index_is_brought_up_when_enough_came_together(
     for number in range(20):
         append(project / f"{SESSION.format(number)}.jsonl", 1)
     with closing(open_archive(kept.path)) as archive:
-        until(lambda: len(list(peek(archive) or ())) == 20, "the index")
+        # The last few may be left for later.
+        until(lambda: len(list(peek(archive) or ())) >= 20 - FEW, "the index")
