@@ -17,13 +17,15 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, NamedTuple
 
 from bench.measure import REPEAT, at_most, percentile
 
 from rireki import AsyncMessageHistory, MessageHistory
 
 ITEMS = 1000
+#: How often both read all of it.
+ROUNDS = 31
 #: Messages that are rendered.
 MANY = 2000
 WORDS = "What the agent said, in a few words that are neither short nor long. " * 4
@@ -33,6 +35,7 @@ started = time.process_time()
 from rireki import MessageHistory
 print((time.process_time() - started) * 1000)
 """
+#: Does one thing for every line it is told, and says how long it took.
 PEER = """
 import asyncio, json, sys, time
 try:
@@ -41,33 +44,26 @@ except ImportError:
     print("null")
     sys.exit()
 
-items, path = int(sys.argv[1]), sys.argv[2]
-words = sys.argv[3]
+path = sys.argv[1]
 
 
 async def main():
     session = SQLiteSession("bench", path)
-    took = []
-    for number in range(items):
-        item = {"role": "user" if number % 2 else "assistant", "content": f"{number} {words}"}
+    print("0", flush=True)
+    for line in sys.stdin:
+        what, item = json.loads(line)
         started = time.perf_counter()
-        await session.add_items([item])
-        took.append((time.perf_counter() - started) * 1000)
-    reads = []
-    for _ in range(7):
-        started = time.perf_counter()
-        found = await session.get_items()
-        reads.append((time.perf_counter() - started) * 1000)
-    assert len(found) == items
+        if what == "add":
+            await session.add_items([item])
+        elif what == "read":
+            await session.get_items()
+        else:
+            session.close()
+            started = time.perf_counter()
+            session = SQLiteSession("bench", path)
+            await session.get_items()
+        print((time.perf_counter() - started) * 1000, flush=True)
     session.close()
-    again = []
-    for _ in range(7):
-        started = time.perf_counter()
-        other = SQLiteSession("bench", path)
-        assert len(await other.get_items()) == items
-        again.append((time.perf_counter() - started) * 1000)
-        other.close()
-    print(json.dumps({"add": took, "read": reads, "open_and_read": again}))
 
 
 asyncio.run(main())
@@ -82,7 +78,7 @@ def main() -> None:
             "import_cpu_ms": import_cost(),
             "in_memory_add_us": in_memory(),
             "durable_add_ms": durable(folder / "durable" / "archive.sqlite3"),
-            "render_ms": rendering(),
+            "render_cpu_ms": rendering(),
             "side_by_side": side_by_side(folder, arguments.peer),
         }
     print(json.dumps(figures, indent=2))
@@ -103,13 +99,15 @@ def import_cost() -> dict[str, Any]:
     return at_most(round(statistics.median(took), 1), 60)
 
 
-def timed(calls: list[Callable[[], Any]]) -> list[float]:
+def timed(
+    calls: list[Callable[[], Any]], clock: Callable[[], float] = time.perf_counter
+) -> list[float]:
     """Milliseconds of each call."""
     took = []
     for call in calls:
-        started = time.perf_counter()
+        started = clock()
         call()
-        took.append((time.perf_counter() - started) * 1000)
+        took.append((clock() - started) * 1000)
     return took
 
 
@@ -148,11 +146,16 @@ def durable(archive: Path) -> dict[str, Any]:
 
 
 def rendering() -> dict[str, Any]:
+    """A history of which each message was rendered before, as a loop does it; and the first time.
+
+    Of the processor alone: nothing else is needed, and others may want it, too.
+    """
+    cpu = time.process_time
     history = MessageHistory()
     all_added(history, MANY)
-    found = {}
+    found: dict[str, Any] = {"first": round(timed([lambda: history.render("openai")], cpu)[0], 1)}
     for provider in ("anthropic", "openai", "responses", "gemini", "bedrock", "ollama"):
-        took = timed([lambda p=provider: history.render(p)] * REPEAT)  # type: ignore[misc]
+        took = timed([lambda p=provider: history.render(p)] * REPEAT, cpu)  # type: ignore[misc]
         found[provider] = at_most(round(statistics.median(took), 1), 30)
     return {"messages": len(history), **found}
 
@@ -161,42 +164,65 @@ def rendering() -> dict[str, Any]:
 
 
 def side_by_side(folder: Path, peer: str) -> dict[str, Any]:
-    """Both with an event loop, one item at a time, each on disk when the call returns."""
-    ours = asyncio.run(_ours(folder / "ours" / "archive.sqlite3"))
-    command = [peer, "-c", PEER, str(ITEMS), str(folder / "peer.db"), WORDS]
-    theirs = json.loads(subprocess.check_output(command))
-    if theirs is None:
-        return {"openai-agents": f"not installed: {peer} -m pip install openai-agents, or --peer"}
+    """Both with an event loop, turn by turn, one item at a time, on disk when the call returns."""
+    command = [peer, "-c", PEER, str(folder / "peer.db")]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdin and process.stdout
+        if json.loads(process.stdout.readline()) is None:
+            return {
+                "openai-agents": f"not installed: {peer} -m pip install openai-agents, or --peer"
+            }
+        theirs = _Peer(process.stdin, process.stdout)
+        took = asyncio.run(_both(folder / "ours" / "archive.sqlite3", theirs))
+        process.stdin.close()
     figures: dict[str, Any] = {"items": ITEMS}
-    for name in ("add", "read", "open_and_read"):
-        mine, other = (round(statistics.median(each[name]), 3) for each in (ours, theirs))
-        # Opening is not held to theirs: it reads everything there is, and locks, and mends.
-        held = mine if name == "open_and_read" else at_most(mine, other)
-        figures[f"{name}_ms"] = {"MessageHistory": held, "SQLiteSession": other}
+    for name, pairs in took.items():
+        mine, other = (round(statistics.median(each), 3) for each in zip(*pairs, strict=True))
+        figures[f"{name}_ms"] = {"MessageHistory": at_most(mine, other), "SQLiteSession": other}
     return figures
 
 
-async def _ours(archive: Path) -> dict[str, list[float]]:
+class _Peer(NamedTuple):
+    asked: IO[str]
+    answered: IO[str]
+
+    def do(self, what: str, item: Any = None) -> float:
+        self.asked.write(json.dumps([what, item]) + "\n")
+        self.asked.flush()
+        return float(self.answered.readline())
+
+
+async def _both(archive: Path, peer: _Peer) -> dict[str, list[tuple[float, float]]]:
+    """Milliseconds of ours and theirs."""
     history = await AsyncMessageHistory.open("bench", archive=archive)
-    add, read, reopen = [], [], []
+    took: dict[str, list[tuple[float, float]]] = {"add": [], "read": [], "open_and_read": []}
     for number in range(ITEMS):
         role = "user" if number % 2 else "assistant"
         item = {"role": role, "content": f"{number} {WORDS}"}
         started = time.perf_counter()
         await history.add_raw_message(item)
-        add.append((time.perf_counter() - started) * 1000)
-    for _ in range(REPEAT):
+        took["add"].append((_since(started), peer.do("add", item)))
+    for _ in range(ROUNDS):
         started = time.perf_counter()
         assert len(await history.get_messages()) == ITEMS
-        read.append((time.perf_counter() - started) * 1000)
-    await history.close()
-    for _ in range(REPEAT):
+        took["read"].append((_since(started), peer.do("read")))
+    for _ in range(ROUNDS):
+        await history.close()
+        # Letting go of the last one is no part of opening the next.
+        del history
+        await asyncio.sleep(0.002)
         started = time.perf_counter()
-        again = await AsyncMessageHistory.open("bench", archive=archive)
-        assert len(await again.get_messages()) == ITEMS
-        reopen.append((time.perf_counter() - started) * 1000)
-        await again.close()
-    return {"add": add, "read": read, "open_and_read": reopen}
+        history = await AsyncMessageHistory.open("bench", archive=archive)
+        assert len(await history.get_messages()) == ITEMS
+        took["open_and_read"].append((_since(started), peer.do("open")))
+    await history.close()
+    return took
+
+
+def _since(started: float) -> float:
+    return (time.perf_counter() - started) * 1000
 
 
 if __name__ == "__main__":

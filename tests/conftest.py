@@ -19,6 +19,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--campaign", action="store_true", help="the long form of tests/stress")
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """A part that could not be tested here is said aloud, at the end, where it is read."""
+    from tests.support.claude_adapter import adapter
+
+    if absent := adapter().absent:
+        terminalreporter.section("NOT TESTED", sep="!", yellow=True)
+        terminalreporter.line(f"Claude Code through its real adapter: {absent}")
+
+
 class Clock:
     """Moves a second at every look."""
 

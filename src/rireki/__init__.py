@@ -4,6 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from rireki.faces.agent import Agent
     from rireki.faces.history import (
         AsyncMessageHistory,
         HistoryConflict,
@@ -12,13 +13,24 @@ if TYPE_CHECKING:
     )
 
 __version__ = "0.1.0"
-__all__ = ["AsyncMessageHistory", "HistoryConflict", "MessageHistory", "Pending", "__version__"]
+__all__ = [
+    "Agent",
+    "AsyncMessageHistory",
+    "HistoryConflict",
+    "MessageHistory",
+    "Pending",
+    "__version__",
+]
 
 
 def __getattr__(name: str) -> object:
     """The library's names, imported when they are asked for: commands do not need them."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name == "Agent":
+        from rireki.faces.agent import Agent
+
+        return Agent
     from rireki.faces import history
 
     return getattr(history, name)

@@ -329,3 +329,29 @@ def test_one_run_at_a_time() -> None:
         assert results(agent.history.messages[2]) == [("a", "checked", False)]
 
     asyncio.run(story())
+
+
+def test_a_listener_that_fails_loses_no_result_and_leaves_nothing_running() -> None:
+    async def story() -> None:
+        ended: list[str] = []
+
+        async def endless() -> None:
+            try:
+                await asyncio.sleep(600)
+            finally:
+                ended.append("endless")
+
+        def listen(event: Event) -> None:
+            if kinds([event]) == ["result"]:
+                raise BrokenPipeError("nobody listens")
+
+        step = calls(("a", "add", {"a": 1}), ("b", "endless", {}))
+        agent = Agent(Scripted([step, "ok"]), [add, endless])
+        with pytest.raises(BrokenPipeError):
+            await agent.run("go", tell=listen)
+        one, other = results(agent.history.messages[-1])
+        assert one == ("a", "2", False), "what returned is kept"
+        assert other[1].startswith("interrupted") and ended == ["endless"]
+        assert (await agent.run()).text == "ok"
+
+    asyncio.run(story())

@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
 
+import claude_agent_sdk
 import pytest
 from claude_agent_sdk import (
     ClaudeAgentOptions,
+    ResultMessage,
     get_session_messages_from_store,
     list_sessions_from_store,
     project_key_for_directory,
@@ -24,6 +27,7 @@ from rireki.errors import RirekiError
 from rireki.faces.history.adapters.claude import FolderSessionStore
 from rireki.intake.walk import import_history
 from rireki.sources.kit.places import Places
+from tests.support.anthropic_endpoint import endpoint
 
 KEY = {"project_key": "p", "session_id": "11111111-1111-4111-8111-111111111111"}
 
@@ -111,6 +115,42 @@ def test_the_sdk_reads_it_and_so_does_rireki(tmp_path: Path, archive: SqliteArch
     assert listed.id.endswith(KEY["session_id"])
 
 
+def test_summaries_are_there_whatever_happened_to_them(tmp_path: Path) -> None:
+    """One that is missing, or was not written because of a kill, is made anew with the next line."""
+
+    async def story() -> None:
+        torn = partial(Path.write_text, data='{"covers": 1')
+        for number, damage in enumerate((Path.unlink, torn, None)):
+            folder = tmp_path / str(number)
+            store: Any = FolderSessionStore(folder)
+            key = {**KEY, "project_key": project_key_for_directory(str(tmp_path))}
+            await store.append(key, ENTRIES[:1])
+            await store.append({**key, "subpath": "subagents/agent-1"}, ENTRIES)
+            (sidecar,) = folder.rglob("*.summary.json")
+            if damage is not None:
+                damage(sidecar)
+                assert await store.list_session_summaries(key["project_key"]) == []
+                assert len(await list_sessions_from_store(store, directory=str(tmp_path))) == 1
+            await store.append(key, [*ENTRIES, {"type": "custom-title", "customTitle": "T"}])
+            (summary,) = await store.list_session_summaries(key["project_key"])
+            assert summary["session_id"] == KEY["session_id"]
+            (info,) = await list_sessions_from_store(store, directory=str(tmp_path))
+            assert (info.first_prompt, info.custom_title) == ("こんにちは", "T")
+
+    asyncio.run(story())
+
+
+def test_half_a_character_is_kept(tmp_path: Path) -> None:
+    """JavaScript cuts texts in the middle of a pair, and sends it in escapes."""
+    odd = [line("a", "user", "half \ud83d of it")]
+
+    async def story() -> None:
+        await FolderSessionStore(tmp_path).append(KEY, odd)
+        assert await FolderSessionStore(tmp_path).load(KEY) == odd
+
+    asyncio.run(story())
+
+
 #: Stands in for the program that the SDK starts: one answer for every message.
 PROGRAM = """#!{python}
 import json, os, sys
@@ -157,3 +197,41 @@ def test_a_run_with_the_real_package(tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert await store.load(KEY) == ENTRIES
 
     asyncio.run(story())
+
+
+def test_claude_code_itself_goes_on_with_it_on_another_machine(
+    tmp_path: Path, archive: SqliteArchive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The real program, asking a scripted model; its own folder is gone when it resumes."""
+    program = Path(claude_agent_sdk.__file__).parent / "_bundled" / "claude"
+    if not program.exists():
+        pytest.skip("claude-agent-sdk brings no Claude Code for this platform")
+    project = tmp_path / "project"
+    project.mkdir()
+
+    async def say(text: str, machine: str, resume: str | None) -> tuple[str, str]:
+        home = tmp_path / machine
+        own = {"HOME": str(home), "CLAUDE_CONFIG_DIR": str(home / ".claude")}
+        for name, value in {**model.environment(), **own}.items():
+            monkeypatch.setenv(name, value)
+        options = ClaudeAgentOptions(
+            cli_path=program, session_store=store, cwd=project, resume=resume, max_turns=2
+        )
+        async for message in query(prompt=text, options=options):
+            if isinstance(message, ResultMessage):
+                return message.session_id, message.result or ""
+        raise AssertionError("it ended without a result")
+
+    store: Any = FolderSessionStore(tmp_path / "sessions")
+    with endpoint({}) as model:
+        session, said = asyncio.run(say("Remember the kiwi", "one", None))
+        assert said == "You said: Remember the kiwi"
+        again, said = asyncio.run(say("What was it?", "other", session))
+        assert said == "You said: What was it?"
+    assert "kiwi" in json.dumps(model.requests[-1]["messages"]), "the model was told again"
+    (info,) = asyncio.run(list_sessions_from_store(store, directory=str(project)))
+    assert info.session_id == session == again
+    places = Places(tmp_path / "home", {"CLAUDE_CONFIG_DIR": str(tmp_path / "sessions")})
+    import_history(archive, places=places)
+    (listed,) = archive.conversations()
+    assert listed.turns == 2 and listed.troubles == []

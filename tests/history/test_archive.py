@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import time
@@ -231,14 +232,46 @@ def test_importing_beside_an_open_history_does_no_harm(place: Path, home: Path) 
     assert len(told(place)) == 25
 
 
+def shown(place: Path, form: str, capsys: pytest.CaptureFixture[str], *more: str) -> list[Any]:
+    assert run(["show", "x", "--format", form, "--archive", str(place), *more]) == 0
+    told = json.loads(capsys.readouterr().out)
+    messages: list[Any] = told[{"responses": "input", "gemini": "contents"}.get(form, "messages")]
+    return messages
+
+
+def test_show_writes_what_a_model_would_see_as_render_does(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with MessageHistory.open("x", archive=place) as history:
+        history.add_system_message("Be brief.")
+        for number in range(4):
+            exchange(history, number)
+        history.compact("They asked twice.", keep_turns=2)
+        history.add_user_message("left")
+        history.trim(turns=3)
+        here = history.checkpoint()
+        history.add_user_message("on a branch that was left")
+        history.branch(here)
+        history.add_raw_message(calls("q"))
+        history.repair()
+        exchange(history, 5)
+        history.compact("They asked often.", keep_turns=1)
+        rendered = {form: history.render(form) for form in ("anthropic", "openai", "gemini")}
+    for form, request in rendered.items():
+        # Neighbours of one role may be one message here and two there.
+        told = said(decode(form, shown(place, form, capsys)))
+        assert told == said(decode(form, request.messages)), form
+        assert "They asked often." in str(told) and "They asked twice." not in str(told)
+    everything = str(shown(place, "openai", capsys, "--all"))
+    assert "prompt 0" in everything and "They asked twice." in everything
+
+
 @pytest.mark.parametrize(
     "form", ["anthropic", "openai", "responses", "gemini", "bedrock", "ollama"]
 )
 def test_show_writes_it_for_any_provider(
     form: str, place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    import json
-
     with MessageHistory.open("x", archive=place) as history:
         history.add_user_message("go")
         history.add_raw_message(calls("a.b:c", "b", text="reading"))

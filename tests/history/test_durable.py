@@ -9,6 +9,7 @@ import logging
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -245,6 +246,27 @@ def test_a_forgotten_history_lets_go(place: Path) -> None:
     gc.collect()
     with MessageHistory.open("x", archive=place) as again:
         assert len(again) == 1
+
+
+def test_the_collector_never_waits_for_the_archive(place: Path) -> None:
+    """It may come in the middle of a transaction, in the very thread that has to end it."""
+    with MessageHistory.open("y", archive=place) as other:
+        other.add_user_message("a")
+    history = MessageHistory.open("x", archive=place)
+    history.add_user_message("a")
+    held: list[Any] = [history]
+    held.append(held)
+    del history, held
+    archive = open_archive(place)
+    with archive.writing():
+        gc.collect()
+        # It was forgotten here, and its file is free.
+        MessageHistory.open("x", archive=place).close()
+    for thread in threading.enumerate():
+        if thread.name == "rireki-history":
+            thread.join(30)
+    assert archive.find("rireki/x").conversation.turns == 1
+    archive.close()
 
 
 def test_names_that_no_file_should_have_are_refused(place: Path) -> None:

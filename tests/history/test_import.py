@@ -39,8 +39,33 @@ def test_it_brings_no_web_no_database_and_no_provider() -> None:
     assert "asyncio" not in tops
 
 
+def test_it_brings_few_modules_at_all() -> None:
+    """Counted, because time is another on every machine: whoever adds one has to mean it."""
+    out = subprocess.run(
+        [sys.executable, "-c", "import sys; print(len(sys.modules))"],
+        check=True,
+        capture_output=True,
+    ).stdout
+    _, modules = run()
+    ours = [name for name in modules if name.startswith("rireki")]
+    assert len(ours) <= 12, ours
+    assert len(modules) - int(out) <= 60
+
+
+def test_the_agent_comes_when_it_is_asked_for() -> None:
+    code = "import sys, rireki\nbefore = set(sys.modules)\nfrom rireki import Agent\n"
+    code += "print(Agent.__name__, any('agent' in name for name in before))"
+    ran = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert ran.stdout == "Agent False\n"
+    from rireki import Agent
+    from rireki.faces.agent import Agent as Same
+
+    assert Agent is Same
+
+
 def test_it_is_quick() -> None:
-    assert min(run()[0] for _ in range(5)) <= LIMIT
+    # Of the processor, and the best of many: on a busy machine everything takes longer.
+    assert any(run()[0] <= LIMIT for _ in range(20))
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

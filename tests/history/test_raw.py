@@ -185,7 +185,59 @@ def test_a_list_of_items_is_as_many_messages() -> None:
     assert history.messages == RESPONSES["output"]
 
 
+def test_items_of_any_kind_are_messages_by_themselves(place: Path) -> None:
+    items: list[Any] = [
+        {"role": "user", "content": "go"},
+        {"type": "compaction", "id": "cmp_1", "encrypted_content": "x"},
+        {"type": "item_reference", "id": "msg_1"},
+        {"type": "mcp_list_tools", "id": "mcpl_1", "server_label": "s", "tools": []},
+        {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"},
+        {
+            "type": "function_call_output",
+            "call_id": "c",
+            "output": [{"type": "input_text", "text": "seen"}],
+        },
+    ]
+    for history in (MessageHistory(), MessageHistory.open(archive=place)):
+        history.add_raw_message(items)
+        assert history.messages == items and history.pending_calls() == []
+        assert history.render("responses").messages[1:] == items[1:]
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "responses", "gemini", "bedrock"])
+def test_pieces_of_an_answer_are_taken_as_what_they_are(provider: str) -> None:
+    """People hand over `response.content`, or one block of it, as readily as the response."""
+    answer = ANSWERS[provider]
+    pieces: list[Any] = {
+        "anthropic": lambda: answer.content,
+        "responses": lambda: answer.output,
+        "gemini": lambda: answer.candidates[0].content.parts,
+        "bedrock": lambda: answer["output"]["message"]["content"],
+    }[provider]()
+    for given in (pieces, pieces[1]) if provider != "bedrock" else (pieces,):
+        history = MessageHistory()
+        history.add_user_message("look around")
+        history.add_raw_message(given)
+        (call,) = history.pending_calls()
+        assert (call.name, call.arguments) == ("ls", {"path": "."})
+        assert history.validate(provider)[0].code == "call-interrupted"
+
+
+def test_results_without_a_frame_are_the_users() -> None:
+    block = {"type": "tool_result", "tool_use_id": "a", "content": "1"}
+    part = {"functionResponse": {"name": "ls", "response": {"output": "1"}}}
+    history = MessageHistory()
+    history.add_raw_message(block)
+    history.add_raw_message([part])
+    assert history.messages == [
+        {"role": "user", "content": [block]},
+        {"role": "user", "parts": [part]},
+    ]
+
+
 def test_what_is_no_message_is_refused_with_a_way_out() -> None:
+    with pytest.raises(RirekiError, match="cannot keep a bytes"):
+        MessageHistory().add_raw_message(b"words")
     with pytest.raises(RirekiError, match="cannot keep a int") as caught:
         MessageHistory().add_raw_message(7)
     assert "dict" in caught.value.hint

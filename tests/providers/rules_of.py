@@ -147,24 +147,26 @@ def _function(index: int, name: str, arguments: str) -> Iterator[str]:
 # OpenAI Responses ---------------------------------------------------------------------------
 
 
+#: Calls that a program has to answer, each with an output of its own kind.
+_RUN_BY_US = ("function_call", "custom_tool_call", "shell_call", "apply_patch_call")
 _PREFIX = {"message": "msg_", "reasoning": "rs_", "function_call": "fc_"}
 
 
 def responses(items: list[Any], model: str) -> Iterator[str]:
-    called: dict[str, int] = {}
+    called: dict[str, str] = {}
     for index, item in enumerate(items):
         kind = item.get("type", "message")
         if item.get("id") is not None and not item["id"].startswith(_PREFIX.get(kind, "")):
             yield f"{index}: id {item['id']!r} of a {kind}"
-        if kind in ("function_call", "custom_tool_call"):
+        if kind in _RUN_BY_US:
             if not 1 <= len(item["call_id"]) <= 64 or item["call_id"] in called:
                 yield f"{index}: call id {item['call_id']!r}"
-            called[item["call_id"]] = index
+            called[item["call_id"]] = kind
             if kind == "function_call":
                 yield from _function(index, item["name"], item["arguments"])
-        answers = kind in ("function_call_output", "custom_tool_call_output")
-        if answers and called.pop(item["call_id"], None) is None:
-            yield f"{index}: an output without its call"
+        asked = kind.removesuffix("_output")
+        if kind != asked in _RUN_BY_US and called.pop(item["call_id"], None) != asked:
+            yield f"{index}: a {kind} without its {asked}"
         if kind == "reasoning":
             after = items[index + 1] if index + 1 < len(items) else {"role": "user"}
             if after.get("role", "assistant") != "assistant" or "output" in after:

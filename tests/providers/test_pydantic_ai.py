@@ -86,12 +86,49 @@ def _gemini(client: httpx2.AsyncClient) -> Model:
     return GoogleModel("gemini-3-pro-preview", provider=provider)
 
 
+def _ollama(client: httpx2.AsyncClient) -> Model:
+    from openai import AsyncOpenAI
+    from pydantic_ai.models.ollama import OllamaModel
+    from pydantic_ai.providers.ollama import OllamaProvider
+
+    address = "http://127.0.0.1:1/v1"
+    api = AsyncOpenAI(api_key="none", base_url=address, http_client=client, max_retries=0)
+    return OllamaModel("qwen3", provider=OllamaProvider(openai_client=api))
+
+
 _MODELS: dict[str, Callable[[httpx2.AsyncClient], Model]] = {
     "anthropic": _anthropic,
     "openai": _openai,
     "responses": _responses,
     "gemini": _gemini,
+    "ollama": _ollama,
 }
+
+
+def theirs_on_bedrock(model: str, history: list[ModelMessage]) -> dict[str, Any]:
+    """The same over boto3, which has a transport of its own."""
+    import boto3  # type: ignore[import-untyped]
+    from pydantic_ai.models.bedrock import BedrockConverseModel
+    from pydantic_ai.providers.bedrock import BedrockProvider
+
+    bodies: list[dict[str, Any]] = []
+
+    def take(request: Any, **more: Any) -> None:
+        bodies.append(json.loads(request.body))
+        raise Sent
+
+    client = boto3.client(
+        "bedrock-runtime",
+        region_name="us-east-1",
+        aws_access_key_id="none",
+        aws_secret_access_key="none",
+    )
+    client.meta.events.register("before-send.bedrock-runtime.Converse", take)
+    asked = BedrockConverseModel(model, provider=BedrockProvider(bedrock_client=client))
+    with pytest.raises(Sent):
+        asyncio.run(model_request(asked, history))
+    return bodies[0]
+
 
 THEIRS: list[ModelMessage] = [
     ModelRequest(parts=[SystemPromptPart("be brief"), UserPromptPart("go")]),
@@ -196,6 +233,56 @@ def test_gemini_is_sent_the_same_but_for_what_it_does_not_understand() -> None:
     told[1]["parts"][0] = {"text": "<thinking>\nhm\n</thinking>"}
     assert request.messages == told
     assert request.system["parts"] == body["systemInstruction"]["parts"]
+
+
+def without_success(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """They say of every result that it succeeded; that is what Converse takes it for anyway."""
+    for block in (block for message in messages for block in message["content"]):
+        if block.get("toolResult", {}).get("status") == "success":
+            del block["toolResult"]["status"]
+    return messages
+
+
+def test_claude_on_bedrock_is_sent_the_same_without_foreign_thinking() -> None:
+    """As with Anthropic itself: they move it into the user's turn, we leave it out."""
+    model = "anthropic.claude-3-5-sonnet-20241022-v2:0"
+    body = theirs_on_bedrock(model, THEIRS)
+    moved = body["messages"][0]["content"].pop()
+    assert "hm" in moved["text"]
+    request = encode("bedrock", OURS, model)
+    assert request.messages == without_success(body["messages"])
+    assert request.system == body["system"]
+
+
+def test_llama_on_bedrock_is_sent_the_same() -> None:
+    """Results alone in their turn, and a dot of the assistant's before what the user says then."""
+    model = "meta.llama3-1-70b-instruct-v1:0"
+    body = tagged(theirs_on_bedrock(model, THEIRS))
+    request = encode("bedrock", OURS, model)
+    assert request.messages == without_success(body["messages"])
+    assert request.system == body["system"]
+
+
+def test_ollama_is_sent_the_same_in_its_own_words() -> None:
+    """They ask Ollama in OpenAI's words, at another address: arguments are text there, a result
+    names its call by an id, and thinking of others is tagged text. Ollama's own interface has
+    arguments as an object, pairs by order, wants a tool's name, and has a place for thinking."""
+    told = [_in_ollamas_words(message) for message in theirs("ollama", THEIRS)["messages"]]
+    assert encode("ollama", OURS, "qwen3").messages == told
+
+
+def _in_ollamas_words(message: dict[str, Any]) -> dict[str, Any]:
+    if message["role"] == "tool":
+        return {"role": "tool", "content": message["content"], "tool_name": "read"}
+    told = {"role": message["role"], "content": message["content"]}
+    if message["role"] == "assistant":
+        thought, _, said = message["content"].partition("\n</think>\n\n")
+        told |= {"content": said, "thinking": thought.removeprefix("<think>\n")}
+        told["tool_calls"] = [
+            {"function": {"name": function["name"], "arguments": json.loads(function["arguments"])}}
+            for function in (call["function"] for call in message["tool_calls"])
+        ]
+    return told
 
 
 def test_call_ids_that_a_provider_rejects_are_only_mended_here() -> None:

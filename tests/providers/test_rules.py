@@ -561,3 +561,63 @@ def test_problems_have_a_place_and_a_remedy_and_wait_for_people() -> None:
     assert problems("anthropic", turns, pending={"q1"}) == []
     both = [user("go"), agent(read("q1", "ask_user"), read("c2"))]
     assert len(problems("anthropic", both, pending={"q1"})) == 1
+
+
+#: Calls of tools that Responses has its own items for, and what a program answers them with.
+OWN_TOOLS: list[tuple[dict[str, Any], dict[str, Any]]] = [
+    (
+        {"type": "custom_tool_call", "call_id": "c1", "name": "sql", "input": "select 1"},
+        {"type": "custom_tool_call_output", "call_id": "c1", "output": "seen"},
+    ),
+    (
+        {"type": "shell_call", "call_id": "c1", "action": {"commands": ["ls"]}},
+        {
+            "type": "shell_call_output",
+            "call_id": "c1",
+            "output": [
+                {"stdout": "seen\n", "stderr": "", "outcome": {"type": "exit", "exit_code": 2}}
+            ],
+        },
+    ),
+    (
+        {
+            "type": "apply_patch_call",
+            "call_id": "c1",
+            "status": "completed",
+            "operation": {"type": "delete_file", "path": "a"},
+        },
+        {
+            "type": "apply_patch_call_output",
+            "call_id": "c1",
+            "status": "completed",
+            "output": "seen",
+        },
+    ),
+]
+
+
+@pytest.mark.parametrize(("call", "output"), OWN_TOOLS)
+def test_a_call_of_responses_own_tools_is_answered_in_kind(
+    call: dict[str, Any], output: dict[str, Any]
+) -> None:
+    go = {"role": "user", "content": "go"}
+    turns = decode("responses", [go, call, output])
+    assert render("responses", turns)[0].messages == [go, call, output], "its own goes back"
+    for provider in PROVIDERS:
+        told, codes = render(provider, [*turns, user("and?")])
+        assert "seen" in json.dumps(told.messages) and not codes & {"opaque-dropped"}
+    # Whoever answered did not know the kind; or nobody did, because the program was killed.
+    for answers in ([user(result("c1", "well"))], []):
+        told, _ = render("responses", [*turns[:2], *answers, user("and?")])
+        assert [item.get("type") for item in told.messages[1:3]] == [call["type"], output["type"]]
+
+
+@pytest.mark.parametrize("provider", [None, *PROVIDERS])
+def test_a_message_that_nobody_knows_is_reported_and_not_lost_in_silence(
+    provider: str | None,
+) -> None:
+    turns = decode(provider, [{"role": "user", "content": "go"}, {"foo": 1}])
+    report: list[Note] = []
+    encode("anthropic", turns, report=report)
+    (note,) = report
+    assert note.code in ("opaque-dropped", "not-carried") and note.place == 1

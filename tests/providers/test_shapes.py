@@ -19,6 +19,7 @@ from rireki.providers import (
     decode,
     detect,
     encode,
+    is_item,
     plain,
     unwrap,
 )
@@ -276,3 +277,30 @@ def test_unknown_blocks_of_the_provider_itself_go_back_as_they_were() -> None:
     turns = decode("anthropic", raw)
     assert isinstance(turns[0].parts[0], Opaque)
     assert encode("anthropic", turns).messages == raw
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        {
+            "type": "function_call_output",
+            "call_id": "c",
+            "output": [{"type": "input_text", "text": "x"}],
+        },
+        {"type": "shell_call_output", "call_id": "c", "output": []},
+        {"type": "compaction", "encrypted_content": "x"},
+        {"type": "item_reference", "id": "msg_1"},
+    ],
+)
+def test_an_item_of_responses_is_no_whole_answer(item: dict[str, Any]) -> None:
+    assert unwrap(item) == ("responses", [item])
+
+
+def test_compaction_is_an_item_of_one_provider_and_a_block_of_another() -> None:
+    assert is_item({"type": "compaction", "id": "cmp_1", "encrypted_content": "x"})
+    assert not is_item({"type": "compaction", "content": "They said hello."})
+
+
+def test_a_whole_answer_of_responses_may_lack_its_label() -> None:
+    call = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}
+    assert unwrap({"id": "resp_1", "output": [call]}) == ("responses", [call])

@@ -1,15 +1,19 @@
-"""One keeper per archive: a lock that the operating system takes back when its holder dies."""
+"""One keeper per archive, one writer per journal: locks that the operating system takes back
+when their holder dies."""
 
 from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 
-__all__ = ["KeeperLock"]
+__all__ = ["KeeperLock", "WriterLock"]
 
 #: On Windows nobody can read a locked byte: so one far behind the number is locked.
 _FAR = 1 << 30
+#: How often to look again when the file was replaced while it was being opened.
+ATTEMPTS = 20
 
 
 class KeeperLock:
@@ -57,6 +61,38 @@ class KeeperLock:
             os.ftruncate(self._file, 0)
             os.close(self._file)
             self._file = None
+
+
+class WriterLock(KeeperLock):
+    """The lock of a journal's writer, beside it; its file goes with the lock, there are many of them."""
+
+    def __init__(self, journal: Path) -> None:
+        super().__init__(journal)
+        self.path = journal.with_suffix(".lock")
+
+    def take(self) -> bool:
+        for _ in range(ATTEMPTS):
+            if not super().take():
+                return False
+            if self._is_there():
+                return True
+            # Its last holder removed the file between our opening and locking it.
+            super().release()
+        return False
+
+    def _is_there(self) -> bool:
+        assert self._file is not None
+        try:
+            return os.path.samestat(os.fstat(self._file), self.path.stat())
+        except FileNotFoundError:
+            return False
+
+    def release(self) -> None:
+        if self._file is not None:
+            # Windows does not remove what is open: there it stays, and does no harm.
+            with suppress(OSError):
+                self.path.unlink()
+        super().release()
 
 
 if sys.platform == "win32":

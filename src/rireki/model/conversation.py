@@ -63,9 +63,10 @@ class Tie(msgspec.Struct, frozen=True):
 
     `offer` and `want` meet: a sub-agent wants its parent's call, a parent offers it.
     `share` meets itself: two conversations that hold the same answer have one ancestry.
+    An `alias` is a name under which a conversation is found as well.
     """
 
-    kind: LinkKind | Literal["title"]
+    kind: LinkKind | Literal["title", "alias"]
     role: Literal["offer", "want", "share"]
     token: str
     #: What is handed over: the call that started a sub-agent, or the title one file has for another.
@@ -117,3 +118,5 @@ class Reading(msgspec.Struct, kw_only=True):
     attachment: Callable[[str], bytes | None] = lambda digest: None
     #: The records each message was made of, by message id; what is shown of it stands in them.
     records: Callable[[], dict[str, list[Ref]]] = dict
+    #: Ids of the messages that a model would be shown now, in that order; None: all of the story.
+    shown: Callable[[], list[str]] | None = None

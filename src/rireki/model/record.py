@@ -71,6 +71,8 @@ class Update(msgspec.Struct, kw_only=True):
     key: str = ""
     role: str
     conversation: str | None
+    #: The family whose conversation that is, where it is not the reader's own.
+    family: str | None = None
     contents: list[Content]
     grows: bool = False
     #: Bytes after the last complete record.

@@ -12,7 +12,7 @@ from __future__ import annotations
 from rireki.providers.archived import turns_of
 from rireki.providers.bedrock import with_bytes
 from rireki.providers.convert import PROVIDERS, decode, encode, problems
-from rireki.providers.detect import detect, unwrap
+from rireki.providers.detect import detect, is_item, unwrap
 from rireki.providers.neutral import (
     Call,
     Media,
@@ -48,6 +48,7 @@ __all__ = [
     "decode",
     "detect",
     "encode",
+    "is_item",
     "open_calls",
     "plain",
     "problems",

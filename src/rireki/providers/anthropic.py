@@ -46,7 +46,7 @@ def decode(message: Any) -> Turn:
 
 
 def _sendable(message: dict[str, Any]) -> bool:
-    return message.keys() == {"role", "content"} and message["role"] in _ROLES
+    return message.keys() == {"role", "content"} and string(message["role"]) in _ROLES
 
 
 def _part(block: Any) -> Part:

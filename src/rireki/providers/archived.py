@@ -12,7 +12,18 @@ from collections.abc import Callable, Iterable, Iterator
 from rireki.model import parts as model
 from rireki.model.message import Message
 from rireki.providers.kit import media_kind
-from rireki.providers.neutral import Call, Media, Note, Opaque, Part, Result, Text, Thinking, Turn
+from rireki.providers.neutral import (
+    Call,
+    Media,
+    Note,
+    Opaque,
+    Part,
+    Result,
+    Role,
+    Text,
+    Thinking,
+    Turn,
+)
 from rireki.providers.notes import Notes
 
 __all__ = ["turns_of"]
@@ -33,8 +44,23 @@ def turns_of(
             continue
         parts = list(_parts(message, attachment, notes, len(turns)))
         if parts:
-            turns.append(Turn("assistant" if message.author == "agent" else "user", parts))
+            turns.append(Turn(_role(message), parts))
     return turns
+
+
+def _role(message: Message) -> Role:
+    if _is_instructions(message):
+        return "system"
+    return "assistant" if message.author == "agent" else "user"
+
+
+def _is_instructions(message: Message) -> bool:
+    """Instructions that a builder of an agent gave; not what some program put in by itself."""
+    return (
+        message.author == "harness"
+        and message.entry is not None
+        and (message.entry.rule == "system")
+    )
 
 
 def _stays_out(message: Message) -> bool:
@@ -71,7 +97,7 @@ def _said(part: model.Part, message: Message) -> Iterator[Part]:
 
 def _marked(text: str, message: Message) -> str:
     """Words of the program, told from the person's by a line that names them."""
-    if message.author != "harness" or message.display == "bubble":
+    if message.author != "harness" or message.display == "bubble" or _is_instructions(message):
         return text
     return f"[{message.label or 'program'}]\n{text}"
 

@@ -50,7 +50,7 @@ def decode(message: Any) -> Turn:
     if parts is not None:
         return Turn(role, parts, _NAME)
     parts = [_part(block) for block in items(content)]
-    sendable = message.get("role") in _ROLES and whole(parts)
+    sendable = string(message.get("role")) in _ROLES and whole(parts)
     return Turn(role, parts, _NAME, message if sendable else None)
 
 
@@ -67,7 +67,12 @@ def _part(block: Any) -> Part:
         return _result(block["toolResult"], block)
     if isinstance(block.get("reasoningContent"), dict):
         return _thinking(block["reasoningContent"], block)
-    return _media(block) or Opaque(_NAME, block)
+    media = _media(block)
+    if media is not None:
+        return media
+    # Blocks are told by their names: one whose value is nothing is no block of Bedrock's.
+    known = any(isinstance(value, dict) for value in block.values())
+    return Opaque(_NAME if known else NOBODY, block)
 
 
 def _call(use: dict[str, Any], block: dict[str, Any]) -> Part:

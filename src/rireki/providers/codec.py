@@ -24,3 +24,5 @@ class Codec:
     encode_system: Callable[[Sequence[Turn]], Any] | None
     #: Names of what a stored message says beyond the neutral form; with or without its parts'.
     extras: Callable[[Any, bool], list[str]]
+    #: All messages, once more: what only those before it can tell of how one is to be spelled.
+    settle: Callable[[list[Any]], list[Any]] | None = None

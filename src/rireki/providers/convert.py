@@ -13,7 +13,8 @@ from rireki.providers import anthropic, bedrock, gemini, ollama, openai, respons
 from rireki.providers.codec import Codec
 from rireki.providers.detect import unwrap
 from rireki.providers.fit import Fitter
-from rireki.providers.neutral import Note, Problem, Request, Turn
+from rireki.providers.kit import NOBODY
+from rireki.providers.neutral import Note, Opaque, Problem, Request, Turn
 from rireki.providers.notes import CODES, Notes
 from rireki.providers.plain import plain
 from rireki.providers.repair import open_calls
@@ -48,13 +49,28 @@ def decode(provider: str | None, messages: str | Iterable[Any], system: Any = No
     if isinstance(messages, str):
         messages = [{"role": "user", "content": messages}]
     if provider is not None:
-        read = _codec(provider).decode
-        turns += [read(plain(message)) for message in messages]
+        codec = _codec(provider)
+        turns += [_read(codec, plain(message)) for message in messages]
         return turns
     for message in messages:
         found, inner = unwrap(message)
-        turns += [_codec(found or "anthropic").decode(one) for one in inner]
+        codec = _codec(found or "anthropic")
+        for one in inner:
+            turns.append(_read(codec, one))
     return turns
+
+
+#: What says nothing by itself.
+_FRAME = frozenset({"role", "type", "id", "status"})
+
+
+def _read(codec: Codec, message: Any) -> Turn:
+    """The turn of a message; one that says something, but nothing that is known, is opaque."""
+    turn = codec.decode(message)
+    if turn.parts or turn.raw is not None or not isinstance(message, dict):
+        return turn
+    says = any(value for name, value in message.items() if name not in _FRAME)
+    return Turn(turn.role, [Opaque(NOBODY, message)]) if says else turn
 
 
 def encode(
@@ -84,6 +100,8 @@ def encode(
             messages.append(turn.raw)
         else:
             messages += codec.encode(turn)
+    if codec.settle is not None:
+        messages = codec.settle(messages)
     system = _system(codec, fitter, turns[:lead]) if lead else None
     return Request(_sendable(messages, notes), _sendable(system, notes))
 

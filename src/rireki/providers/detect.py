@@ -10,7 +10,7 @@ from typing import Any
 from rireki.providers.kit import items, mapping, names, string
 from rireki.providers.plain import plain
 
-__all__ = ["detect", "unwrap"]
+__all__ = ["detect", "is_item", "unwrap"]
 
 _ANTHROPIC = frozenset(
     {"tool_use", "tool_result", "thinking", "redacted_thinking", "document", "search_result"}
@@ -20,6 +20,13 @@ _RESPONSES = frozenset({"input_text", "output_text", "input_image", "input_file"
 _BEDROCK = names(
     "text image document video audio toolUse toolResult reasoningContent cachePoint "
     "guardContent citationsContent searchResult"
+)
+#: Most messages say this and nothing else.
+_USUAL = frozenset({"role", "content"})
+#: Kinds of Responses items; most others end with what `is_item` looks for.
+_ITEMS = names(
+    "message reasoning compaction compaction_trigger item_reference mcp_list_tools "
+    "mcp_approval_request mcp_approval_response additional_tools configuration_update program"
 )
 
 
@@ -33,10 +40,24 @@ def unwrap(value: Any) -> tuple[str | None, list[Any]]:
     message = plain(value)
     if not isinstance(message, dict):
         return None, [message]
+    if message.keys() == _USUAL:
+        return _by_role(message["role"]) or _by_blocks(items(message["content"])), [message]
+    if "role" not in message:
+        # What has a role is a message itself, whatever else it has.
+        provider, inner = _answered(message)
+        if provider is not None:
+            return provider, inner
+    if message.get("type") == "message" and "stop_reason" in message:
+        return "anthropic", [{"role": message.get("role"), "content": message.get("content")}]
+    return _by_shape(message), [message]
+
+
+def _answered(message: dict[str, Any]) -> tuple[str | None, list[Any]]:
+    """The messages of an answer as a package returns it whole, if it is one."""
     if message.get("object") == "chat.completion" or "choices" in message:
         choices = items(message.get("choices"))
         return "openai", [mapping(choice).get("message") for choice in choices[:1]]
-    if message.get("object") == "response" or isinstance(message.get("output"), list):
+    if message.get("object") == "response" or _holds_output(message):
         return "responses", items(message.get("output"))
     if "candidates" in message:
         candidates = items(message["candidates"])
@@ -44,11 +65,23 @@ def unwrap(value: Any) -> tuple[str | None, list[Any]]:
     answer = mapping(message.get("output")).get("message")
     if answer is not None:
         return "bedrock", [answer]
-    if isinstance(message.get("message"), dict) and "role" not in message:
+    if isinstance(message.get("message"), dict):
         return "ollama", [message["message"]]
-    if message.get("type") == "message" and "stop_reason" in message:
-        return "anthropic", [{"role": message.get("role"), "content": message.get("content")}]
-    return _by_shape(message), [message]
+    return None, []
+
+
+def is_item(value: Any) -> bool:
+    """Whether it is an item of Responses by its kind, and not a block of a message."""
+    kind = mapping(value).get("type")
+    if kind == "compaction":
+        # Anthropic has a block of this name, which tells what it holds.
+        return "content" not in value
+    return isinstance(kind, str) and (kind in _ITEMS or kind.endswith(("_call", "_output")))
+
+
+def _holds_output(message: dict[str, Any]) -> bool:
+    """An answer without its label; what tools returned may be a list, too, but names its kind."""
+    return isinstance(message.get("output"), list) and "type" not in message
 
 
 def _by_shape(message: dict[str, Any]) -> str | None:
@@ -56,12 +89,13 @@ def _by_shape(message: dict[str, Any]) -> str | None:
         return "gemini"
     if isinstance(message.get("type"), str):
         return "responses"
-    if message.get("tool_call_id") or message.get("role") in ("function", "developer"):
+    if message.get("tool_call_id"):
         return "openai"
     if "tool_name" in message or "images" in message or "thinking" in message:
-        return "ollama"
-    if message.get("role") == "tool":
-        return "ollama"
+        return "openai" if _by_role(message.get("role")) == "openai" else "ollama"
+    found = _by_role(message.get("role"))
+    if found is not None:
+        return found
     if message.get("tool_calls"):
         return _by_call(
             mapping(items(message["tool_calls"])[0]) if items(message["tool_calls"]) else {}
@@ -69,6 +103,13 @@ def _by_shape(message: dict[str, Any]) -> str | None:
     if "refusal" in message or "reasoning_content" in message or "function_call" in message:
         return "openai"
     return _by_blocks(items(message.get("content")))
+
+
+def _by_role(role: Any) -> str | None:
+    """Roles that one provider alone has; results without a call's id are Ollama's."""
+    if role == "tool":
+        return "ollama"
+    return "openai" if role in ("function", "developer") else None
 
 
 def _by_call(call: dict[str, Any]) -> str:

@@ -64,7 +64,12 @@ def _part(part: Any) -> Part:
         if part.get("thought"):
             return Thinking(part["text"], _signature(part), None, _NAME, raw=part)
         return Text(part["text"], raw=part)
-    return _media(part) or Opaque(_NAME, part, _told(part))
+    media = _media(part)
+    if media is not None:
+        return media
+    # Parts are told by their names: one whose value is nothing is no part of Gemini's.
+    known = any(isinstance(part.get(name), dict) for name in part)
+    return Opaque(_NAME if known else NOBODY, part, _told(part))
 
 
 def _signature(part: dict[str, Any]) -> str | None:

@@ -88,11 +88,16 @@ def only(parts: Iterable[Any], kind: type[_Kind]) -> list[_Kind]:
 
 def joined(parts: Sequence[Part | Text]) -> str:
     """The words of the parts, a blank line between."""
+    if len(parts) == 1 and type(parts[0]) is Text:
+        return parts[0].text
     return "\n\n".join(part.text for part in parts if isinstance(part, Text))
 
 
 def result_text(result: Result) -> str:
-    return "\n".join(inner.text for inner in result.content if isinstance(inner, Text | Opaque))
+    content = result.content
+    if len(content) == 1 and type(content[0]) is Text:
+        return content[0].text
+    return "\n".join(inner.text for inner in content if isinstance(inner, (Text, Opaque)))
 
 
 def leftovers(blocks: Iterable[Any], known: frozenset[str]) -> list[str]:

@@ -18,7 +18,6 @@ from rireki.providers.kit import (
     leftovers,
     mapping,
     names,
-    only,
     result_text,
     string,
     whole,
@@ -148,11 +147,13 @@ def _result(message: dict[str, Any]) -> Part:
 def encode(turn: Turn) -> list[Any]:
     if turn.role == "assistant":
         return [_answer(turn)]
-    messages: list[Any] = [
-        {"role": "tool", "tool_call_id": part.id, "content": _output(part)}
-        for part in only(turn.parts, Result)
-    ]
-    rest = [part for part in turn.parts if not isinstance(part, Result)]
+    messages: list[Any] = []
+    rest: list[Part] = []
+    for part in turn.parts:
+        if isinstance(part, Result):
+            messages.append({"role": "tool", "tool_call_id": part.id, "content": _output(part)})
+        else:
+            rest.append(part)
     if rest or not messages:
         role = "system" if turn.role == "instructions" else turn.role
         messages.append({"role": role, "content": _blocks(rest)})
@@ -160,26 +161,35 @@ def encode(turn: Turn) -> list[Any]:
 
 
 def _answer(turn: Turn) -> dict[str, Any]:
-    calls = only(turn.parts, Call)
-    sounds = [part for part in only(turn.parts, Opaque) if "type" not in part.raw]
-    rest = [part for part in turn.parts if isinstance(part, Text | Media | Opaque)]
-    said = [part for part in rest if part not in sounds]
-    message: dict[str, Any] = {"role": "assistant", "content": _words(said)}
-    if thoughts := only(turn.parts, Thinking):
-        message[_REASONING[0]] = "\n\n".join(part.text for part in thoughts)
-    if sounds:
-        message["audio"] = {"id": string(sounds[-1].raw.get("id"))}
+    said: list[Part] = []
+    calls: list[Any] = []
+    thoughts: list[str] = []
+    message: dict[str, Any] = {"role": "assistant", "content": None}
+    for part in turn.parts:
+        if isinstance(part, Call):
+            calls.append(_call_out(part))
+        elif isinstance(part, Thinking):
+            thoughts.append(part.text)
+        elif isinstance(part, Opaque) and "type" not in part.raw:
+            # A sound; of several, the last one is named.
+            message["audio"] = {"id": string(part.raw.get("id"))}
+        elif not isinstance(part, Result):
+            said.append(part)
+    message["content"] = _words(said)
+    if thoughts:
+        message[_REASONING[0]] = "\n\n".join(thoughts)
     if calls:
         message["content"] = message["content"] or None
-        message["tool_calls"] = [_call_out(call) for call in calls]
+        message["tool_calls"] = calls
     return message
 
 
 def _words(parts: Sequence[Part]) -> Any:
     """One string, if it can be: many servers that speak this form take nothing else here."""
-    if all(isinstance(part, Text) and part.raw is None for part in parts):
-        return joined(parts)
-    return _blocks(parts)
+    for part in parts:
+        if part.raw is not None or not isinstance(part, Text):
+            return _blocks(parts)
+    return joined(parts)
 
 
 def _call_out(call: Call) -> dict[str, Any]:
@@ -190,8 +200,9 @@ def _call_out(call: Call) -> dict[str, Any]:
 
 
 def _output(result: Result) -> Any:
-    if any(inner.raw is not None for inner in result.content):
-        return [_block(inner) for inner in result.content]
+    for inner in result.content:
+        if inner.raw is not None:
+            return [_block(one) for one in result.content]
     return result_text(result)
 
 

@@ -22,6 +22,7 @@ from rireki.providers.kit import (
 )
 from rireki.providers.loose import loose_parts
 from rireki.providers.neutral import Call, Media, Opaque, Part, Result, Role, Text, Thinking, Turn
+from rireki.providers.own_tools import OUTPUTS, output_like, own_call, own_result
 
 __all__ = ["CODEC"]
 
@@ -36,7 +37,7 @@ _ROLES: dict[str, Role] = {
 _PREFIXES = {"message": "msg_", "reasoning": "rs_", "function_call": "fc_"}
 _KNOWN = names(
     "type role content id status text summary encrypted_content call_id name arguments input output "
-    "image_url file_data filename file_url detail refusal phase"
+    "image_url file_data filename file_url detail refusal phase action operation"
 )
 
 
@@ -66,7 +67,7 @@ def _message(item: dict[str, Any]) -> Turn:
     parts = loose_parts(content)
     if parts is None:
         parts = [_block(block) for block in items(content)]
-    known = item.get("role") in _ROLES and _own_id("message", item)
+    known = string(item.get("role")) in _ROLES and _own_id("message", item)
     sendable = known and isinstance(content, str | list)
     return Turn(role, parts, _NAME, item if sendable else None)
 
@@ -107,14 +108,12 @@ def _reasoning(item: dict[str, Any]) -> Part:
 
 def _call(item: dict[str, Any]) -> Part:
     identity = string(item.get("call_id")) or None
-    if item.get("type") == "custom_tool_call":
-        return Call(identity, string(item.get("name")), {"input": item.get("input")}, raw=item)
     given = item.get("arguments")
     sendable = item if isinstance(given, str) else None
     return Call(identity, string(item.get("name")), arguments(given), raw=sendable)
 
 
-def _result(item: dict[str, Any]) -> Part:
+def _result(item: dict[str, Any]) -> Result:
     output = item.get("output")
     content: list[Any] = loose_parts(output) or [_block(block) for block in items(output)]
     return Result(string(item.get("call_id")) or None, None, content, raw=item)
@@ -123,10 +122,15 @@ def _result(item: dict[str, Any]) -> Part:
 _ITEMS: dict[str, Callable[[dict[str, Any]], Part]] = {
     "reasoning": _reasoning,
     "function_call": _call,
-    "custom_tool_call": _call,
+    "custom_tool_call": own_call,
+    "shell_call": own_call,
+    "apply_patch_call": own_call,
     "function_call_output": _result,
     "custom_tool_call_output": _result,
+    "shell_call_output": own_result,
+    "apply_patch_call_output": own_result,
 }
+_ANSWERS = frozenset(OUTPUTS.values())
 
 
 def _told(item: dict[str, Any]) -> str:
@@ -148,7 +152,7 @@ def encode(turn: Turn) -> list[Any]:
 def _items(turn: Turn) -> Iterator[Any]:
     said: list[Part] = []
     for part in turn.parts:
-        if isinstance(part, Text | Media) or _is_block(part):
+        if isinstance(part, (Text, Media)) or _is_block(part):
             said.append(part)
             continue
         yield from _said(turn.role, said)
@@ -204,6 +208,20 @@ def _block_out(part: Part) -> Any:
     return {"type": "input_file", "filename": name, "file_data": data_url(part)}
 
 
+def settle(messages: list[Any]) -> list[Any]:
+    """Outputs of the kind that their calls ask for: who answered may not have known it."""
+    wanted: dict[str, str] = {}
+    settled: list[Any] = []
+    for item in messages:
+        kind, identity = string(item.get("type")), string(item.get("call_id"))
+        if kind in OUTPUTS:
+            wanted[identity] = OUTPUTS[kind]
+        elif kind in _ANSWERS and (target := wanted.get(identity, kind)) != kind:
+            item = output_like(target, _ITEMS[kind](item), item.get("output"))  # type: ignore[arg-type]
+        settled.append(item)
+    return settled
+
+
 def decode_system(system: Any) -> Turn:
     return Turn("instructions", loose_parts(system) or [], _NAME, system)
 
@@ -217,4 +235,4 @@ def extras(item: Any, deep: bool) -> list[str]:
     return leftovers([item, *blocks], _KNOWN)
 
 
-CODEC = Codec(_NAME, decode, decode_system, encode, encode_system, extras)
+CODEC = Codec(_NAME, decode, decode_system, encode, encode_system, extras, settle)

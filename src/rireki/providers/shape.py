@@ -72,6 +72,9 @@ class _Steps:
 
     def _step(self, start: int, end: int) -> int:
         """A run of assistant turns and what answers it; the place to go on from."""
+        if end == start + 1 and start not in self.calls:
+            self._emit(start, self._rest(start))
+            return end
         calls = [spot for place in range(start, end) for spot in self.calls.get(place, ())]
         if self.rules.results == "anywhere" or not calls:
             for place in range(start, end):

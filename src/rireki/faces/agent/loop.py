@@ -224,13 +224,22 @@ class Agent:
 
     async def _run_tools(self, calls: list[Pending], tell: Tell) -> None:
         """All at once; the results are kept together, in the order of the calls."""
-        tasks = [asyncio.ensure_future(self._run_tool(call, tell)) for call in calls]
+        outputs = [_CUT_OFF] * len(calls)
+
+        async def run(place: int, call: Pending) -> None:
+            outputs[place] = await self._run_tool(call, tell)
+            if outputs[place] is not _NOT_RUN:
+                tell(_returned(call, outputs[place]))
+
+        tasks = [asyncio.ensure_future(run(place, call)) for place, call in enumerate(calls)]
         try:
             await asyncio.gather(*tasks)
         finally:
-            # Also when the run is cancelled: what did return is known.
-            over = [task.done() and not task.cancelled() for task in tasks]
-            outputs = [t.result() if ok else _CUT_OFF for t, ok in zip(tasks, over, strict=True)]
+            # Also when the run is cancelled, or whoever listens fails: what did return is known,
+            # and nothing runs on.
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
             await self._keep(list(zip(calls, outputs, strict=True)))
 
     async def _run_tool(self, call: Pending, tell: Tell) -> Output:
@@ -240,11 +249,8 @@ class Agent:
         found = self.tools.get(call.name)
         if found is None:
             known = ", ".join(self.tools) or "none"
-            output = Output(f"Error: there is no tool {call.name!r}; there are: {known}", [], True)
-        else:
-            output = await found.call(call.arguments)
-        tell(Returned(call.id or "", call.name, output.text, output.is_error))
-        return output
+            return Output(f"Error: there is no tool {call.name!r}; there are: {known}", [], True)
+        return await found.call(call.arguments)
 
     async def _ask(self, call: Pending, tell: Tell) -> bool:
         """Ask the person, and keep the answer; False if it is to come later."""
@@ -324,6 +330,10 @@ class _Asked(msgspec.Struct):
 def _question(call: Pending) -> Question:
     read = msgspec.convert(call.arguments, _Asked, strict=False)
     return Question(call.id or "", read.question, read.options or [])
+
+
+def _returned(call: Pending, output: Output) -> Returned:
+    return Returned(call.id or "", call.name, output.text, output.is_error)
 
 
 def _ignore(event: Event) -> None:

@@ -142,6 +142,8 @@ class _Reading:
         self.seen: set[str] = set()
         #: The message that was meant.
         self.at: str | None = None
+        #: What a model would be shown of the conversation, where that is not all of it.
+        self.shown: Callable[[], list[str]] | None = None
         #: Where the bytes of attachments are, a place per conversation.
         self.attachments: list[Callable[[str], bytes | None]] = []
 
@@ -152,6 +154,8 @@ class _Reading:
 
         self.seen.add(found.conversation.id)
         reading = read_conversation(self.archive, found, self.as_of)
+        if not self.attachments and not self.everything:
+            self.shown = reading.shown
         self.attachments.append(reading.attachment)
         messages = reading.messages()
         shown = choose(messages, self.everything, self.upstream)
@@ -228,14 +232,23 @@ def _wire(story: Story, teller: _Reading, form: str, model: str | None) -> dict[
     from rireki.providers import encode, turns_of
 
     report: list[Note] = []
-    turns = turns_of(story.messages, teller.bytes_with, report)
+    messages = _shown_to_a_model(story, teller)
+    turns = turns_of(messages, teller.bytes_with, report)
     request = encode(form, turns, model, report)
-    messages, system = WIRES[form]
-    value = {messages: request.messages}
+    name, system = WIRES[form]
+    value = {name: request.messages}
     if system and request.system is not None:
         value = {system: request.system, **value}
     _say_notes(report, form)
     return value
+
+
+def _shown_to_a_model(story: Story, teller: _Reading) -> Sequence[Message]:
+    """Without what a summary stands for; with --all everything."""
+    if teller.shown is None:
+        return story.messages
+    told = {message.id: message for message in story.messages}
+    return [told[id] for id in teller.shown() if id in told]
 
 
 def _spelled(request: dict[str, Any], screen: Screen) -> list[str]:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rireki.faces.history.history import MessageHistory, Pending
+from rireki.faces.history.history import MessageHistory, Noted, Pending
 
 if TYPE_CHECKING:
     from rireki.faces.history.aio import AsyncMessageHistory
     from rireki.faces.history.journal import HistoryConflict
 
-__all__ = ["AsyncMessageHistory", "HistoryConflict", "MessageHistory", "Pending"]
+__all__ = ["AsyncMessageHistory", "HistoryConflict", "MessageHistory", "Noted", "Pending"]
 
 #: Only programs with an event loop, or with a history on disk, need these.
 _LATE = {

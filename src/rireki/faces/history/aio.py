@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Self, TypeVar, overload
 
-from rireki.faces.history.history import QUESTIONS, MessageHistory, Pending
+from rireki.faces.history.history import QUESTIONS, MessageHistory, Noted, Pending
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 __all__ = ["AsyncMessageHistory"]
 
+#: So many messages are copied in about the time that it takes to hand them to another thread.
+SMALL = 1000
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -33,7 +36,10 @@ class AsyncMessageHistory:
 
     def __init__(self, history: MessageHistory | None = None) -> None:
         self.history = history if history is not None else MessageHistory()
+        # Its thread is made when it is first needed.
         self._worker = ThreadPoolExecutor(1, "rireki-history")
+        #: The last call that was made: those before it are done before it.
+        self._latest: Future[Any] | None = None
 
     @classmethod
     async def open(
@@ -73,6 +79,8 @@ class AsyncMessageHistory:
         await self._run(add, tool_use_id, result, tool_name, is_error=is_error, images=images)
 
     async def get_messages(self) -> list[Any]:
+        if self._is_idle() and len(self.history) <= SMALL:
+            return self.history.get_messages()
         return await self._run(self.history.get_messages)
 
     async def clear(self) -> None:
@@ -101,6 +109,15 @@ class AsyncMessageHistory:
 
     async def branch(self, at: str) -> None:
         await self._run(self.history.branch, at)
+
+    async def pop_message(self) -> Any | None:
+        return await self._run(self.history.pop_message)
+
+    async def add_note(self, name: str, value: Any) -> None:
+        await self._run(self.history.add_note, name, value)
+
+    async def notes(self, name: str, ever: bool = False) -> list[Noted]:
+        return await self._run(self.history.notes, name, ever)
 
     async def fork(self, conversation: str | None = None, title: str | None = None) -> Self:
         return type(self)(await self._run(self.history.fork, conversation, title))
@@ -158,10 +175,16 @@ class AsyncMessageHistory:
     def troubles(self) -> list[str]:
         return self.history.troubles
 
+    async def run(self, work: Callable[[MessageHistory], T]) -> T:
+        """Do something with the history itself, in its thread and in its turn: a transaction, say."""
+        return await self._run(work, self.history)
+
     async def close(self) -> None:
         """After everything that was called before it."""
         await self._run(self.history.close)
         self._worker.shutdown(wait=False)
+        # What is called now is told that it is closed, as it is without an event loop.
+        self._worker = ThreadPoolExecutor(1, "rireki-history")
 
     async def __aenter__(self) -> Self:
         return self
@@ -174,6 +197,11 @@ class AsyncMessageHistory:
     ) -> None:
         await self.close()
 
+    def _is_idle(self) -> bool:
+        """Whether everything that was called before is done: nobody holds the history then."""
+        return self._latest is None or self._latest.done()
+
     async def _run(self, method: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._worker, lambda: method(*args, **kwargs))
+        work = self._worker.submit(method, *args, **kwargs)
+        self._latest = work
+        return await asyncio.wrap_future(work)

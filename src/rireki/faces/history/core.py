@@ -1,11 +1,15 @@
-"""The log behind a history, in memory or on disk: the one way in which it changes."""
+"""The log behind a history, in memory or on disk: the one way in which it changes, and back."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from threading import RLock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from rireki.errors import RirekiError
+from rireki.faces.history.given import copied
 from rireki.sources.native.entry import Entry
 from rireki.sources.native.log import Edit, Item, Log
 
@@ -14,7 +18,17 @@ if TYPE_CHECKING:
     from rireki.faces.history.window import Window
     from rireki.providers import Turn
 
-__all__ = ["Core"]
+__all__ = ["Core", "Noted"]
+
+#: Entries that change what is shown without being a message: going back would undo them.
+_HIDING = frozenset({"trim", "summary", "repair", "edit"})
+
+
+class Noted(NamedTuple):
+    """Something that a program noted, and where: `branch(at)` goes back to just behind it."""
+
+    at: str
+    value: Any
 
 
 class Core:
@@ -23,11 +37,90 @@ class Core:
         self._lock = RLock()
         #: The files of a history on disk.
         self._store: Store | None = None
+        #: What a transaction has gathered so far.
+        self._gathered: list[Entry] | None = None
 
     @property
     def id(self) -> str | None:
         """The name under which it can be opened again; None in memory."""
         return self._store.journal.conversation if self._store else None
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """What is added within is kept at its end: all of it or, after an error, nothing.
+
+        Until then the history stays as it was, and other threads wait.
+        """
+        with self._lock:
+            if self._gathered is not None:
+                # Within another one, which ends later.
+                yield
+                return
+            gathered = self._gathered = []
+            try:
+                yield
+            finally:
+                self._gathered = None
+            self._record(gathered)
+
+    def add_note(self, name: str, value: Any) -> None:
+        """Something a program wants to find again in the history; no model is shown it."""
+        self._add("note", more={"name": name, "value": copied(value)})
+
+    def notes(self, name: str, ever: bool = False) -> list[Noted]:
+        """What was noted under a name, in order; with `ever`, also where the history was left."""
+        with self._lock:
+            log = self._log
+            entries = list(log.entries.values()) if ever else log.chain(log.head)
+            found = [e for e in entries if e.kind == "note" and e.more.get("name") == name]
+            return [Noted(entry.id, copied(entry.more.get("value"))) for entry in found]
+
+    def checkpoint(self) -> str:
+        """Where the history stands now, for `branch`."""
+        with self._lock:
+            self._settle()
+            return self._log.head or ""
+
+    def branch(self, at: str) -> None:
+        """Go on from a checkpoint; what came after it is left, and stays in the archive."""
+        with self._lock:
+            self._settle()
+            if not self._log.knows(at or None):
+                raise RirekiError(
+                    f"{at!r} is no checkpoint of {self._name}",
+                    "Take one with checkpoint() where you may want to go back to.",
+                )
+            entry = self._entry("branch")
+            entry.parent = at or None
+            self._record([entry])
+
+    def pop_message(self) -> Any | None:
+        """Take the latest message back, and return it; None if there is none."""
+        with self._lock:
+            self._settle()
+            log = self._log
+            if not log.view.items:
+                return None
+            latest, message = log.view.items[-1]
+            if latest.id not in log.entries:
+                # Put into the list by the program itself, in memory: taken out the same way.
+                log.view.messages.pop()
+                self._settle()
+                return message
+            later = log.chain(log.head)
+            if any(entry.kind in _HIDING for entry in later[later.index(latest) :]):
+                raise RirekiError(
+                    f"the last message of {self._name} cannot be taken back: the history was "
+                    "shortened or repaired after it",
+                    "Add to it instead, or clear it.",
+                )
+            # An answer that was kept whole may hold several messages.
+            others = [m for entry, m in log.view.items if entry is latest and m is not message]
+            with self.transaction():
+                self.branch(log.parents[latest.id] or "")
+                for other in others:
+                    self._record([self._entry(latest.kind, other, latest.provider)])
+            return copied(message)
 
     @property
     def _name(self) -> str:
@@ -48,8 +141,11 @@ class Core:
     def _record(self, entries: list[Entry]) -> None:
         """Keep entries, all of them or none, and then act upon them."""
         with self._lock:
+            if self._gathered is not None:
+                self._gathered += entries
+                return
             self._settle()
-            if self._store is not None:
+            if self._store is not None and entries:
                 entries = self._store.write(entries, self._log)
             for entry in entries:
                 self._log.add(entry)

@@ -28,6 +28,14 @@ _KINDS = {
     "tool": "tool",
     "function": "tool",
 }
+#: What only a part of Gemini's is called.
+_GEMINI = frozenset(
+    {"functionCall", "functionResponse", "function_call", "function_response", "inlineData"}
+    | {"fileData", "executableCode", "codeExecutionResult", "thoughtSignature"}
+)
+_RESPONSE = frozenset({"functionResponse", "function_response"})
+#: Never a message; as JSON they would look like text.
+_BYTES = (bytes, bytearray, memoryview)
 #: How files of pictures begin.
 _MAGIC = {
     b"\x89PNG": "image/png",
@@ -45,35 +53,52 @@ class Given(NamedTuple):
     answer: bool = False
 
 
-def read_given(message: Any) -> list[Given]:
+def read_given(message: Any, provider: str | None = None) -> list[Given]:
     """What `add_raw_message` was given, as it is to be kept."""
     if type(message) is dict and "role" in message and "stop_reason" not in message:
         return [Given(message)]
     from rireki.providers import plain, unwrap
     from rireki.providers.loose import is_prompt_json
 
-    value = plain(message)
-    if isinstance(value, list) and value and all(map(_is_item, value)):
-        return [given for item in value for given in read_given(item)]
+    value = plain(message) if not isinstance(message, _BYTES) else None
+    if isinstance(value, list) and value and all(map(_is_message, value)):
+        return [given for item in value for given in read_given(item, provider)]
     if isinstance(value, str | list) or is_prompt_json(value):
-        return [Given({"role": "assistant", "content": value})]
+        return [Given(_spoken(value))]
     if not isinstance(value, dict):
         raise RirekiError(
             f"A history cannot keep a {type(message).__name__} as a message",
             "Give the message as a dict, or the answer as the provider's package returned it.",
         )
-    provider, inner = unwrap(value)
-    return [Given(value, provider, answer=not (len(inner) == 1 and inner[0] is value))]
+    found, inner = unwrap(value)
+    if _is_block(value) and provider != "responses":
+        return [Given(_spoken([value]))]
+    return [Given(value, found, answer=not (len(inner) == 1 and inner[0] is value))]
 
 
-def _is_item(value: Any) -> bool:
+def _is_message(value: Any) -> bool:
     """Whether it is a message by itself, and not a block of one."""
-    if not isinstance(value, dict):
+    from rireki.providers import is_item
+
+    return isinstance(value, dict) and ("role" in value or is_item(value))
+
+
+def _is_block(value: dict[str, Any]) -> bool:
+    """Whether it is a piece of a message, and not a message by itself."""
+    if _is_message(value):
         return False
-    kind = value.get("type")
-    return "role" in value or (
-        isinstance(kind, str) and (kind == "reasoning" or kind.endswith(("_call", "_output")))
-    )
+    return isinstance(value.get("type"), str) or bool(value.keys() & _GEMINI)
+
+
+def _spoken(content: Any) -> dict[str, Any]:
+    """What a model said, or tools returned, without the frame that says so."""
+    given = content if isinstance(content, list) else []
+    blocks = [block for block in given if isinstance(block, dict)]
+    if any(block.keys() & _GEMINI for block in blocks):
+        returned = all(block.keys() & _RESPONSE for block in blocks)
+        return {"role": "user" if returned else "model", "parts": content}
+    returned = bool(blocks) and all(block.get("type") == "tool_result" for block in blocks)
+    return {"role": "user" if returned else "assistant", "content": content}
 
 
 def kind_of(given: Given) -> str:
@@ -169,7 +194,12 @@ def copied(value: Any) -> Any:
     """A copy in which nothing is shared; of JSON several times as fast as copy.deepcopy."""
     kind = type(value)
     if kind is dict:
-        return {name: copied(inner) for name, inner in value.items()}
+        # Most of what there is are texts, in dicts.
+        new = value.copy()
+        for name, inner in value.items():
+            if type(inner) is not str:
+                new[name] = copied(inner)
+        return new
     if kind is list:
         return [copied(inner) for inner in value]
     if kind is str or kind is int or kind is bool or kind is float or value is None:

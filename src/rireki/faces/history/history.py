@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 from weakref import finalize
 
 from rireki.errors import RirekiError
-from rireki.faces.history.core import Core
+from rireki.faces.history.core import Core, Noted
 from rireki.faces.history.given import (
     checked_provider,
     copied,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from rireki.providers import Note, Problem, Request, Turn
     from rireki.search.results import Hit
 
-__all__ = ["MessageHistory", "Pending"]
+__all__ = ["MessageHistory", "Noted", "Pending"]
 
 #: Tools whose open calls wait for a person.
 QUESTIONS = ("ask_user",)
@@ -96,7 +96,7 @@ class MessageHistory(Core):
         history._log = Log(store.journal.entries)
         store.introduce(history._log, project, title)
         # A history that nobody closes is closed when it is forgotten, or the program ends.
-        finalize(history, store.close)
+        finalize(history, store.forget)
         return history
 
     # ── the five methods that everybody knows ──
@@ -109,10 +109,11 @@ class MessageHistory(Core):
         """A message as it is, or the answer of a provider's package, as that returned it.
 
         Whose it is, is told by its shape; where that does not tell, name the `provider`.
+        A list of messages is kept as so many, all of them or none.
         """
         checked_provider(provider)
         entries = []
-        for given in read_given(message):
+        for given in read_given(message, provider):
             more = {"answer": True} if given.answer else None
             entries.append(self._entry(kind_of(given), given.raw, provider or given.provider, more))
         self._record(entries)
@@ -222,26 +223,7 @@ class MessageHistory(Core):
                 for call in found
             ]
 
-    # ── going back, forking, making it shorter ──
-
-    def checkpoint(self) -> str:
-        """Where the history stands now, for `branch`."""
-        with self._lock:
-            self._settle()
-            return self._log.head or ""
-
-    def branch(self, at: str) -> None:
-        """Go on from a checkpoint; what came after it is left, and stays in the archive."""
-        with self._lock:
-            self._settle()
-            if not self._log.knows(at or None):
-                raise RirekiError(
-                    f"{at!r} is no checkpoint of {self._name}",
-                    "Take one with checkpoint() where you may want to go back to.",
-                )
-            entry = self._entry("branch")
-            entry.parent = at or None
-            self._record([entry])
+    # ── forking, making it shorter ──
 
     def fork(self, conversation: str | None = None, title: str | None = None) -> Self:
         """Another history that begins with everything this one holds."""

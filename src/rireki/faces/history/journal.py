@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from rireki.errors import NotFound, RirekiError
-from rireki.live.lock import KeeperLock
+from rireki.live.lock import WriterLock
 from rireki.sources.kit.jsonl import split_lines
 from rireki.sources.kit.places import HISTORIES
-from rireki.sources.native.entry import Entry, parse, parse_all, spell
+from rireki.sources.native.entry import GOES_ON, Entry, parse, parse_all, spell
 
 __all__ = ["HistoryConflict", "Journal", "Sync", "journal_path"]
 
@@ -25,8 +25,6 @@ Sync: TypeAlias = Literal["os", "full"]
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 _SOURCE = "rireki/"
-#: How often to look again when the file was replaced while it was being opened.
-ATTEMPTS = 20
 
 
 class HistoryConflict(RirekiError):
@@ -42,38 +40,6 @@ def journal_path(archive: Path, conversation: str) -> Path:
             "Use letters, digits, '.', '_' and '-', up to 200 of them, a letter or digit first.",
         )
     return archive.parent / HISTORIES / f"{name}.jsonl"
-
-
-class _Lock(KeeperLock):
-    """One writer per conversation; the file is removed with the lock, there are many of them."""
-
-    def __init__(self, journal: Path) -> None:
-        super().__init__(journal)
-        self.path = journal.with_suffix(".lock")
-
-    def take(self) -> bool:
-        for _ in range(ATTEMPTS):
-            if not super().take():
-                return False
-            if self._is_there():
-                return True
-            # Its last holder removed the file between our opening and locking it.
-            super().release()
-        return False
-
-    def _is_there(self) -> bool:
-        assert self._file is not None
-        try:
-            return os.path.samestat(os.fstat(self._file), self.path.stat())
-        except FileNotFoundError:
-            return False
-
-    def release(self) -> None:
-        if self._file is not None:
-            # Windows does not remove what is open: there it stays, and does no harm.
-            with suppress(OSError):
-                self.path.unlink()
-        super().release()
 
 
 class Journal:
@@ -97,11 +63,12 @@ class Journal:
         #: Bytes after the last whole line: an entry whose writer was killed.
         self.torn = b""
         self._process = os.getpid()
-        self._lock = _Lock(path)
+        self._lock = WriterLock(path)
         self._file: int | None = None
         self._size = 0
         if read_only:
             self._read_all()
+            self._take_back()
         else:
             self._open(first)
 
@@ -181,6 +148,7 @@ class Journal:
         self._size = self.path.stat().st_size
         if self.torn:
             self._set_aside()
+        self._take_back()
 
     def _let_go(self) -> None:
         if self._file is not None:
@@ -197,13 +165,14 @@ class Journal:
                 "Open it without read_only=True to begin it.",
             ) from None
         lines, self.torn = split_lines(data)
-        for number, entry in enumerate(parse_all(lines), 1):
-            if entry is None:
-                self.damage.append(
-                    f"{self.path}: line {number} is not an entry; it was passed over"
-                )
-            else:
-                self.entries.append(entry)
+        found = parse_all(lines)
+        self.entries = [entry for entry in found if entry is not None]
+        if len(self.entries) < len(found):
+            self.damage += [
+                f"{self.path}: line {number} is not an entry; it was passed over"
+                for number, entry in enumerate(found, 1)
+                if entry is None
+            ]
 
     def _set_aside(self) -> None:
         """Finish the line that its writer could not: as what it is, or as the rest of one."""
@@ -226,6 +195,26 @@ class Journal:
             file.truncate(start + len(line))
         self.entries.append(entry)
         self._size = start + len(line)
+
+    def _take_back(self) -> None:
+        """Leave entries that were to be kept together with others, which their writer did not write."""
+        rest = len(self.entries)
+        while rest and self.entries[rest - 1].kind == "torn":
+            rest -= 1
+        first = rest
+        while first and self.entries[first - 1].more.get(GOES_ON) is True:
+            first -= 1
+        if first == rest:
+            return
+        last = self.entries[-1]
+        back = Entry(os.urandom(6).hex(), "branch", seq=last.seq + 1, at=last.at)
+        back.parent = self.entries[first - 1].id if first else None
+        if self._file is not None:
+            line = spell(back)
+            os.write(self._file, line)
+            self._size += len(line)
+        self.entries.append(back)
+        self.damage.append(f"{self.path}: {rest - first} entries of an unfinished write were left")
 
     def _conflict(self) -> HistoryConflict:
         holder = self._lock.holder()

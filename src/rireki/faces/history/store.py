@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,7 +14,7 @@ from rireki.archive.open import archive_path, now
 from rireki.errors import RirekiError
 from rireki.faces.history.journal import Journal, Sync, journal_path
 from rireki.providers import detect, plain
-from rireki.sources.native.entry import MESSAGES, Entry, parse, spell
+from rireki.sources.native.entry import GOES_ON, MESSAGES, Entry, parse, spell
 from rireki.sources.native.log import Log
 
 if TYPE_CHECKING:
@@ -33,10 +34,10 @@ class Store:
         self.archive = archive
         self.journal = journal
         self.troubles: list[str] = list(journal.damage)
-        self._seq = max((entry.seq for entry in journal.entries), default=-1) + 1
+        self._seq = max([entry.seq for entry in journal.entries], default=-1) + 1
         self._first: Entry | None = None
         #: Whether the archive has everything that was written.
-        self._taken = not journal.torn
+        self._taken = not (journal.torn or journal.damage)
 
     @classmethod
     def open(
@@ -72,6 +73,8 @@ class Store:
             if entry.kind != "branch":
                 entry.parent = parent
             entry.seq, entry.at = self._seq + number, at
+            if number >= len(first) and number < len(first) + len(entries) - 1:
+                entry.more = {**entry.more, GOES_ON: True}
             if entry.kind in MESSAGES:
                 entry.raw = plain(entry.raw)
                 entry.provider = entry.provider or detect(entry.raw)
@@ -111,12 +114,24 @@ class Store:
         return hits
 
     def close(self) -> None:
-        """Also called when the history is forgotten, or the program ends."""
         if not self.journal.is_open:
             return
         self.journal.close()
         if not self._taken:
             self._take_in()
+
+    def forget(self) -> None:
+        """When nobody holds the history any more, or the program ends.
+
+        The collector calls this in the middle of anything, also of a transaction of the archive:
+        so it is another thread that waits for the archive, as long as there can be one.
+        """
+        running = threading.main_thread().is_alive()
+        if not running or not self.journal.is_open or self._taken:
+            self.close()
+            return
+        self.journal.close()
+        threading.Thread(target=self._take_in, name="rireki-history").start()
 
     def _take_in(self) -> None:
         """The entries are safe in the journal: what hinders the archive is said, and not raised."""
@@ -158,7 +173,8 @@ def _in_line(entries: Sequence[Entry]) -> bytes:
     lines = b""
     parent = None
     for seq, entry in enumerate(entries):
-        again = Entry(entry.id, entry.kind, entry.raw, entry.provider, entry.more)
+        more = {name: said for name, said in entry.more.items() if name != GOES_ON}
+        again = Entry(entry.id, entry.kind, entry.raw, entry.provider, more)
         again.parent, again.seq, again.at = parent, seq, entry.at
         lines += spell(again)
         parent = entry.id

@@ -6,15 +6,18 @@ Knows the spelling only. What an entry does to the messages that a model is show
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rireki.providers import Turn
 
-__all__ = ["MESSAGES", "VERSION", "Entry", "parse", "parse_all", "spell"]
+__all__ = ["GOES_ON", "MESSAGES", "VERSION", "Entry", "parse", "parse_all", "spell"]
 
 VERSION = 1
+#: Of entries that were kept together, every one but the last has this: more of them follow.
+GOES_ON = "and"
 #: Kinds whose `raw` is a message, or the answer of a provider's package that holds some.
 MESSAGES = frozenset({"user", "assistant", "tool", "system", "repair"})
 
@@ -82,11 +85,18 @@ class Entry:
     def turns(self) -> list[list[Turn]]:
         """Each message in the neutral form; read once."""
         if self._turns is None:
-            from rireki.providers import PROVIDERS, decode
-
-            provider = self.provider if self.provider in PROVIDERS else None
+            decode, known = _decoder()
+            provider = self.provider if self.provider in known else None
             self._turns = [decode(provider, [message]) for message in self.messages]
         return self._turns
+
+
+@cache
+def _decoder() -> tuple[Callable[..., list[Turn]], tuple[str, ...]]:
+    """Imported when a message is first read: a history that only grows needs none of it."""
+    from rireki.providers import PROVIDERS, decode
+
+    return decode, PROVIDERS
 
 
 def _summary_message(summary: str) -> dict[str, Any]:
@@ -149,18 +159,19 @@ def _made(value: Any) -> Entry | None:
     id, kind = take("id", None), take("kind", None)
     if take("v", None) != VERSION or type(id) is not str or type(kind) is not str or not id:
         return None
-    raw, provider, parent = take("raw", None), take("provider", None), take("parent", None)
+    # Made by hand: a history of thousands is read when it is gone on with, and this is sooner.
+    entry = Entry.__new__(Entry)
+    entry.id, entry.kind, entry.raw = id, kind, take("raw", None)
+    provider, parent = take("provider", None), take("parent", None)
     seq, at = take("seq", None), take("at", None)
-    return Entry(
-        id,
-        kind,
-        raw,
-        provider if type(provider) is str else None,
-        value,
-        parent if type(parent) is str else None,
-        seq if type(seq) is int else 0,
-        at if type(at) is str else None,
-    )
+    entry.provider = provider if type(provider) is str else None
+    entry.parent = parent if type(parent) is str else None
+    entry.seq = seq if type(seq) is int else 0
+    entry.at = at if type(at) is str else None
+    # An emptied dict keeps its room.
+    entry.more = value or {}
+    entry._messages = entry._turns = None
+    return entry
 
 
 def _decode(line: bytes) -> Any:

@@ -13,6 +13,8 @@ from rireki.sources.native.entry import MESSAGES, Entry
 
 __all__ = ["Edit", "Item", "Log", "View"]
 
+#: Kinds whose messages come after those that are there.
+_SAID = MESSAGES - {"repair"}
 #: A message and the entry it came with.
 Item: TypeAlias = "tuple[Entry, Any]"
 
@@ -39,7 +41,7 @@ class View:
 
     def apply(self, entry: Entry) -> None:
         kind = entry.kind
-        if kind in MESSAGES and kind != "repair":
+        if kind in _SAID:
             for message in entry.messages:
                 self.items.append((entry, message))
                 self.messages.append(message)
@@ -104,15 +106,19 @@ class Log:
         if entry.id in self.entries:
             # Two of one id would make a ring of what follows what.
             entry.id = f"{entry.id}~{len(self.entries)}"
-        parent = self.head
-        if entry.kind == "branch" and self.knows(entry.parent):
+        id, kind, parent = entry.id, entry.kind, self.head
+        if kind in _SAID and "answer" not in entry.more:
+            # By far the most: thousands of them, when a long history is gone on with.
+            self.view.items.append((entry, entry.raw))
+            self.view.messages.append(entry.raw)
+        elif kind == "branch" and self.knows(entry.parent):
             parent = entry.parent
             self._go_back(parent)
         else:
             self.view.apply(entry)
-        self.entries[entry.id] = entry
-        self.parents[entry.id] = parent
-        self.head = entry.id
+        self.entries[id] = entry
+        self.parents[id] = parent
+        self.head = id
 
     def knows(self, id: str | None) -> bool:
         """Whether one can go back there; None is the beginning."""

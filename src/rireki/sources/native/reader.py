@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from rireki.model.conversation import Conversation, Reading, Trouble
+from rireki.model.conversation import Conversation, Reading
 from rireki.model.strand import Strand
+from rireki.sources.kit import journals
+from rireki.sources.kit.journals import ENDING
 from rireki.sources.kit.jsonl import read_lines
 from rireki.sources.kit.places import Places
-from rireki.sources.kit.stamps import file_stamp, is_regular
+from rireki.sources.kit.stamps import is_regular
 from rireki.sources.native.entry import parse
-from rireki.sources.reader import Discovery, Known, Looked, Origin, Roll, Update, Watched
+from rireki.sources.reader import Discovery, Known, Origin, Roll, Update, Watched
 
 __all__ = ["ENDING", "NAME", "READER", "origin_of"]
 
 NAME = "rireki"
-ENDING = ".jsonl"
 #: How much of a file that was named by hand is looked at.
 PEEK = 64 << 10
 
@@ -29,15 +29,15 @@ class Native:
     def discover(self, places: Places) -> Discovery:
         found = Discovery()
         for folder in places.history_folders():
-            _look(found, folder)
+            journals.look(found, NAME, folder)
         return found
 
     def recognise(self, path: Path) -> list[Origin]:
         if not path.is_dir():
-            return [origin for origin in _origins([path], path.parent) if _is_journal(path)]
+            return journals.origins(NAME, [path] if _is_journal(path) else [], path.parent)
         folders = [path, path / "histories", *Places.at(path).history_folders()]
-        files = [file for folder in dict.fromkeys(folders) for file in _files(folder)]
-        return _origins([file for file in files if _is_journal(file)], path)
+        files = [file for folder in dict.fromkeys(folders) for file in journals.files(folder)]
+        return journals.origins(NAME, [file for file in files if _is_journal(file)], path)
 
     def read(self, origin: Origin, known: Known) -> Iterator[Update | Roll]:
         yield from read_lines(origin, known)
@@ -52,12 +52,7 @@ class Native:
         return [Watched(str(folder)) for folder in places.history_folders()]
 
     def locate(self, places: Places, path: str) -> list[Origin]:
-        for folder in places.history_folders():
-            if path == str(folder):
-                return _origins(_files(folder), folder)
-            if path.endswith(ENDING) and os.path.dirname(path) == str(folder):  # noqa: PTH120
-                return _origins([Path(path)], folder)
-        return []
+        return journals.locate(NAME, places.history_folders(), path)
 
     def resume(self, conversation: Conversation) -> str | None:
         """The program that writes it goes on with it; which one that is, is not known."""
@@ -73,54 +68,7 @@ class Native:
 
 def origin_of(file: Path) -> Origin | None:
     """A journal as `discover` finds it; None when it is not there, or no plain file."""
-    return next(iter(_origins([file], file.parent)), None)
-
-
-def _look(found: Discovery, folder: Path) -> None:
-    try:
-        files = _files(folder)
-    except OSError as error:
-        reason = f"cannot be looked into ({error.strerror})"
-        hint = "Check that you may read the folder."
-        found.troubles.append(Trouble(str(folder), reason, hint))
-        files = []
-    origins = _origins(files, folder)
-    found.origins += origins
-    note = "" if origins else "nothing there"
-    found.looked.append(Looked(NAME, str(folder), bool(origins), note))
-
-
-def _files(folder: Path) -> list[Path]:
-    try:
-        names = os.listdir(folder)  # noqa: PTH208
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-    return [folder / name for name in sorted(names) if name.endswith(ENDING)]
-
-
-def _origins(files: Sequence[Path], root: Path) -> list[Origin]:
-    found: list[Origin] = []
-    for file in files:
-        try:
-            status = file.stat()
-        except OSError:
-            # Gone in this very moment, or a link to nothing.
-            continue
-        if file.suffix != ENDING or not is_regular(status):
-            continue
-        found.append(
-            Origin(
-                source=NAME,
-                place=str(file),
-                root=str(root),
-                form="lines",
-                role="journal",
-                conversation=file.stem,
-                stamp=file_stamp(status),
-                size=status.st_size,
-            )
-        )
-    return found
+    return next(iter(journals.origins(NAME, [file], file.parent)), None)
 
 
 def _is_journal(path: Path) -> bool:
@@ -132,7 +80,13 @@ def _is_journal(path: Path) -> bool:
             head = file.read(PEEK)
     except OSError:
         return False
-    return any(parse(line) is not None for line in head.split(b"\n")[:20])
+    return any(map(_is_entry, head.split(b"\n")[:20]))
+
+
+def _is_entry(line: bytes) -> bool:
+    entry = parse(line)
+    # The journals of driven agents look much the same, but for the number each entry has there.
+    return entry is not None and "n" not in entry.more
 
 
 READER = Native()

@@ -84,6 +84,7 @@ def read_journals(conversation: str, strands: Sequence[Strand]) -> list[Reading]
             ties=_ties(conversation, entries),
             attachment=partial(_attachment, entries),
             records=lambda: story.records,
+            shown=story.shown,
         )
     ]
 
@@ -154,6 +155,8 @@ class _Story:
         self.left = self._left()
         #: The last message of each entry, for those that follow it.
         self.ends: dict[str, str] = {}
+        #: What is told of each message of an entry.
+        self.told: dict[tuple[str, int], list[str]] = {}
 
     def _left(self) -> set[str]:
         """Entries that are not on the way to the last one, or were cleared away."""
@@ -167,15 +170,25 @@ class _Story:
         calls = Calls([turn for line in ordered for turns in line.entry.turns for turn in turns])
         told: list[Message] = []
         for line in ordered:
-            for message in self._messages(line, calls):
+            for place, message in self._messages(line, calls):
                 while message.id in self.records:
                     message.id += "~"
                 self.records[message.id] = [line.ref]
                 self.ends[line.entry.id] = message.id
+                self.told.setdefault((line.entry.id, place), []).append(message.id)
                 told.append(message)
         for message in told:
             message.parent = self._parent(message)
         return told
+
+    def shown(self) -> list[str]:
+        """What a model is shown when the history is gone on with: as `MessageHistory` would."""
+        found: list[str] = []
+        for entry, message in self.log.view.items:
+            own = entry.messages
+            place = 0 if len(own) == 1 else next(i for i, one in enumerate(own) if one is message)
+            found += self.told.get((entry.id, place), ())
+        return found
 
     def _ordered(self) -> list[Line]:
         places = {line.entry.id: place for place, line in enumerate(self.lines)}
@@ -185,24 +198,28 @@ class _Story:
             keys.append((place, 0) if after is None or after > place else (after, place))
         return [self.lines[place] for place in sorted(range(len(keys)), key=keys.__getitem__)]
 
-    def _messages(self, line: Line, calls: Calls) -> list[Message]:
+    def _messages(self, line: Line, calls: Calls) -> list[tuple[int, Message]]:
+        """What is told of an entry, with the place of the message in it that it came from."""
         entry = line.entry
         if entry.kind in _DIVIDERS:
             calls.skip(entry)
-            return [self._divider(line)]
+            return [(0, self._divider(line))]
         if entry.kind == "torn":
             text = f"a line that was not finished: {entry.more.get('torn')}"
-            return [self._message(line, "harness", "chip", [Notice(text, "warning")], "torn line")]
-        found: list[Message] = []
-        for turn in (turn for turns in entry.turns for turn in turns):
+            parts: list[Part] = [Notice(text, "warning")]
+            return [(0, self._message(line, "harness", "chip", parts, "torn line"))]
+        found: list[tuple[int, Message]] = []
+        each = ((place, turn) for place, turns in enumerate(entry.turns) for turn in turns)
+        for place, turn in each:
             ids = calls.next(turn, entry.id)
             for author, some in _spoken(turn, entry):
                 parts = parts_of(turn, some, ids)
                 if not parts and turn.parts:
                     continue
                 suffix = f".{len(found)}" if found else ""
-                found.append(self._said(line, author, parts, suffix))
-                self._count(author, turn, ids, found[-1])
+                message = self._said(line, author, parts, suffix)
+                found.append((place, message))
+                self._count(author, turn, ids, message)
         return found
 
     def _said(self, line: Line, author: Author, parts: list[Part], suffix: str) -> Message:

@@ -30,14 +30,13 @@ from pydantic_ai.messages import ModelMessagesTypeAdapter
 from rireki.archive.open import archive_path
 from rireki.errors import NotFound, RirekiError
 from rireki.faces.history.adapters.pydantic_told import told
-from rireki.faces.history.history import MessageHistory
+from rireki.faces.history.history import MessageHistory, Noted
 from rireki.faces.history.journal import HistoryConflict, journal_path
-from rireki.sources.native.entry import Entry
 
 __all__ = ["HistoryConversationStore"]
 
-#: What entries of a journal carry for pydantic-ai: a message of theirs, or a record.
-_MESSAGE, _RECORD = "pydantic_ai_entry", "pydantic_ai_record"
+#: What is noted in a history for pydantic-ai: an entry of theirs, behind what it says; a record.
+_ENTRY, _RECORD = "pydantic-ai entry", "pydantic-ai record"
 _RECORDS: TypeAdapter[ConversationRecord] = TypeAdapter(ConversationRecord)
 
 
@@ -46,15 +45,14 @@ class HistoryConversationStore(ConversationStore):
         self._journals = _Journals(archive_path(str(archive) if archive is not None else None))
 
     async def read_record(self, conversation_id: str) -> ConversationRecord | None:
-        journals = self._journals
-        return await asyncio.to_thread(lambda: _record(journals.entries(_name(conversation_id))))
+        return await asyncio.to_thread(self._journals.record, _name(conversation_id))
 
     async def read_records(
         self, *, scope: str | None = None, limit: int | None = None
     ) -> Sequence[ConversationRecord]:
         def found() -> list[ConversationRecord]:
             named = self._journals.names(_RECORD)
-            records = [r for name in named if (r := _record(self._journals.entries(name)))]
+            records = [r for name in named if (r := self._journals.record(name))]
             kept = [record for record in records if scope is None or record.scope == scope]
             return sorted(kept, key=lambda record: record.updated_at, reverse=True)[:limit]
 
@@ -92,14 +90,17 @@ class _Journals:
         #: In which journal an entry was found.
         self._known: dict[str, str] = {}
 
-    def entries(self, name: str) -> list[Entry]:
-        """The entries of a journal; none if there is no such journal."""
+    def notes(self, name: str, of: str) -> list[Noted]:
+        """What a journal has noted; nothing if there is no such journal."""
         try:
             history = MessageHistory.open(name, archive=self._archive, read_only=True)
         except NotFound:
             return []
         with history:
-            return list(history._log.entries.values())
+            return history.notes(of, ever=True)
+
+    def record(self, name: str) -> ConversationRecord | None:
+        return _latest(self.notes(name, _RECORD))
 
     def names(self, wanted: str) -> Iterator[str]:
         """The journals in which a word occurs."""
@@ -124,7 +125,7 @@ class _Journals:
         """The messages of the journal that holds this one, by id."""
         known = self._known.get(entry_id)
         for name in [known] if known else self.names(entry_id):
-            held = _messages(self.entries(name))
+            held = {noted.value["id"]: noted.value for noted in self.notes(name, _ENTRY)}
             if entry_id in held:
                 self._known |= dict.fromkeys(held, name)
                 return held
@@ -135,7 +136,7 @@ class _Journals:
     ) -> None:
         before = new[0].parent_id if new else record.head_id
         with self._writing(record.conversation_id, expected) as history:
-            places = _places(history)
+            places = {noted.value["id"]: noted.at for noted in history.notes(_ENTRY, ever=True)}
             if before is not None and before not in places:
                 # A fork: its history begins with entries of another conversation.
                 try:
@@ -143,22 +144,17 @@ class _Journals:
                 except LookupError as error:
                     raise ConversationConflict(record.conversation_id) from error
                 before = None
-            self._go_to(history, before, places)
-            entries = [made for entry in new for made in _entries(history, entry)]
-            kept = {_RECORD: _RECORDS.dump_python(record, mode="json")}
-            history._record([*entries, history._entry("title", more=kept)])
-
-    def _go_to(self, history: MessageHistory, before: str | None, places: dict[str, str]) -> None:
-        """Let the history end where the new entries begin."""
-        log = history._log
-        latest = next((e for e in reversed(log.chain(log.head)) if _MESSAGE in e.more), None)
-        at = places[before] if before is not None else None
-        if (latest.id if latest else None) != at:
-            history.branch(at or "")
+            at = places[before] if before is not None else ""
+            with history.transaction():
+                if at != _end(history):
+                    history.branch(at)
+                for entry in new:
+                    _add(history, entry)
+                history.add_note(_RECORD, _RECORDS.dump_python(record, mode="json"))
 
     def delete(self, conversation_id: str, expected: str) -> None:
         with self._writing(conversation_id, expected) as history:
-            history._record([history._entry("title", more={_RECORD: None})])
+            history.add_note(_RECORD, None)
 
     @contextmanager
     def _writing(self, conversation_id: str, expected: str | None) -> Iterator[MessageHistory]:
@@ -169,7 +165,7 @@ class _Journals:
             except HistoryConflict as error:
                 raise ConversationConflict(conversation_id) from error
             with history:
-                record = _record(list(history._log.entries.values()))
+                record = _latest(history.notes(_RECORD, ever=True))
                 if (record.revision if record else None) != expected:
                     raise ConversationConflict(conversation_id)
                 yield history
@@ -183,27 +179,20 @@ def _name(conversation_id: str) -> str:
         return f"pydantic-ai-{sha256(conversation_id.encode()).hexdigest()[:32]}"
 
 
-def _record(entries: list[Entry]) -> ConversationRecord | None:
+def _latest(records: list[Noted]) -> ConversationRecord | None:
     """The latest record; None if there is none, or it was deleted."""
-    kept = next((e.more[_RECORD] for e in reversed(entries) if _RECORD in e.more), None)
+    kept = records[-1].value if records else None
     return None if kept is None else _RECORDS.validate_python(kept)
 
 
-def _messages(entries: list[Entry]) -> dict[str, Any]:
-    return {e.more[_MESSAGE]["id"]: e.more[_MESSAGE] for e in entries if _MESSAGE in e.more}
+def _end(history: MessageHistory) -> str:
+    """Behind the last entry of theirs that the history shows; its beginning if there is none."""
+    shown = history.notes(_ENTRY)
+    return shown[-1].at if shown else ""
 
 
-def _places(history: MessageHistory) -> dict[str, str]:
-    """Where the journal has each of their entries."""
-    entries = history._log.entries.values()
-    return {e.more[_MESSAGE]["id"]: e.id for e in entries if _MESSAGE in e.more}
-
-
-def _entries(history: MessageHistory, entry: ConversationEntry) -> Iterator[Entry]:
-    """A message of theirs as entries of a journal; the last one carries it as it was."""
+def _add(history: MessageHistory, entry: ConversationEntry) -> None:
+    """A message of theirs as everybody's are told, and behind it as it was."""
     (message,) = ModelMessagesTypeAdapter.dump_python([entry.message], mode="json")
-    *first, (kind, raw) = told(message)
-    for other, said in first:
-        yield history._entry(other, said)
-    kept = {"id": entry.id, "parent_id": entry.parent_id, "message": message}
-    yield history._entry(kind, raw, "anthropic", {_MESSAGE: kept})
+    history.add_raw_message(told(message), provider="anthropic")
+    history.add_note(_ENTRY, {"id": entry.id, "parent_id": entry.parent_id, "message": message})

@@ -9,18 +9,15 @@ import msgspec
 __all__ = ["told"]
 
 
-def told(message: dict[str, Any]) -> list[tuple[str, Any]]:
-    """The message as (kind, message) of a history; instructions come before the rest."""
+def told(message: dict[str, Any]) -> list[dict[str, Any]]:
+    """The message as messages of a history; instructions come before the rest."""
     parts = message.get("parts") or []
     if message.get("kind") == "response":
-        return [("assistant", {"role": "assistant", "content": [_said(part) for part in parts]})]
+        return [{"role": "assistant", "content": [_said(part) for part in parts]}]
     system = [part for part in parts if part.get("part_kind") == "system-prompt"]
-    made: list[tuple[str, Any]] = [
-        ("system", {"role": "system", "content": part["content"]}) for part in system
-    ]
     blocks = [b for part in parts if part not in system for b in _asked(part)]
-    results = bool(blocks) and all(block["type"] == "tool_result" for block in blocks)
-    return [*made, ("tool" if results else "user", {"role": "user", "content": blocks})]
+    made = [{"role": "system", "content": part["content"]} for part in system]
+    return [*made, {"role": "user", "content": blocks}]
 
 
 def _said(part: dict[str, Any]) -> dict[str, Any]:

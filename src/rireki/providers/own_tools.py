@@ -1,0 +1,65 @@
+"""Tools that Responses has items of its own for: custom ones, the shell, patches.
+
+To others they are calls and results like any; here a call and its result must be of one kind.
+Knows no rules and no other provider.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rireki.providers.kit import items, mapping, result_text, string
+from rireki.providers.neutral import Call, Result, Text
+
+__all__ = ["OUTPUTS", "output_like", "own_call", "own_result"]
+
+#: What answers a call, by the kind of the call.
+OUTPUTS = {
+    "function_call": "function_call_output",
+    "custom_tool_call": "custom_tool_call_output",
+    "shell_call": "shell_call_output",
+    "apply_patch_call": "apply_patch_call_output",
+}
+
+
+def own_call(item: dict[str, Any]) -> Call:
+    identity, kind = string(item.get("call_id")) or None, item.get("type")
+    if kind == "custom_tool_call":
+        return Call(identity, string(item.get("name")), {"input": item.get("input")}, raw=item)
+    asked = item.get("action" if kind == "shell_call" else "operation")
+    return Call(identity, string(kind).removesuffix("_call"), mapping(asked), raw=item)
+
+
+def own_result(item: dict[str, Any]) -> Result:
+    """What the shell printed, or how a patch went."""
+    identity, output = string(item.get("call_id")) or None, item.get("output")
+    if item.get("type") == "apply_patch_call_output":
+        said, failed = string(output), item.get("status") == "failed"
+    else:
+        runs = [mapping(run) for run in items(output)]
+        said = "\n".join(filter(None, map(_printed, runs)))
+        failed = any(mapping(run.get("outcome")).get("type") == "timeout" for run in runs)
+    return Result(identity, None, [Text(said)] if said else [], failed, raw=item)
+
+
+def _printed(run: dict[str, Any]) -> str:
+    outcome = mapping(run.get("outcome"))
+    code = outcome.get("exit_code")
+    ended = (
+        f"[exit code {code}]" if code else "[timeout]" if outcome.get("type") == "timeout" else ""
+    )
+    said = [string(run.get("stdout")), string(run.get("stderr")), ended]
+    return "\n".join(text.rstrip("\n") for text in said if text)
+
+
+def output_like(kind: str, result: Result, output: Any) -> dict[str, Any]:
+    """The result as an item of the kind that answers its call."""
+    item: dict[str, Any] = {"type": kind, "call_id": result.id}
+    said = result_text(result)
+    failed = result.is_error or said.startswith("Error")
+    if kind == "shell_call_output":
+        outcome = {"type": "exit", "exit_code": int(failed)}
+        return {**item, "output": [{"stdout": said, "stderr": "", "outcome": outcome}]}
+    if kind == "apply_patch_call_output":
+        return {**item, "status": "failed" if failed else "completed", "output": said}
+    return {**item, "output": output if isinstance(output, str | list) else said}
