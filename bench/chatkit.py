@@ -28,6 +28,7 @@ ADDS = 500
 #: Items of the long thread, and the size of a page.
 LONG, PAGE = 100_000, 20
 LOOKS = 40
+STORMS = 5
 CONTEXT = {"user_id": "bench"}
 THREAD = "thr_0000000a"
 
@@ -58,7 +59,8 @@ async def _figures(folder: Path, items: int) -> dict[str, Any]:
     plain = PlainStore(folder / "plain.db")
     # In turns, so that both meet the same disk.
     ours_took, plain_took = await _adding(ours, plain)
-    stall = await _stall(ours)
+    idle = await _idle()
+    stalls = [round(await _stall(ours, storm), 2) for storm in range(STORMS)]
     limit = round(percentile(plain_took, 0.95), 3)
     pages = {
         "RirekiStore": await _pages(ours, _fill_ours(ours, items), items, 5.0),
@@ -72,7 +74,12 @@ async def _figures(folder: Path, items: int) -> dict[str, Any]:
             },
             "plain sqlite3": {"p50": round(statistics.median(plain_took), 3), "p95": limit},
         },
-        "longest_loop_stall_ms": at_most(round(stall, 2), 20),
+        # The worst counts; a loop that does nothing else tells how much of it is the machine's.
+        "longest_loop_stall_ms": {
+            **at_most(max(stalls), 20),
+            "each_time": stalls,
+            "of_an_idle_loop": round(idle, 2),
+        },
         "page_ms": pages,
     }
     ours.work.close()
@@ -91,9 +98,9 @@ async def _adding(ours: Any, plain: Any) -> tuple[list[float], list[float]]:
     return took
 
 
-async def _stall(store: Any) -> float:
+async def _stall(store: Any, storm: int) -> float:
     """32 tasks add to 8 threads: the longest that the loop stood still, in milliseconds."""
-    threads = [f"thr_000001{number:02x}" for number in range(8)]
+    threads = [f"thr_0001{storm:02x}{number:02x}" for number in range(8)]
     for id in threads:
         await store.save_thread(thread(id), CONTEXT)
     longest, done = 0.0, False
@@ -114,6 +121,17 @@ async def _stall(store: Any) -> float:
     await asyncio.gather(*(add(task) for task in range(32)))
     done = True
     await ticking
+    return longest * 1000
+
+
+async def _idle() -> float:
+    """The longest that a loop stands still for two seconds in which nobody wants anything of it."""
+    longest, last = 0.0, time.perf_counter()
+    end = last + 2
+    while last < end:
+        await asyncio.sleep(0)
+        now = time.perf_counter()
+        longest, last = max(longest, now - last), now
     return longest * 1000
 
 

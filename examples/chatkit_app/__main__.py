@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 
 import uvicorn
 from examples.chatkit_app.app import make_app
@@ -14,7 +15,12 @@ def main() -> None:
     parser.add_argument("--archive", help="the archive to keep conversations beside")
     options = parser.parse_args()
     base = f"http://127.0.0.1:{options.port}"
-    uvicorn.run(make_app(base, options.archive), host="127.0.0.1", port=options.port)
+    beside = f" --archive {shlex.quote(options.archive)}" if options.archive else ""
+    said = f"The chat is at {base}\nTo see it in rireki as it goes on: rireki serve{beside}"
+    print(said, flush=True)  # noqa: T201
+    uvicorn.run(
+        make_app(base, options.archive), host="127.0.0.1", port=options.port, log_level="warning"
+    )
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ from examples.chatkit_app.model import answer
 __all__ = ["make_app"]
 
 Context = dict[str, str]
-PAGE = Path(__file__).with_name("index.html")
+HERE = Path(__file__).parent
 COOKIE = "example_user"
 #: How much of a thread the model is shown.
 MEMORY = 40
@@ -92,11 +92,14 @@ def make_app(base_url: str, archive: str | None = None) -> Starlette:
         return Response(result.json, media_type="application/json")
 
     async def page(request: Request) -> Response:
-        response = FileResponse(PAGE)
+        response = FileResponse(HERE / "index.html")
         if COOKIE not in request.cookies:
             # Everyone is somebody else: where people sign in, take their name in place of this.
             response.set_cookie(COOKIE, uuid4().hex, httponly=True, samesite="strict")
         return response
+
+    async def script(request: Request) -> Response:
+        return FileResponse(HERE / "chat.js", media_type="text/javascript")
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -105,6 +108,7 @@ def make_app(base_url: str, archive: str | None = None) -> Starlette:
 
     routes = [
         Route("/", page),
+        Route("/chat.js", script),
         Route("/chatkit", chat, methods=["POST"]),
         Mount("/attachments", attachment_app(attachments, _context)),
     ]
@@ -120,4 +124,6 @@ def _user(context: Context) -> str:
 
 
 def _text(item: Any) -> str:
-    return " ".join(part.text for part in item.content)
+    """What was said, and the names of the files that came with it."""
+    files = [f"[{file.name}]" for file in getattr(item, "attachments", ())]
+    return " ".join([*(part.text for part in item.content), *files])

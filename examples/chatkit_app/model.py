@@ -7,11 +7,15 @@ EXAMPLE_API_KEY    if it wants one
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 __all__ = ["answer"]
+
+#: Seconds from word to word, so that people see it come.
+PACE = 0.03
 
 
 def answer(messages: Sequence[dict[str, Any]]) -> AsyncIterator[str]:
@@ -24,6 +28,7 @@ async def _scripted(messages: Sequence[dict[str, Any]]) -> AsyncIterator[str]:
     turns = sum(message["role"] == "user" for message in messages)
     for word in f"This is answer {turns}. You said: {said}".split(" "):
         yield f"{word} "
+        await asyncio.sleep(PACE)
 
 
 async def _asked(messages: Sequence[dict[str, Any]]) -> AsyncIterator[str]:

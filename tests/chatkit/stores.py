@@ -1,14 +1,15 @@
-"""Stores to be checked: ours, and one made after the design of a well-known sample.
+"""Stores to be checked: ours, and two made after the designs of well-known samples.
 
-The second has that design's faults on purpose: it shows that the kit finds each of them.
+Those have their designs' faults on purpose: they show that the kit finds each of them.
 """
 
 from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from chatkit.store import NotFoundError, Store
 from chatkit.types import Attachment, Page, ThreadItem, ThreadMetadata
@@ -17,6 +18,7 @@ from pydantic import TypeAdapter
 from rireki.chatkit import RirekiStore
 
 Context = dict[str, str]
+T = TypeVar("T")
 ITEMS: TypeAdapter[ThreadItem] = TypeAdapter(ThreadItem)
 ATTACHMENTS: TypeAdapter[Attachment] = TypeAdapter(Attachment)
 
@@ -31,6 +33,10 @@ def ours(folder: Path) -> RirekiStore[Context]:
 
 def sample(folder: Path) -> SampleStore:
     return SampleStore(folder / "sample.db")
+
+
+def in_memory(folder: Path) -> MemoryStore:
+    return MemoryStore()
 
 
 class SampleStore(Store[Context]):
@@ -157,3 +163,76 @@ class SampleStore(Store[Context]):
 
 def _item(value: Any) -> ThreadItem:
     return ITEMS.validate_python(value)
+
+
+class MemoryStore(Store[Context]):
+    """Lists in memory, sorted by the clock whenever a page is asked for; whoever asks gets it."""
+
+    def __init__(self) -> None:
+        self.threads: dict[str, ThreadMetadata] = {}
+        self.items: dict[str, list[ThreadItem]] = {}
+        self.attachments: dict[str, Attachment] = {}
+
+    async def load_thread(self, thread_id: str, context: Context) -> ThreadMetadata:
+        return _found(self.threads, thread_id)
+
+    async def save_thread(self, thread: ThreadMetadata, context: Context) -> None:
+        value = thread.model_dump(exclude={"items"})
+        self.threads[thread.id] = ThreadMetadata.model_validate(value)
+
+    async def load_threads(
+        self, limit: int, after: str | None, order: str, context: Context
+    ) -> Page[ThreadMetadata]:
+        return _sorted(self.threads.values(), limit, after, order)
+
+    async def load_thread_items(
+        self, thread_id: str, after: str | None, limit: int, order: str, context: Context
+    ) -> Page[ThreadItem]:
+        return _sorted(self.items.get(thread_id, []), limit, after, order)
+
+    async def add_thread_item(self, thread_id: str, item: ThreadItem, context: Context) -> None:
+        self.items.setdefault(thread_id, []).append(item)
+
+    async def save_item(self, thread_id: str, item: ThreadItem, context: Context) -> None:
+        items = self.items.setdefault(thread_id, [])
+        for place, known in enumerate(items):
+            if known.id == item.id:
+                items[place] = item
+                return
+        items.append(item)
+
+    async def load_item(self, thread_id: str, item_id: str, context: Context) -> ThreadItem:
+        return _found({item.id: item for item in self.items.get(thread_id, [])}, item_id)
+
+    async def delete_thread(self, thread_id: str, context: Context) -> None:
+        self.threads.pop(thread_id, None)
+        self.items.pop(thread_id, None)
+
+    async def delete_thread_item(self, thread_id: str, item_id: str, context: Context) -> None:
+        left = [item for item in self.items.get(thread_id, []) if item.id != item_id]
+        self.items[thread_id] = left
+
+    async def save_attachment(self, attachment: Attachment, context: Context) -> None:
+        self.attachments[attachment.id] = attachment
+
+    async def load_attachment(self, attachment_id: str, context: Context) -> Attachment:
+        return _found(self.attachments, attachment_id)
+
+    async def delete_attachment(self, attachment_id: str, context: Context) -> None:
+        self.attachments.pop(attachment_id, None)
+
+
+def _found(things: dict[str, T], id: str) -> T:
+    if id not in things:
+        raise NotFoundError(id)
+    return things[id]
+
+
+def _sorted(things: Iterable[Any], limit: int, after: str | None, order: str) -> Page[Any]:
+    """Python's sort leaves things of the same moment as they are, either way round."""
+    found = sorted(things, key=lambda thing: thing.created_at, reverse=order == "desc")
+    ids = [thing.id for thing in found]
+    start = ids.index(after) + 1 if after in ids else 0
+    shown = found[start : start + limit]
+    more = start + limit < len(found)
+    return Page(data=shown, has_more=more, after=shown[-1].id if more else None)

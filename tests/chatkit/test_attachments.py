@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from chatkit.server import ChatKitServer, NonStreamingResult
+from chatkit.server import ChatKitServer, NonStreamingResult, StreamingResult
+from chatkit.store import NotFoundError
 from chatkit.types import AttachmentCreateParams
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -19,6 +22,7 @@ from starlette.testclient import TestClient
 
 from rireki.chatkit import AttachmentRefused, RirekiAttachmentStore, RirekiStore, attachment_app
 from rireki.faces.chatkit.conformance.samples import thread, typed
+from rireki.faces.chatkit.files import Incoming
 from tests.chatkit.stores import Context, user_of
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(200))
@@ -122,6 +126,25 @@ def test_another_user_gets_nothing(app: App) -> None:
     assert app.browser.get(_upload(made), headers={"x-user": "alice"}).content == PNG
 
 
+def test_another_user_cannot_send_it_with_a_message(app: App) -> None:
+    made = app.create()
+    app.send(made)
+    content = [{"type": "input_text", "text": "see what I have"}]
+    message = {"content": content, "attachments": [made["id"]], "inference_options": {}}
+
+    async def send() -> None:
+        request = json.dumps({"type": "threads.create", "params": {"input": message}})
+        result = await app.server.process(request, BOB)
+        assert isinstance(result, StreamingResult)
+        with pytest.raises(NotFoundError):
+            async for _ in result.json_events:
+                continue
+        (thread,) = (await app.store.load_threads(9, None, "asc", BOB)).data
+        assert not (await app.store.load_thread_items(thread.id, None, 9, "asc", BOB)).data
+
+    asyncio.run(send())
+
+
 @pytest.mark.parametrize("key", ["", "x", "%00", "a" * 5000])
 def test_a_guessed_key_shows_nothing(app: App, key: str) -> None:
     made = app.create()
@@ -204,3 +227,44 @@ def test_an_attachment_is_known_as_soon_as_it_is_announced(app: App) -> None:
         assert (await app.store.load_attachment(made.id, ALICE)) == made
 
     asyncio.run(announce())
+
+
+def test_what_a_killed_upload_left_is_cleared_away_a_day_later(app: App) -> None:
+    """Bytes in part, or whole and of no attachment; but nothing that is on its way, or referred to."""
+    app.send(app.create())
+    (kept,) = app.files()
+    folder = app.store.blobs.folder
+    orphan, part, fresh = (
+        folder / "ab" / ("ab" + "0" * 62),
+        folder / ".dead.new",
+        folder / ".on.new",
+    )
+    orphan.parent.mkdir(exist_ok=True)
+    for file in (orphan, part, fresh):
+        file.write_bytes(b"left")
+    for file in (orphan, part, kept):
+        os.utime(file, (1, 1))
+    asyncio.run(app.store.purge())
+    assert sorted(app.files()) == sorted([kept, fresh])
+
+
+def test_bytes_that_are_lost_are_not_there(app: App) -> None:
+    made = app.create()
+    app.send(made)
+    app.files()[0].unlink()
+    assert app.browser.get(_upload(made), headers={"x-user": "alice"}).status_code == 404
+    assert app.browser.get(made["preview_url"]).status_code == 404
+
+
+def test_a_disk_that_is_full_is_told(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = app.create()
+
+    def full(self: Incoming, data: bytes) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Incoming, "write", full)
+        refused = app.send(made)
+    assert refused.status_code == 507 and "No space left" in refused.json()["error"]
+    assert app.files() == []
+    assert app.send(made).status_code == 200

@@ -6,8 +6,11 @@ import inspect
 import re
 from pathlib import Path
 
+import pytest
+
 from rireki.chatkit import RirekiStore
 from rireki.chatkit.testing import PROPERTIES, StoreConformance
+from tests.chatkit.test_kit import FAULTS, FAULTS_IN_MEMORY
 
 PAGE = Path(__file__).parents[2] / "docs" / "chatkit.md"
 
@@ -29,3 +32,13 @@ def test_every_setting_and_property_is_told() -> None:
     for one in PROPERTIES:
         number = one.number.partition(".")[0]
         assert f"| {number} |" in text or f"| {number}.1–{number}.5 |" in text, one
+
+
+@pytest.mark.parametrize(("row", "faults"), [("| SQLite", FAULTS), ("| lists", FAULTS_IN_MEMORY)])
+def test_the_faults_of_the_samples_are_told(row: str, faults: set[str]) -> None:
+    (line,) = [one for one in PAGE.read_text(encoding="utf-8").splitlines() if one.startswith(row)]
+    told: set[str] = set()
+    for part in line.split("|")[2].replace(" ", "").split(","):
+        first, _, last = part.partition("–")
+        told |= {str(n) for n in range(int(first), int(last) + 1)} if last else {first}
+    assert told == faults

@@ -108,6 +108,13 @@ class RirekiAttachmentStore(AttachmentStore[TContext], Generic[TContext]):
                 lambda sql: files.finish(sql, user, attachment_id, data, digest, incoming)
             )
             return attachment
+        except OSError as error:
+            why = error.strerror or str(error)
+            raise AttachmentRefused(
+                507,
+                f"{attachment_id}: its bytes cannot be kept ({why})",
+                "Make room, and send it anew.",
+            ) from error
         finally:
             await self.store.work.aside(incoming.drop)
 
@@ -115,14 +122,14 @@ class RirekiAttachmentStore(AttachmentStore[TContext], Generic[TContext]):
         """The bytes for their user."""
         user = self.store.user(context)
         upload = await self.store.work.read(lambda sql: files.find_upload(sql, user, attachment_id))
-        return self._content(attachment_id, upload)
+        return await self._content(attachment_id, upload)
 
     async def preview(self, attachment_id: str, key: str) -> Content:
         """A picture for whoever has its key: pictures in a page are asked for without any sign-in."""
         upload = await self.store.work.read(
             lambda sql: files.find_upload(sql, None, attachment_id, key)
         )
-        content = self._content(attachment_id, upload)
+        content = await self._content(attachment_id, upload)
         if not (content.is_inline and hmac.compare_digest(upload.key, key)):
             raise NotFoundError(f"there is no preview of {attachment_id}")
         return content
@@ -193,11 +200,13 @@ class RirekiAttachmentStore(AttachmentStore[TContext], Generic[TContext]):
             raise AttachmentRefused(409, f"{id}: has other bytes already", "Make a new attachment.")
         return attachment_of(upload.data)
 
-    def _content(self, id: str, upload: files.Upload) -> Content:
+    async def _content(self, id: str, upload: files.Upload) -> Content:
         if upload.digest is None:
             raise NotFoundError(f"the bytes of attachment {id} were not uploaded yet")
-        attachment = attachment_of(upload.data)
-        return Content(self.store.blobs.path(upload.digest), attachment.name, attachment.mime_type)
+        attachment, path = attachment_of(upload.data), self.store.blobs.path(upload.digest)
+        if not await self.store.work.aside(path.is_file):
+            raise NotFoundError(f"the bytes of attachment {id} are not there any more")
+        return Content(path, attachment.name, attachment.mime_type)
 
 
 def _uploaded(attachment: Attachment) -> Attachment:

@@ -12,14 +12,13 @@ from typing import Literal, TypeAlias
 import apsw
 
 from rireki.errors import RirekiError
+from rireki.sources.chatkit.names import STORE_ID
 
 __all__ = ["Sync", "connect", "explain", "store_path"]
 
 #: What a method waits for: that the system has the row, or that the disk has it.
 Sync: TypeAlias = Literal["os", "full"]
 
-#: "rirc", so that strangers can tell a store from another database.
-APPLICATION_ID = 0x72697263
 #: How long a writer waits for another process to finish its transaction.
 PATIENCE_MS = 30_000
 #: Beside the archive; where rireki looks for stores.
@@ -38,9 +37,7 @@ def store_path(archive: Path, name: str) -> Path:
     return archive.parent / FOLDER / f"{name}{ENDING}"
 
 
-def connect(
-    path: Path, *, read_only: bool = False, sync: Sync = "full", erase: bool = False
-) -> apsw.Connection:
+def connect(path: Path, *, read_only: bool = False, sync: Sync = "full") -> apsw.Connection:
     """A connection of this process; the one that writes makes the file and its tables."""
     flags = apsw.SQLITE_OPEN_READONLY if read_only else apsw.SQLITE_OPEN_READWRITE
     try:
@@ -53,7 +50,7 @@ def connect(
             connection.set_busy_timeout(PATIENCE_MS)
             connection.execute("PRAGMA foreign_keys = ON")
             if not read_only:
-                _prepare(connection, path, sync, erase)
+                _prepare(connection, path, sync)
         except BaseException:
             connection.close()
             raise
@@ -83,7 +80,7 @@ def explain(error: apsw.Error, path: Path) -> RirekiError:
     return RirekiError(f"the ChatKit store {path}: {what}", hint)
 
 
-def _prepare(connection: apsw.Connection, path: Path, sync: Sync, erase: bool) -> None:
+def _prepare(connection: apsw.Connection, path: Path, sync: Sync) -> None:
     version: int = connection.pragma("user_version")
     steps = _steps()
     if version > len(steps):
@@ -93,14 +90,15 @@ def _prepare(connection: apsw.Connection, path: Path, sync: Sync, erase: bool) -
             "Update rireki.",
         )
     tables: int = connection.execute("SELECT count(*) FROM sqlite_schema").get
-    if connection.pragma("application_id") != APPLICATION_ID and tables:
+    if connection.pragma("application_id") != STORE_ID and tables:
         raise RirekiError(
             f"{path} is another program's database",
             "Name another file; 'rireki import' reads databases of other ChatKit stores.",
         )
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute(f"PRAGMA synchronous = {'FULL' if sync == 'full' else 'NORMAL'}")
-    connection.execute(f"PRAGMA secure_delete = {'ON' if erase else 'OFF'}")
+    # What is erased, and what was said before an item was saved anew, is overwritten.
+    connection.execute("PRAGMA secure_delete = ON")
     if version < len(steps):
         _migrate(connection, steps)
 
@@ -113,7 +111,7 @@ def _migrate(connection: apsw.Connection, steps: list[str]) -> None:
         for number, step in enumerate(steps[version:], version + 1):
             connection.execute(step)
             connection.pragma("user_version", number)
-        connection.pragma("application_id", APPLICATION_ID)
+        connection.pragma("application_id", STORE_ID)
     except BaseException:
         connection.execute("ROLLBACK")
         raise

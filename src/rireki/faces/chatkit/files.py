@@ -6,6 +6,7 @@ A file's name is the digest of its bytes, so no name that a user chose ever touc
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from hashlib import sha256
@@ -31,6 +32,9 @@ __all__ = [
     "put_attachment",
 ]
 
+#: How bytes on their way in are called.
+NEW = ".new"
+DAY = 86_400.0
 _LIVE = "user_id = ? AND id = ? AND deleted_at IS NULL"
 
 
@@ -129,7 +133,7 @@ class Incoming:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.path = folder / f".{os.urandom(8).hex()}.new"
+        self.path = folder / f".{os.urandom(8).hex()}{NEW}"
         self.size = 0
         self._digest = sha256()
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -158,9 +162,12 @@ class Incoming:
         place = self.folder / digest[:2] / digest
         place.parent.mkdir(mode=0o700, exist_ok=True)
         self.path.replace(place)
+        _settle(place.parent)
 
     def drop(self) -> None:
-        self._file.close()
+        with suppress(OSError):
+            # What a full disk did not take is still to be written, and is not wanted any more.
+            self._file.close()
         self.path.unlink(missing_ok=True)
 
 
@@ -186,3 +193,36 @@ class Blobs:
         for digest in digests:
             with suppress(FileNotFoundError):
                 self.path(digest).unlink()
+
+    def abandoned(self) -> list[str]:
+        """Removes what came in part, and names what may have come for nothing: a process was killed.
+
+        Only what is a day old, and so no longer on its way.
+        """
+        if not self.folder.is_dir():
+            return []
+        before = time.time() - DAY
+        old = [file for file in self.folder.rglob("*") if file.is_file() and _age(file) < before]
+        for file in old:
+            if file.suffix == NEW:
+                file.unlink(missing_ok=True)
+        return [file.name for file in old if file.suffix != NEW]
+
+
+def _age(file: Path) -> float:
+    """When it was written; of one that goes at this moment, now."""
+    try:
+        return file.stat().st_mtime
+    except FileNotFoundError:
+        return time.time()
+
+
+def _settle(folder: Path) -> None:
+    """Have the disk know a folder's files by name, where that can be asked for."""
+    if os.name != "posix":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import apsw
 from chatkit.store import NotFoundError
 
-from rireki.faces.chatkit.values import Given, moment_of, renamed, with_unknown
+from rireki.faces.chatkit.values import Given, moment_of, renamed, same_type, with_unknown
 
 __all__ = [
     "Slice",
@@ -23,16 +23,25 @@ __all__ = [
     "delete_thread",
     "find_item",
     "find_thread",
+    "list_deleted",
     "list_items",
     "list_threads",
     "moment_now",
     "purge",
+    "purge_thread",
     "put_item",
     "put_thread",
     "unused",
 ]
 
 _ORDERS = {"asc": (">", "ASC"), "desc": ("<", "DESC")}
+#: A thread of which no row is left.
+_EMPTY = """NOT EXISTS (SELECT 1 FROM threads t
+                         WHERE t.user_id = touched.user_id AND t.id = touched.thread_id)
+            AND NOT EXISTS (SELECT 1 FROM items i
+                             WHERE i.user_id = touched.user_id AND i.thread_id = touched.thread_id)"""
+#: Along the index without what was deleted, of which there may be much.
+_IN_ORDER = "items INDEXED BY items_in_order"
 _ITEM = "user_id = ? AND thread_id = ? AND deleted_at IS NULL"
 
 
@@ -123,11 +132,7 @@ def delete_thread(sql: apsw.Connection, user: str, id: str, erase: bool) -> list
                 (now, *whose),
             )
         return []
-    digests = _digests(sql, "user_id = ? AND thread_id = ? AND deleted_at IS NULL", whose)
-    sql.execute("DELETE FROM threads WHERE user_id = ? AND id = ? AND deleted_at IS NULL", whose)
-    sql.execute(f"DELETE FROM items WHERE {_ITEM}", whose)
-    sql.execute(f"DELETE FROM attachments WHERE {_ITEM}", whose)
-    return unused(sql, digests)
+    return _erase(sql, user, id)
 
 
 # ── items ──
@@ -183,7 +188,8 @@ def list_items(
         beyond = f"AND ordinal {compared} ?"
         values.append(row[0])
     rows = sql.execute(
-        f"SELECT id, data FROM items WHERE {_ITEM} {beyond} ORDER BY ordinal {direction} LIMIT ?",
+        f"""SELECT id, data FROM {_IN_ORDER} WHERE {_ITEM} {beyond}
+             ORDER BY ordinal {direction} LIMIT ?""",
         (*values, limit + 1),
     ).fetchall()
     return _slice(rows, limit)
@@ -204,11 +210,12 @@ def _placed(
 ) -> tuple[tuple[Any, ...] | None, Given, str]:
     """Where a reply under a placeholder belongs: the one of this turn, or a new row of its own.
 
-    Every reply of some agents has the same id; it gets one of its own, as those do that were
-    given one. Only a reply of the same turn can be meant when it is saved once more.
+    Every reply of some agents has the same id, and so has every call of a tool; each gets one of
+    its own. Only what came in the same turn, and is of the same type, can be meant when it is saved
+    once more.
     """
     row = _current(sql, user, thread, item.id)
-    if row is not None:
+    if row is not None and same_type(item.data, row[1]):
         again = renamed(item, row[2])
         if not is_new or again.data == row[1]:
             return row, again, item.id
@@ -245,7 +252,7 @@ def _moment(sql: apsw.Connection, user: str, thread: str, item: Given) -> str:
     """When it was made, but not before what stands above it, nor in the future."""
     last = _first(
         sql,
-        f"SELECT created_at FROM items WHERE {_ITEM} ORDER BY ordinal DESC LIMIT 1",
+        f"SELECT created_at FROM {_IN_ORDER} WHERE {_ITEM} ORDER BY ordinal DESC LIMIT 1",
         (user, thread),
     )
     moment = min(moment_of(item.created_at), moment_now())
@@ -258,8 +265,37 @@ def _moment(sql: apsw.Connection, user: str, thread: str, item: Given) -> str:
 def purge(sql: apsw.Connection, before: str) -> list[str]:
     """Erase what was deleted before a moment; the digests of bytes that nothing refers to now."""
     digests = _digests(sql, "deleted_at < ?", (before,))
+    gone = 0
     for table in ("threads", "items", "attachments"):
         sql.execute(f"DELETE FROM {table} WHERE deleted_at < ?", (before,))
+        gone += sql.changes()
+    if gone:
+        sql.execute(f"DELETE FROM touched WHERE {_EMPTY}")
+    return unused(sql, digests)
+
+
+def list_deleted(sql: apsw.Connection) -> list[tuple[str, str]]:
+    """User and id of the threads of which something was deleted."""
+    rows = sql.execute(
+        """SELECT user_id, id FROM threads WHERE deleted_at IS NOT NULL
+           UNION SELECT user_id, thread_id FROM items WHERE deleted_at IS NOT NULL"""
+    ).fetchall()
+    return [(str(user), str(id)) for user, id in rows]
+
+
+def purge_thread(sql: apsw.Connection, user: str, id: str) -> list[str]:
+    """Erase what was deleted of a thread, at whatever moment; the digests as above."""
+    return _erase(sql, user, id, "AND deleted_at IS NOT NULL")
+
+
+def _erase(sql: apsw.Connection, user: str, thread: str, which: str = "") -> list[str]:
+    """All rows of a thread, or some; those that were deleted before go with the others."""
+    whose = (user, thread)
+    digests = _digests(sql, f"user_id = ? AND thread_id = ? {which}", whose)
+    sql.execute(f"DELETE FROM threads WHERE user_id = ? AND id = ? {which}", whose)
+    for table in ("items", "attachments"):
+        sql.execute(f"DELETE FROM {table} WHERE user_id = ? AND thread_id = ? {which}", whose)
+    sql.execute(f"DELETE FROM touched WHERE user_id = ? AND thread_id = ? AND {_EMPTY}", whose)
     return unused(sql, digests)
 
 

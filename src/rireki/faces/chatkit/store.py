@@ -21,7 +21,7 @@ from rireki.archive.open import archive_path
 from rireki.errors import RirekiError
 from rireki.faces.chatkit import files, rows
 from rireki.faces.chatkit.database import Sync, store_path
-from rireki.faces.chatkit.taking import forget_thread, take_in_store
+from rireki.faces.chatkit.taking import forget_thread, forgotten_threads, take_in_store
 from rireki.faces.chatkit.values import (
     Unknown,
     attachment_of,
@@ -33,6 +33,7 @@ from rireki.faces.chatkit.values import (
     thread_of,
 )
 from rireki.faces.chatkit.work import Work
+from rireki.sources.chatkit.names import conversation_of
 
 __all__ = ["PLACEHOLDERS", "RirekiStore"]
 
@@ -78,7 +79,7 @@ class RirekiStore(Store[TContext], Generic[TContext]):
         self.unknown = unknown
         self.placeholders = tuple(placeholders)
         self.blobs = files.Blobs(self.path)
-        self.work = Work(self.path, sync, erase)
+        self.work = Work(self.path, sync)
         self._keep_deleted = timedelta(0) if erase else keep_deleted
 
     def user(self, context: TContext) -> str:
@@ -132,10 +133,13 @@ class RirekiStore(Store[TContext], Generic[TContext]):
     async def delete_thread(self, thread_id: str, context: TContext) -> None:
         """With its items and attachments."""
         user, erase = self.user(context), self.erase
-        gone = await self.work.change(
-            lambda sql: rows.delete_thread(sql, user, thread_id, erase),
-        )
-        await self._clean(gone)
+        before = self._kept_since(self._keep_deleted)
+
+        def delete(sql: Any) -> list[str]:
+            # Apps that never close get rid of what is too old here.
+            return rows.delete_thread(sql, user, thread_id, erase) + rows.purge(sql, before)
+
+        await self._clean(await self.work.change(delete))
         if erase:
             await self.work.aside(lambda: forget_thread(self.archive, thread_id, user))
 
@@ -208,18 +212,36 @@ class RirekiStore(Store[TContext], Generic[TContext]):
     # ── the store itself ──
 
     async def purge(self, older_than: timedelta | None = None) -> None:
-        """Erase what was deleted so long ago; the archive keeps what it has taken in."""
+        """Erase what was deleted so long ago, and what was deleted here and forgotten in the archive.
+
+        The archive keeps what it has taken in.
+        """
         age = self._keep_deleted if older_than is None else older_than
-        before = moment_of(datetime.now(timezone.utc) - age)
-        gone = await self.work.change(lambda sql: rows.purge(sql, before))
-        await self._clean(gone)
+        before = self._kept_since(age)
+        forgotten = await self.work.aside(lambda: forgotten_threads(self.archive))
+
+        def purge(sql: Any) -> list[str]:
+            gone = rows.purge(sql, before)
+            for user, id in rows.list_deleted(sql) if forgotten else ():
+                if conversation_of(id, user) in forgotten:
+                    gone += rows.purge_thread(sql, user, id)
+            return gone
+
+        gone = await self.work.change(purge)
+        gone += await self.work.aside(self.blobs.abandoned)
+        await self._clean(gone, scrub=True)
 
     async def close(self) -> None:
         """Let go of the file. Where no keeper runs, the archive is brought up to date."""
-        if not self.work.is_closed:
+        if self.work.is_closed:
+            return
+        # What is to be erased must not be taken in; what is to be kept must be, before it goes here.
+        if self.erase:
             await self.purge()
-            await self.work.aside(lambda: take_in_store(self.archive, self.path))
-            await asyncio.to_thread(self.work.close)
+        await self.work.aside(lambda: take_in_store(self.archive, self.path))
+        if not self.erase:
+            await self.purge()
+        await asyncio.to_thread(self.work.close)
 
     async def __aenter__(self) -> Self:
         return self
@@ -243,11 +265,14 @@ class RirekiStore(Store[TContext], Generic[TContext]):
 
         await self.work.change(put)
 
+    def _kept_since(self, age: timedelta) -> str:
+        return moment_of(datetime.now(timezone.utc) - age)
+
     def _read(self, text: str) -> ThreadItem | None:
         item = item_of(text)
         return stand_in(text) if item is None and self.unknown == "hidden" else item
 
-    async def _clean(self, digests: Sequence[str]) -> None:
+    async def _clean(self, digests: Sequence[str], scrub: bool = False) -> None:
         """What was erased goes from the log as well, and bytes that nothing refers to.
 
         Looked at once more, because the same bytes may have come again meanwhile.
@@ -255,9 +280,9 @@ class RirekiStore(Store[TContext], Generic[TContext]):
 
         def clean(sql: Any) -> None:
             self.blobs.erase(rows.unused(sql, digests))
-            self.work.scrub = self.erase
+            self.work.scrub = scrub or self.erase
 
-        if digests or self.erase:
+        if digests or scrub or self.erase:
             await self.work.change(clean)
 
 

@@ -10,18 +10,22 @@ import logging
 from contextlib import closing
 from pathlib import Path
 
+from rireki.archive.base import Found
 from rireki.archive.open import open_archive
-from rireki.errors import Ambiguous, NotFound, RirekiError, SourceTrouble
+from rireki.errors import RirekiError, SourceTrouble
 from rireki.intake.forget import forget
 from rireki.intake.progress import Silent
 from rireki.intake.project import project_dirty
 from rireki.intake.take import take_origin
 from rireki.live.lock import KeeperLock
+from rireki.model.conversation import Conversation
 from rireki.search.update import erase
 from rireki.sources.chatkit import READER
 from rireki.sources.chatkit.names import NAME, conversation_of
 
-__all__ = ["forget_thread", "take_in_store"]
+__all__ = ["forget_thread", "forgotten_threads", "take_in_store"]
+
+_LOG = logging.getLogger("rireki")
 
 
 def take_in_store(archive: Path, store: Path) -> None:
@@ -30,7 +34,7 @@ def take_in_store(archive: Path, store: Path) -> None:
         if not _is_kept(archive):
             _take(archive, store)
     except (RirekiError, OSError) as error:
-        logging.getLogger("rireki").warning(
+        _LOG.warning(
             "the ChatKit store %s was not brought into the archive %s (%s); 'rireki import' does that",
             store,
             archive,
@@ -39,19 +43,30 @@ def take_in_store(archive: Path, store: Path) -> None:
 
 
 def forget_thread(archive: Path, thread: str, user: str) -> None:
-    """What the archive has of a thread that was erased."""
+    """What the archive has of a thread that was erased, or is about to have.
+
+    A keeper may have read its rows a moment ago and not kept them yet, or kept them and not told
+    yet what they mean. So it is noted as forgotten whether it is found or not.
+    """
     if not archive.exists():
         return
     native = conversation_of(thread, user)
+    named = Conversation(id=f"{NAME}/{native}", source=NAME, native_id=native)
     with closing(open_archive(archive)) as opened:
-        try:
-            found = opened.find(f"{NAME}/{native}")
-        except (NotFound, Ambiguous):
-            return
-        # A name that is not there may be the beginning of another.
-        if found.conversation.native_id == native:
-            forget(opened, found)
-            erase(opened, Silent())
+        forget(opened, Found(named, NAME, native))
+        erase(opened, Silent())
+
+
+def forgotten_threads(archive: Path) -> set[str]:
+    """What the archive calls the threads that it was told to forget."""
+    if not archive.exists():
+        return set()
+    try:
+        with closing(open_archive(archive)) as opened:
+            return {name for family, name in opened.forgotten() if family == NAME}
+    except (RirekiError, OSError) as error:
+        _LOG.warning("what the archive %s was told to forget is not known (%s)", archive, error)
+        return set()
 
 
 def _is_kept(archive: Path) -> bool:

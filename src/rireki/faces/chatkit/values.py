@@ -22,6 +22,7 @@ __all__ = [
     "item_of",
     "moment_of",
     "renamed",
+    "same_type",
     "stand_in",
     "thread_data",
     "thread_of",
@@ -62,6 +63,11 @@ def given(item: ThreadItem) -> Given:
 def renamed(item: Given, id: str) -> Given:
     """The same under another id."""
     return item._replace(id=id, data=_spelled({**json.loads(item.data), "id": id}))
+
+
+def same_type(one: str, other: str) -> bool:
+    """Whether two items are, say, both messages."""
+    return bool(json.loads(one)["type"] == json.loads(other)["type"])
 
 
 def item_of(data: str) -> ThreadItem | None:

@@ -38,9 +38,9 @@ class _Change(NamedTuple):
 class Work:
     """The connections of one store in this process."""
 
-    def __init__(self, path: Path, sync: Sync, erase: bool) -> None:
+    def __init__(self, path: Path, sync: Sync) -> None:
         self.path = path
-        self._writing = connect(path, sync=sync, erase=erase)
+        self._writing = connect(path, sync=sync)
         self._changes: SimpleQueue[_Change | None] = SimpleQueue()
         #: Set by a change that erases: what went is not to stay in the log either.
         self.scrub = False

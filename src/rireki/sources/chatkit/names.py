@@ -13,6 +13,7 @@ from hashlib import sha256
 __all__ = [
     "ATTACHMENT",
     "NAME",
+    "STORE_ID",
     "THREAD",
     "attachment_key",
     "conversation_of",
@@ -22,6 +23,8 @@ __all__ = [
 ]
 
 NAME = "chatkit"
+#: What the file of a store of ours says it is ("rirc"), so that it can be told from any other.
+STORE_ID = 0x72697263
 #: What a strand is: a thread with its items, or the row of a file that no message mentions.
 THREAD, ATTACHMENT = "thread", "attachment"
 

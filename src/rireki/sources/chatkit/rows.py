@@ -33,6 +33,7 @@ from rireki.sources.chatkit.tables import (
     Value,
     fetch,
     list_rows,
+    numbers_of,
     tables_of,
 )
 from rireki.sources.kit.digests import digest_of_bytes
@@ -86,6 +87,8 @@ class _Reading:
         self.database = database
         self.tables = tables
         self.threads: dict[tuple[str, str], _Thread] = {}
+        #: What a store of ours says of each thread: as long as it stays, the thread need not be read.
+        self.numbers = numbers_of(database)
         #: Number and digest of each file's row, by id and user.
         self.files: dict[tuple[str, str], tuple[int, bytes]] = {}
 
@@ -97,7 +100,10 @@ class _Reading:
             key = thread_key(name, user)
             cursor = self.known.get(key) or {}
             files = cursor.get("files", [])
-            if cursor.get("digest") != self._digest(thread, files, user):
+            if self._is_changed(name, user, thread, cursor):
+                if not (thread.heads or thread.items):
+                    # It went a moment ago.
+                    continue
                 update = self._thread(name, user, thread)
                 files = update.cursor["files"]
                 yield update
@@ -113,18 +119,31 @@ class _Reading:
         yield Roll(keys)
 
     def _list(self) -> None:
-        # A thread's row is saved before its items: looked at later, it is there.
-        for row in list_rows(self.database, self.tables[ITEMS]):
-            thread = self.threads.setdefault((row.thread, row.user), _Thread())
-            thread.items.append(row.rowid)
-            thread.marks.update(row.mark)
-        for row in list_rows(self.database, self.tables[THREADS]):
-            thread = self.threads.setdefault((row.id, row.user), _Thread())
-            thread.heads.append(row.rowid)
-            thread.marks.update(b"head" + row.mark)
+        for name, user in self.numbers or ():
+            thread = self.threads.setdefault((name, user), _Thread())
+            if self._is_changed(name, user, thread, self.known.get(thread_key(name, user)) or {}):
+                self._list_threads((name, user))
+        if self.numbers is None:
+            self._list_threads(None)
         if ATTACHMENTS in self.tables:
             for row in list_rows(self.database, self.tables[ATTACHMENTS]):
                 self.files[row.id, row.user] = (row.rowid, digest_of_bytes(row.mark))
+
+    def _list_threads(self, which: tuple[str, str] | None) -> None:
+        # A thread's row is saved before its items: looked at later, it is there.
+        for row in list_rows(self.database, self.tables[ITEMS], which):
+            thread = self.threads.setdefault((row.thread, row.user), _Thread())
+            thread.items.append(row.rowid)
+            thread.marks.update(row.mark)
+        for row in list_rows(self.database, self.tables[THREADS], which):
+            thread = self.threads.setdefault((row.id, row.user), _Thread())
+            thread.heads.append(row.rowid)
+            thread.marks.update(b"head" + row.mark)
+
+    def _is_changed(self, name: str, user: str, thread: _Thread, cursor: dict[str, Any]) -> bool:
+        if self.numbers is not None:
+            return bool(cursor.get("number") != self.numbers[name, user])
+        return bool(cursor.get("digest") != self._digest(thread, cursor.get("files", []), user))
 
     def _digest(self, thread: _Thread, files: Sequence[str], user: str) -> str:
         """Changes whenever a row of the thread does, or one of the files it mentions."""
@@ -154,10 +173,14 @@ class _Reading:
             role=THREAD,
             conversation=conversation_of(name, user),
             contents=[*contents, _frame(_END)],
-            cursor={"digest": self._digest(thread, files, user), "files": files},
+            cursor=self._cursor(name, user, thread, files),
             project=self.folder,
             troubles=troubles,
         )
+
+    def _cursor(self, name: str, user: str, thread: _Thread, files: list[str]) -> dict[str, Any]:
+        cursor = {"digest": self._digest(thread, files, user), "files": files}
+        return cursor if self.numbers is None else cursor | {"number": self.numbers[name, user]}
 
     def _unmentioned(self, key: str, rowid: int, cursor: dict[str, str]) -> Update:
         """A file that was uploaded and, so far, not sent with any message: kept, of no conversation."""

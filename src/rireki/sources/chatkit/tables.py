@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 import msgspec
 
 from rireki.errors import SourceTrouble
+from rireki.sources.chatkit.names import STORE_ID
 from rireki.sources.kit.sqlite import Database
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "Table",
     "fetch",
     "list_rows",
+    "numbers_of",
     "tables_of",
 ]
 
@@ -104,21 +106,29 @@ def tables_of(database: Database) -> dict[str, Table]:
 # ── listing ──
 
 
-def list_rows(database: Database, table: Table) -> Iterator[Listed]:
-    """The rows of a table in the order of their rowids, in batches of one short statement."""
+def list_rows(
+    database: Database, table: Table, which: tuple[str, str] | None = None
+) -> Iterator[Listed]:
+    """The rows of a table in the order of their rowids, in batches of one short statement.
+
+    All of them; or those of one thread and user, where an index leads to them.
+    """
     shown = ", ".join(
         f"CASE WHEN octet_length({name}) <= {LOOK} THEN CAST({name} AS BLOB)"
         f" ELSE octet_length({name}) END"
         for name in map(_quoted, table.columns)
     )
+    column = "id" if table.name == THREADS else "thread_id"
+    only = f"AND {column} = ? AND user_id = ?" if which else ""
     statement = (
-        f"SELECT rowid, {shown} FROM {table.name} WHERE rowid > ? ORDER BY rowid LIMIT {_BATCH}"
+        f"SELECT rowid, {shown} FROM {table.name} WHERE rowid > ? {only}"
+        f" ORDER BY rowid LIMIT {_BATCH}"
     )
     places = [_place(table, column) for column in ("id", "thread_id", "user_id")]
     encode, encoding = msgspec.msgpack.Encoder().encode, table.encoding
     last = -(1 << 63)
     while True:
-        batch = database.rows(statement, (last,))
+        batch = database.rows(statement, (last, *(which or ())))
         for rowid, *values in batch:
             ends = _ends(database, table, rowid, values) if _has_long(values) else None
             id, thread, user = [_name(values, place, encoding) for place in places]
@@ -126,6 +136,27 @@ def list_rows(database: Database, table: Table) -> Iterator[Listed]:
         if len(batch) < _BATCH:
             return
         last = batch[-1][0]
+
+
+def numbers_of(database: Database) -> dict[tuple[str, str], int] | None:
+    """Of each thread and user a number that changes when any of its rows does; None if unknown.
+
+    The stores of our own keep account of it. Asked for before the rows: what changes in between
+    has another number the next time.
+    """
+    told = "SELECT 1 FROM pragma_table_list WHERE schema = 'main' AND name = 'touched'"
+    if database.rows("PRAGMA application_id") != [(STORE_ID,)] or not database.rows(told):
+        return None
+    statement = f"""SELECT number, thread_id, user_id FROM touched WHERE number > ?
+                     ORDER BY number LIMIT {_BATCH}"""
+    numbers: dict[tuple[str, str], int] = {}
+    last = 0
+    while batch := database.rows(statement, (last,)):
+        numbers.update({(thread, user): number for number, thread, user in batch})
+        last = batch[-1][0]
+    # Names without bounds are not told in full where rows are listed.
+    long = any(len(name) > LOOK // 4 for names in numbers for name in names)
+    return None if long else numbers
 
 
 def _place(table: Table, column: str) -> int | None:

@@ -49,8 +49,11 @@ class Case:
         self.bob = make_context("bob")
         self.store = self.open()
 
-    def open(self) -> Store[Any]:
-        store = self.make_store(self.folder)
+    def open(self, within: str = "") -> Store[Any]:
+        """The store in this case's folder, or another one in a folder of that."""
+        folder = self.folder / within
+        folder.mkdir(exist_ok=True)
+        store = self.make_store(folder)
         self._opened.append(store)
         return store
 

@@ -18,16 +18,17 @@ TIES = 7
 @collect(PROPERTIES, "1")
 async def identity(case: Case) -> None:
     """Every type of item comes back as it was saved"""
-    await case.store.save_thread(thread(), case.alice)
-    items = every_item()
-    await case.add(*items)
-    for item in items:
-        loaded = await case.store.load_item("thr_0000000a", item.id, case.alice)
-        _same(loaded, item)
-    for loaded, item in zip(
-        sorted(await case.walk(limit=50), key=lambda one: one.id), items, strict=True
-    ):
-        _same(loaded, item)
+    for number, items in enumerate(every_item()):
+        # Times with an offset and such without in threads of their own: their order is no matter here.
+        id = f"thr_0000000{number}"
+        await case.store.save_thread(thread(id), case.alice)
+        items = [item.model_copy(update={"thread_id": id}) for item in items]
+        await case.add(*items, thread=id)
+        for item in items:
+            _same(await case.store.load_item(id, item.id, case.alice), item)
+        walked = sorted(await case.walk(limit=50, thread=id), key=lambda one: one.id)
+        for loaded, item in zip(walked, items, strict=True):
+            _same(loaded, item)
 
 
 def _same(loaded: ThreadItem, item: ThreadItem) -> None:
@@ -97,21 +98,20 @@ async def after(case: Case) -> None:
 @collect(PROPERTIES, "6")
 async def arrival(case: Case) -> None:
     """Items stand in the order of their arrival, whatever clocks say and saves do"""
-    await case.store.save_thread(thread(), case.alice)
     east, west = timezone(timedelta(hours=9)), timezone(timedelta(hours=-8))
-    times = [
-        moment(3600),  # in autumn, clocks go back an hour
-        moment(60),
-        moment(0).replace(tzinfo=east),
-        moment(1).replace(tzinfo=timezone.utc),
-        moment(2).replace(tzinfo=west),
-    ]
-    await case.add(*(reply(n, at) for n, at in enumerate(times)))
-    wanted = [reply(n).id for n in range(len(times))]
-    expect(await case.ids() == wanted, f"{await case.ids()} in place of {wanted}")
-    changed = reply(1, moment(99_999), content=[{"type": "output_text", "text": "new"}])
-    await case.store.save_item("thr_0000000a", changed, case.alice)
-    expect(await case.ids() == wanted, "an item moved when it was saved")
+    autumn = [moment(0), moment(3600), moment(60)]  # clocks go back an hour
+    travel = [moment(n).replace(tzinfo=zone) for n, zone in enumerate((west, timezone.utc, east))]
+    for number, times in enumerate((autumn, travel, [*autumn, *travel])):
+        id, first = f"thr_0000000{number}", 10 * number
+        await case.store.save_thread(thread(id), case.alice)
+        items = [reply(first + n, at, thread_id=id) for n, at in enumerate(times)]
+        await case.add(*items, thread=id)
+        wanted = [item.id for item in items]
+        ids = [item.id for item in await case.walk(thread=id)]
+        expect(ids == wanted, f"{ids} in place of {wanted}")
+        await case.store.save_item(id, reply(first + 1, moment(99_999), thread_id=id), case.alice)
+        ids = [item.id for item in await case.walk(thread=id)]
+        expect(ids == wanted, "an item moved when it was saved")
 
 
 @collect(PROPERTIES, "7")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
@@ -59,22 +60,26 @@ def attachment(id: str = "atc_0000000a", **more: Any) -> Attachment:
     return made
 
 
-def every_item() -> list[ThreadItem]:
-    """One of each type and more, with texts, times and gaps of every kind."""
+def every_item() -> Iterator[list[ThreadItem]]:
+    """One of each type and more, with texts and gaps of every kind: naive, in UTC, and elsewhere."""
     adapter: TypeAdapter[ThreadItem] = TypeAdapter(ThreadItem)
     values = [value for value in _values() if _class(value["type"]) in vars(kinds)]
-    times = [
+    elsewhere = timezone(timedelta(hours=9, minutes=30))
+    common: dict[str, Any] = {"thread_id": "thr_0000000a"}
+    starts = (
         START,
         START.replace(tzinfo=timezone.utc),
-        START.replace(tzinfo=timezone(timedelta(hours=9, minutes=30)), microsecond=123456),
-    ]
-    common: dict[str, Any] = {"thread_id": "thr_0000000a"}
-    return [
-        adapter.validate_python(
-            {"id": f"itm_{n:08x}", "created_at": times[n % len(times)], **common, **value}
-        )
-        for n, value in enumerate(values)
-    ]
+        START.replace(tzinfo=elsewhere, microsecond=5),
+    )
+    for which, start in enumerate(starts):
+        yield [
+            adapter.validate_python(
+                common
+                | {"id": f"itm_{which}{n:07x}", "created_at": start + timedelta(seconds=n)}
+                | value
+            )
+            for n, value in enumerate(values)
+        ]
 
 
 def _class(type: str) -> str:

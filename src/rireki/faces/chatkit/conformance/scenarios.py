@@ -1,31 +1,28 @@
-"""Property 21: what ChatKit's own server does to a store, with a script in place of a model."""
+"""Property 21: what ChatKit's own server does to a store, with a scripted model and no network."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
-from datetime import datetime, timedelta
-from typing import Any, TypeAlias
+from datetime import datetime
+from typing import Any
 
 import chatkit.types as kinds
-from chatkit.server import ChatKitServer, StreamingResult
-from chatkit.store import Store
+from agents import FunctionTool
+from chatkit.agents import AgentContext, ClientToolCall
+from chatkit.server import StreamingResult
 from chatkit.types import (
     AssistantMessageItem,
     ClientToolCallItem,
     ThreadItem,
-    ThreadItemAddedEvent,
     ThreadItemDoneEvent,
-    ThreadItemUpdatedEvent,
-    ThreadMetadata,
-    ThreadStreamEvent,
-    UserMessageItem,
     WorkflowItem,
 )
 
 from rireki.faces.chatkit.conformance.case import Case, Property, collect, expect
+from rireki.faces.chatkit.conformance.model import Scripted, Step, called, said, thought, tool
 
 __all__ = ["PROPERTIES"]
 
@@ -35,29 +32,15 @@ PLACEHOLDER = "__fake_id__"
 MANY = 25
 PATIENCE = 60.0
 
-#: One answer of the model, in the events that it makes.
-Turn: TypeAlias = Callable[[ThreadMetadata], AsyncIterator[ThreadStreamEvent]]
-
-
-class _Scripted(ChatKitServer[Any]):
-    """Answers with one turn after the other, whatever is asked."""
-
-    def __init__(self, store: Store[Any], turns: Sequence[Turn]) -> None:
-        super().__init__(store)
-        self.turns = list(turns)
-
-    def respond(
-        self, thread: ThreadMetadata, input_user_message: UserMessageItem | None, context: Any
-    ) -> AsyncIterator[ThreadStreamEvent]:
-        return self.turns.pop(0)(thread)
-
 
 class _Talk:
     """Requests of a browser, and what the server answers."""
 
-    def __init__(self, case: Case, *turns: Turn) -> None:
+    def __init__(
+        self, case: Case, *turns: Sequence[Step], tools: Sequence[FunctionTool] = ()
+    ) -> None:
         self.case = case
-        self.server = _Scripted(case.store, turns)
+        self.server = Scripted(case.store, turns, tools)
         self.thread = ""
 
     async def ask(self, type: str, **params: Any) -> list[dict[str, Any]]:
@@ -91,96 +74,74 @@ def _typed(text: str) -> dict[str, Any]:
     return {"content": content, "attachments": [], "inference_options": {}}
 
 
-def _reply(thread: ThreadMetadata, id: str, text: str, after: int = 0) -> AssistantMessageItem:
-    value = {"id": id, "thread_id": thread.id, "created_at": _now(after)}
-    content = [{"type": "output_text", "text": text, "annotations": []}]
-    return AssistantMessageItem.model_validate(value | {"content": content})
-
-
-def _now(after: int = 0) -> datetime:
-    """Later than anything so far: clocks that stand still are the matter of other properties."""
-    return datetime.now() + timedelta(milliseconds=after)
-
-
 def _texts(items: Sequence[ThreadItem]) -> list[str]:
     return [item.content[0].text for item in items if isinstance(item, AssistantMessageItem)]
-
-
-def _saying(*replies: tuple[str, str]) -> Turn:
-    async def turn(thread: ThreadMetadata) -> AsyncIterator[ThreadStreamEvent]:
-        for number, (id, text) in enumerate(replies):
-            yield ThreadItemDoneEvent(item=_reply(thread, id, text, number))
-
-    return turn
 
 
 @collect(PROPERTIES, "21.1")
 async def client_tool(case: Case) -> None:
     """A client tool that is called after reasoning is answered, and the reply is kept"""
 
-    def workflow(thread: ThreadMetadata, tasks: int) -> WorkflowItem:
-        value = {"id": "wf_0000000a", "thread_id": thread.id, "created_at": _now()}
-        thoughts = [{"type": "thought", "content": f"thought {n}"} for n in range(tasks)]
-        return WorkflowItem.model_validate(
-            value | {"workflow": {"type": "reasoning", "tasks": thoughts}}
-        )
+    async def where(context: AgentContext[Any]) -> None:
+        context.client_tool_call = ClientToolCall(name="where", arguments={})
 
-    async def call(thread: ThreadMetadata) -> AsyncIterator[ThreadStreamEvent]:
-        # ChatKit keeps an open workflow so, to go on with it when the tool has answered.
-        await case.store.add_thread_item(thread.id, workflow(thread, 1), case.alice)
-        value = {"id": "fc_0000000a", "thread_id": thread.id, "created_at": _now(1)}
-        value |= {"call_id": "call_1", "name": "where", "arguments": {}}
-        yield ThreadItemDoneEvent(item=ClientToolCallItem.model_validate(value))
-
-    async def answer(thread: ThreadMetadata) -> AsyncIterator[ThreadStreamEvent]:
-        yield ThreadItemDoneEvent(item=workflow(thread, 2))
-        yield ThreadItemDoneEvent(item=_reply(thread, "msg_0000000a", "here", 2))
-
-    talk = _Talk(case, call, answer)
+    talk = _Talk(
+        case,
+        [thought("rs_1", "where could it be"), called("fc_1", "where")],
+        [thought("rs_2", "there it is"), said("msg_1", "here")],
+        tools=[tool("where", where)],
+    )
     await talk.ask("threads.create", input=_typed("where?"))
     await talk.ask("threads.add_client_tool_output", result={"place": "here"})
     types = await talk.types()
     wanted = ["user_message", "workflow", "client_tool_call", "assistant_message"]
     expect(types == wanted, f"the thread holds {types}")
-    items = await talk.items()
-    tool, steps = items[2], items[1]
-    expect(isinstance(tool, ClientToolCallItem) and tool.status == "completed", "the call is open")
-    expect(isinstance(steps, WorkflowItem) and len(steps.workflow.tasks) == 2, "a thought is lost")
+    _, steps, call, _ = await talk.items()
+    expect(isinstance(call, ClientToolCallItem) and call.status == "completed", "the call is open")
+    thoughts = steps.workflow.tasks if isinstance(steps, WorkflowItem) else []
+    told = " ".join(str(getattr(task, "content", "")) for task in thoughts)
+    expect(
+        "where could it be" in told and "there it is" in told, f"of the thoughts is kept {told!r}"
+    )
 
 
 @collect(PROPERTIES, "21.2")
 async def retry(case: Case) -> None:
     """A retry removes everything after the message, also beyond the first page"""
-    first = [(f"msg_1{n:07x}", f"first {n}") for n in range(MANY)]
-    talk = _Talk(case, _saying(*first), _saying(("msg_20000000", "second")))
+    first = [said(f"msg_1{n:07x}", f"first {n}") for n in range(MANY)]
+    talk = _Talk(case, first, [said("msg_20000000", "second")])
     await talk.ask("threads.create", input=_typed("say it"))
-    message = (await talk.items())[0]
-    await talk.ask("threads.retry_after_item", item_id=message.id)
     items = await talk.items()
-    expect(items[0].id == message.id, "the message that was tried again is gone")
-    expect(_texts(items) == ["second"], f"the replies are {_texts(items)}")
+    expect(len(items) == 1 + MANY, f"of {MANY} replies are kept {len(items) - 1}")
+    await talk.ask("threads.retry_after_item", item_id=items[0].id)
+    again = await talk.items()
+    expect(again[0].id == items[0].id, "the message that was tried again is gone")
+    expect(_texts(again) == ["second"], f"the replies are {_texts(again)}")
 
 
 @collect(PROPERTIES, "21.3")
 async def cancel(case: Case) -> None:
     """A reply that was cancelled is kept as far as it came"""
-    said = asyncio.Event()
+    waiting, never = asyncio.Event(), asyncio.Event()
 
-    async def slowly(thread: ThreadMetadata) -> AsyncIterator[ThreadStreamEvent]:
-        item = _reply(thread, "msg_0000000a", "")
-        yield ThreadItemAddedEvent(item=item)
-        delta = {"type": "assistant_message.content_part.text_delta"}
-        delta |= {"content_index": 0, "delta": "half a"}  # type: ignore[dict-item]
-        yield ThreadItemUpdatedEvent.model_validate({"item_id": item.id, "update": delta})
-        said.set()
-        await asyncio.Event().wait()
+    async def pause() -> None:
+        waiting.set()
+        await never.wait()
 
-    talk = _Talk(case, slowly)
-    asking = asyncio.create_task(talk.ask("threads.create", input=_typed("slowly")))
-    await asyncio.wait_for(said.wait(), PATIENCE)
-    asking.cancel()
+    talk = _Talk(case, [said("msg_1", "half a", pause)])
+    heard = asyncio.Event()
+
+    async def listen() -> None:
+        async for event in talk.stream("threads.create", input=_typed("slowly")):
+            if "half a" in json.dumps(event):
+                heard.set()
+
+    listening = asyncio.create_task(listen())
+    await asyncio.wait_for(heard.wait(), PATIENCE)
+    await asyncio.wait_for(waiting.wait(), PATIENCE)
+    listening.cancel()
     with suppress(asyncio.CancelledError):
-        await asking
+        await listening
     items = await talk.items()
     expect(_texts(items) == ["half a"], f"of the reply is kept {_texts(items)}")
     types = sorted(item.type for item in items)
@@ -189,14 +150,19 @@ async def cancel(case: Case) -> None:
 
 async def structured(case: Case) -> None:
     """Answers to a structured input replace the questions in their place"""
-    question = {"type": "freeform", "id": "q", "question": "Why?"}
 
-    async def ask(thread: ThreadMetadata) -> AsyncIterator[ThreadStreamEvent]:
-        value = {"id": "si_0000000a", "thread_id": thread.id, "created_at": _now()}
-        item = kinds.StructuredInputItem.model_validate(value | {"inputs": [question]})
-        yield ThreadItemDoneEvent(item=item)
+    async def question(context: AgentContext[Any]) -> None:
+        value = {"id": "si_0000000a", "thread_id": context.thread.id, "created_at": datetime.now()}
+        value["inputs"] = [{"type": "freeform", "id": "q", "question": "Why?"}]
+        item = kinds.StructuredInputItem.model_validate(value)
+        await context.stream(ThreadItemDoneEvent(item=item))
 
-    talk = _Talk(case, ask, _saying(("msg_0000000a", "I see")))
+    talk = _Talk(
+        case,
+        [called("fc_1", "question")],
+        [said("msg_1", "I see")],
+        tools=[tool("question", question)],
+    )
     await talk.ask("threads.create", input=_typed("ask me"))
     answers = {"status": "answered", "answers": {"q": {"values": ["because"]}}}
     await talk.ask("threads.add_structured_input", item_id="si_0000000a", input=answers)
@@ -214,8 +180,7 @@ if hasattr(kinds, "StructuredInputItem"):
 @collect(PROPERTIES, "21.5")
 async def placeholders(case: Case) -> None:
     """Replies that all have the id __fake_id__ are all kept"""
-    one, two = (_saying((PLACEHOLDER, text)) for text in ("first", "second"))
-    talk = _Talk(case, one, two)
+    talk = _Talk(case, [said(PLACEHOLDER, "first")], [said(PLACEHOLDER, "second")])
     await talk.ask("threads.create", input=_typed("one"))
     await talk.ask("threads.add_user_message", input=_typed("two"))
     items = await talk.items()

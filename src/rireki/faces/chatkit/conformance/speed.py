@@ -1,89 +1,130 @@
 """Properties 22 and 23: a store holds up nobody, and does not tire as threads grow.
 
-Measured so that a busy machine does not decide: of several attempts, the best counts.
+Judged so that a busy machine does not decide: by what the loop's own thread does, by the call in
+the middle rather than the worst, and by time of the processor rather than of the clock.
 """
 
 from __future__ import annotations
 
-import asyncio
+import math
 import time
+from collections.abc import Coroutine, Generator
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from chatkit.store import Store
 
 from rireki.faces.chatkit.conformance.case import Case, Property, collect, expect
 from rireki.faces.chatkit.conformance.samples import reply, thread
 
-__all__ = ["PROPERTIES"]
+__all__ = ["PROPERTIES", "file_bytes"]
 
 PROPERTIES: list[Property] = []
-#: The longest that a loop may stand still, in seconds.
-STALL = 0.05
+#: The longest that a call may hold the loop, in seconds.
+STALL = 0.02
 CALLS = 150
-ATTEMPTS = 5
+#: Bytes per call that a loop's thread may move itself: it wakes up by a few, a page of a file has more.
+WAKING = 64
 #: Items of a thread that just began, and of one that did not.
 FEW, MANY = 60, 3000
-LOOKS = 25
+LOOKS = 60
+#: How much dearer a page may be where there are fifty times as many.
+GROWTH = 1.4
 
 
 @collect(PROPERTIES, "22")
 async def unblocking(case: Case) -> None:
     """The event loop goes on while a store works"""
     await case.store.save_thread(thread(), case.alice)
-    stalls: list[float] = []
-    for attempt in range(ATTEMPTS):
-        stalls.append(await _longest_stall(case, attempt * CALLS))
-        if stalls[-1] <= STALL:
-            return
-    raise AssertionError(
-        f"the loop stood still for {min(stalls) * 1000:.0f} ms while {CALLS} items were added"
-    )
+    # Whatever is made ready once is made ready before.
+    await _measured(case, 0, 5)
+    before = file_bytes()
+    held = await _measured(case, 5, CALLS)
+    after = file_bytes()
+    if before is not None and after is not None:
+        moved = (after - before) / (2 * CALLS)
+        expect(
+            moved < WAKING,
+            f"the loop's own thread reads and writes files, {moved:,.0f} bytes a call, and waits for them",
+        )
+    expect(median(held) <= STALL, f"a call holds the loop for {median(held) * 1000:.0f} ms")
 
 
-async def _longest_stall(case: Case, first: int) -> float:
-    """While one task adds items, how long others had to wait."""
-    done = False
-    longest = 0.0
+async def _measured(case: Case, first: int, count: int) -> list[float]:
+    """Of each call, how long it held the loop at most."""
+    held: list[float] = []
+    for number in range(first, first + count):
+        adding = _Timed(case.store.add_thread_item("thr_0000000a", reply(number), case.alice))
+        await adding
+        loading = _Timed(case.store.load_thread_items("thr_0000000a", None, 2, "desc", case.alice))
+        await loading
+        held += [adding.longest, loading.longest]
+    return held
 
-    async def tick() -> None:
-        nonlocal longest
-        last = time.perf_counter()
-        while not done:
-            await asyncio.sleep(0)
-            now = time.perf_counter()
-            longest, last = max(longest, now - last), now
 
-    ticking = asyncio.create_task(tick())
-    await asyncio.sleep(0)
-    for number in range(first, first + CALLS):
-        await case.store.add_thread_item("thr_0000000a", reply(number), case.alice)
-        await case.store.load_thread_items("thr_0000000a", None, 2, "desc", case.alice)
-    done = True
-    await ticking
-    return longest
+class _Timed:
+    """A call, and the longest that it went on without letting others go on."""
+
+    def __init__(self, call: Coroutine[Any, Any, Any]) -> None:
+        self.call = call
+        self.longest = 0.0
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        steps = self.call.__await__()
+        send, value = steps.send, None
+        while True:
+            started = time.perf_counter()
+            try:
+                waited_for = send(value)
+            except StopIteration as end:
+                return end.value
+            finally:
+                self.longest = max(self.longest, time.perf_counter() - started)
+            try:
+                send, value = steps.send, (yield waited_for)
+            except BaseException as error:  # noqa: BLE001 - it is the call's own
+                send, value = steps.throw, error
+
+
+def file_bytes() -> int | None:
+    """What this thread has read from and written to files so far, where the system tells (Linux)."""
+    try:
+        lines = Path("/proc/thread-self/io").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return None
+    counts = dict(line.split(": ") for line in lines)
+    return int(counts["rchar"]) + int(counts["wchar"])
 
 
 @collect(PROPERTIES, "23")
 async def scaling(case: Case) -> None:
     """A page costs the same in a long thread as in a short one"""
-    short = await _filled(case, "thr_0000000a", 0, FEW)
-    long = await _filled(case, "thr_0000000b", FEW, MANY)
-    expect(
-        long < 1.5 * short + 0.0002,
-        f"a page takes {long * 1000:.2f} ms of the processor when there are {MANY:,} items, "
-        f"and {short * 1000:.2f} ms when there are {FEW}",
-    )
+    short, long = case.open("short"), case.open("long")
+    stores = [(short, await _filled(case, short, FEW)), (long, await _filled(case, long, MANY))]
+    for order in ("asc", "desc"):
+        least = [math.inf, math.inf]
+        # By turns, so that both meet the same machine.
+        for _ in range(LOOKS):
+            for which, (store, middle) in enumerate(stores):
+                least[which] = min(least[which], await _price(case, store, middle, order))
+        few, many = (price * 1000 for price in least)
+        expect(
+            many < GROWTH * few + 0.1,
+            f"a page takes {many:.2f} ms of the processor when there are {MANY:,} items, "
+            f"and {few:.2f} ms when there are {FEW}",
+        )
 
 
-async def _filled(case: Case, id: str, first: int, count: int) -> float:
-    """The price of a page in the middle, the dearer way round."""
-    await case.store.save_thread(thread(id), case.alice)
-    await case.add(*(reply(first + n, thread_id=id) for n in range(count)), thread=id)
-    middle = reply(first + count // 2).id
-    return max([await _page(case, id, middle, order) for order in ("asc", "desc")])
+async def _filled(case: Case, store: Store[Any], count: int) -> str:
+    """The id of the item in the middle."""
+    await store.save_thread(thread(), case.alice)
+    for number in range(count):
+        await store.add_thread_item("thr_0000000a", reply(number), case.alice)
+    return reply(count // 2).id
 
 
-async def _page(case: Case, id: str, after: str, order: str) -> float:
-    took: list[float] = []
-    for _ in range(LOOKS):
-        started = time.process_time()
-        await case.store.load_thread_items(id, after, 1, order, case.alice)
-        took.append(time.process_time() - started)
-    return min(took)
+async def _price(case: Case, store: Store[Any], after: str, order: str) -> float:
+    started = time.process_time()
+    await store.load_thread_items("thr_0000000a", after, 1, order, case.alice)
+    return time.process_time() - started
