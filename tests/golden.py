@@ -6,15 +6,21 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import msgspec
 
+from rireki.archive.sqlite.store import SqliteArchive
+from rireki.intake.understand import read_conversation
+from rireki.intake.walk import import_history
 from rireki.model.conversation import Reading
 from rireki.model.message import Message
 from rireki.model.parts import Part, ToolCall, ToolResult
 from rireki.sources import registry
+from rireki.sources.kit.places import Places
 from tests.sources.test_amazon_q_golden import STORES, golden_file, golden_of
 from tests.support.memory import Memory
 
@@ -23,6 +29,8 @@ FIXTURES = Path(__file__).parent / "fixtures"
 HOMES = {
     path: "claude-code" for path in sorted((FIXTURES / "claude-code").iterdir()) if path.is_dir()
 }
+#: A home in which agents were driven.
+DRIVEN = FIXTURES / "bridge"
 
 
 def golden(home: Path, source: str) -> list[dict[str, Any]]:
@@ -31,6 +39,17 @@ def golden(home: Path, source: str) -> list[dict[str, Any]]:
     memory.import_home(home)
     readings = sorted(memory.readings().values(), key=lambda reading: reading.conversation.id)
     return [_told(reading, str(home)) for reading in readings]
+
+
+def joined(home: Path) -> list[dict[str, Any]]:
+    """Every conversation of a home in which agents were driven: all sources, as the archive has them."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "archive.sqlite3"
+        archive = SqliteArchive(path, create=True, clock=lambda: "2026-01-01T00:00:00.000Z")
+        with closing(archive):
+            import_history(archive, places=Places.at(home))
+            ids = sorted(archive.ids())
+            return [_told(read_conversation(archive, archive.find(id)), str(home)) for id in ids]
 
 
 def _told(reading: Reading, home: str) -> dict[str, Any]:
@@ -67,6 +86,9 @@ def main() -> None:
         text = json.dumps(golden(home, source), ensure_ascii=False, indent=1)
         expected(home).write_text(text + "\n", encoding="utf-8")
         print(f"wrote {expected(home)}")
+    text = json.dumps(joined(DRIVEN), ensure_ascii=False, indent=1)
+    expected(DRIVEN).write_text(text + "\n", encoding="utf-8")
+    print(f"wrote {expected(DRIVEN)}")
     for store in STORES:
         golden_file(store).write_text(golden_of(store), encoding="utf-8")
         print(f"wrote {golden_file(store)}")

@@ -265,6 +265,10 @@ def test_the_interface_speaks_japanese_and_leaves_what_was_said() -> None:
     article = alone(message("1", "person", "hello", label="interrupted"), Look("ja"))
     assert article.one("h2").text == "あなた" and article.one(kind="label").text == "中断"
     assert article.one(kind="body").text == "hello"
+    asked = message("1", "harness", "x", display="chip", label="refused: git push: now")
+    assert alone(asked, Look("ja")).one(kind="label").text == "拒否: git push: now"
+    quoted = message("1", "harness", "refused: as it was said", display="chip")
+    assert alone(quoted, Look("ja")).one(kind="label").text == "refused: as it was said"
     unknown_label = message("1", "person", "x", label="{who} {0.__class__}")
     assert alone(unknown_label, Look("ja")).one(kind="label").text == "{who} {0.__class__}"
 

@@ -13,6 +13,7 @@ NAMES = [
     "amazon-q-1.19",
     "kiro",
     "rireki",
+    "bridge",
 ]
 
 
@@ -28,6 +29,9 @@ def lay_out(name: str, home: Path) -> Path:
         copy(store, home / ".local" / "share" / "amazon-q")
     elif name == "rireki":
         copy(FIXTURES / "rireki", home / ".local" / "share" / "rireki")
+    elif name == "bridge":
+        for folder in (".claude", ".local"):
+            copy(FIXTURES / "bridge" / folder, home / folder)
     else:
         kiro = FIXTURES / "amazon-q"
         copy(kiro / "kiro-1.23" / "kiro-cli", home / ".local" / "share" / "kiro-cli")

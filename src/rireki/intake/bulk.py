@@ -10,6 +10,7 @@ import msgspec
 from rireki.archive.base import Archive, Batch, Stale
 from rireki.intake.crew import Crew, Failed
 from rireki.intake.follow import Followed, Follower
+from rireki.intake.take import is_forgotten
 from rireki.intake.understand import as_readings
 from rireki.intake.worker import FreshGroup, Packed, PackedGroup, PackedOrigin, PackTask
 from rireki.model.conversation import Conversation, Trouble
@@ -31,6 +32,8 @@ class Bulk(msgspec.Struct):
     #: Called for each file that was read: bytes that were new, and the trouble it gave, if any.
     done: Callable[[Origin, int, Trouble | None], None]
     follower: Follower | None = None
+    #: What is not to be taken in: (family, conversation).
+    forgotten: set[tuple[str, str]] = msgspec.field(default_factory=set)
     #: Files that have to be taken in one by one after all.
     left: dict[str, Origin] = msgspec.field(default_factory=dict)
     cursors: dict[str, Any] = msgspec.field(default_factory=dict)
@@ -136,6 +139,8 @@ class Bulk(msgspec.Struct):
             return []
         place = item.origin.place
         family = self.families[item.origin.source]
+        if is_forgotten(self.forgotten, family, item.origin, item.update):
+            return []
         size = batch.add(item.origin, family, item.update, self.cursors.get(place), item.chunks)
         self.cursors[place] = item.update.cursor
         self.sizes[place] = self.sizes.get(place, 0) + size

@@ -12,6 +12,7 @@ import msgspec
 
 from rireki.archive.base import Archive, KnownOrigin
 from rireki.model.record import Origin
+from rireki.sources.kit.journals import ROLE
 
 __all__ = ["Roster", "name_of"]
 
@@ -72,5 +73,8 @@ class Roster:
 
 def name_of(origin: Origin | KnownOrigin, conversation: str | None) -> tuple[str | None, ...]:
     """What stays the same when a file moves to another folder."""
+    if origin.role == ROLE:
+        # A journal's name is its own, whichever conversation it turns out to belong to.
+        conversation = None
     file = origin.place.replace("\\", "/").rpartition("/")[2]
     return origin.source, origin.role, conversation, file

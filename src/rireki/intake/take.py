@@ -13,7 +13,7 @@ from rireki.model.conversation import Trouble
 from rireki.model.record import Origin, Roll, Update
 from rireki.sources.reader import Known, Reader
 
-__all__ = ["Taken", "take_origin"]
+__all__ = ["Taken", "is_forgotten", "take_origin"]
 
 #: Updates are committed together up to this many bytes, so that memory stays bounded.
 BATCH_BYTES = 4 << 20
@@ -69,7 +69,7 @@ def _take(
             for item in items:
                 if isinstance(item, Roll):
                     keys = item.keys
-                elif (reader.family, item.conversation) in forgotten:
+                elif is_forgotten(forgotten, reader.family, origin, item):
                     taken.forgotten += 1
                 else:
                     before = cursors.get(item.key)
@@ -83,6 +83,14 @@ def _take(
         batch.note(origin, None)
         batch.stamp(origin)
     return taken
+
+
+def is_forgotten(
+    forgotten: set[tuple[str, str]], family: str, origin: Origin, item: Update
+) -> bool:
+    """Whether it belongs to what is to be forgotten, or did when it was called by its file."""
+    names = {(item.family or family, item.conversation), (family, origin.conversation)}
+    return not forgotten.isdisjoint(names)
 
 
 def _is_nothing(item: Update | Roll, cursors: Mapping[str, Any]) -> bool:

@@ -11,12 +11,21 @@ from rireki.errors import NotFound
 from rireki.model.conversation import Answer, Conversation, Reading, Tie, Trouble
 from rireki.model.strand import Strand
 from rireki.sources import registry
+from rireki.sources.kit.places import BRIDGE
 
 __all__ = ["as_readings", "interpret", "read_at", "read_conversation", "with_subagents"]
 
 
 def interpret(conversation: str, strands: list[Strand]) -> list[Reading]:
     """What a group of strands means. A reader's own mistake costs the meaning, never the bytes."""
+    journals = [strand for strand in strands if strand.source == BRIDGE]
+    if not journals or len(journals) == len(strands):
+        return _interpret(conversation, strands)
+    own = [strand for strand in strands if strand.source != BRIDGE]
+    return _join(conversation, journals, _interpret(conversation, own))
+
+
+def _interpret(conversation: str, strands: list[Strand]) -> list[Reading]:
     if not strands:
         return []
     reader = registry.reader(strands[0].source)
@@ -24,6 +33,19 @@ def interpret(conversation: str, strands: list[Strand]) -> list[Reading]:
         return reader.interpret(conversation, strands)
     except Exception as error:  # noqa: BLE001 - one conversation must not stop all others
         return [_unreadable(conversation, strands[0], error)]
+
+
+def _join(conversation: str, journals: list[Strand], readings: list[Reading]) -> list[Reading]:
+    """An agent that was driven left records of its own, and we kept a journal: both are one story."""
+    # Imported late: few conversations were driven from here.
+    from rireki.sources.bridge.reader import READER
+
+    try:
+        return READER.join(conversation, journals, readings)
+    except Exception as error:  # noqa: BLE001 - what the agent itself has is told in any case
+        for reading in readings[:1]:
+            reading.conversation.troubles.append(_mistake(journals[0], error))
+        return readings or [_unreadable(conversation, journals[0], error)]
 
 
 def as_readings(
@@ -59,7 +81,7 @@ def read_at(archive: Archive, found: Found, number: int) -> Reading | None:
 
 def _pick(strands: list[Strand], found: Found) -> Reading:
     for reading in interpret(found.grouping, strands):
-        if reading.conversation.native_id == found.conversation.native_id:
+        if _is_called(reading, found.conversation):
             reading.conversation.links = found.conversation.links
             reading.conversation.title = found.conversation.title
             return reading
@@ -67,6 +89,13 @@ def _pick(strands: list[Strand], found: Found) -> Reading:
         f"{found.conversation.id} cannot be read from its records",
         "Run 'rireki verify' to check the archive.",
     )
+
+
+def _is_called(reading: Reading, conversation: Conversation) -> bool:
+    """Whether it is this conversation, or what this one has just turned out to be."""
+    known_as = {tie.token for tie in reading.ties if tie.kind == "alias"}
+    same = reading.conversation.native_id == conversation.native_id
+    return same or conversation.id in known_as
 
 
 def _until(reading: Reading, as_of: str) -> Reading:
@@ -94,12 +123,6 @@ def with_subagents(archive: Archive, found: Found) -> list[Found]:
 
 
 def _unreadable(conversation: str, strand: Strand, error: Exception) -> Reading:
-    trouble = Trouble(
-        place=strand.place,
-        message=f"rireki could not interpret it ({type(error).__name__}: {error})",
-        hint="This is a mistake in rireki: please report it. The records are kept; "
-        "'rireki rebuild' reads them again with a better version.",
-    )
     return Reading(
         conversation=Conversation(
             id=f"{strand.source}/{conversation}",
@@ -107,8 +130,17 @@ def _unreadable(conversation: str, strand: Strand, error: Exception) -> Reading:
             native_id=conversation,
             project=strand.project,
             title="(could not be interpreted)",
-            troubles=[trouble],
+            troubles=[_mistake(strand, error)],
             upstream="present" if strand.present else "gone",
         ),
         messages=list,
+    )
+
+
+def _mistake(strand: Strand, error: Exception) -> Trouble:
+    return Trouble(
+        place=strand.place,
+        message=f"rireki could not interpret it ({type(error).__name__}: {error})",
+        hint="This is a mistake in rireki: please report it. The records are kept; "
+        "'rireki rebuild' reads them again with a better version.",
     )

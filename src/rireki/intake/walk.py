@@ -376,7 +376,7 @@ class _Walk:
         wanted = [o for o in fresh if (families[o.source], o.conversation) not in forgotten]
         from rireki.intake.bulk import Bulk
 
-        bulk = Bulk(self.archive, families, self._count, self.follower)
+        bulk = Bulk(self.archive, families, self._count, self.follower, forgotten)
         self._count_conversations(bulk.take(crew, wanted))
         done = {(o.source, o.place) for o in wanted if o.place not in bulk.left}
         return [o for o in todo if (o.source, o.place) not in done]

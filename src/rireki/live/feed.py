@@ -113,6 +113,9 @@ class Feed:
         except NotFound:
             # Forgotten in this very moment: the next look says so.
             return []
+        if found.conversation.id != conversation:
+            # It has just turned out to be another one: the next look says so.
+            return []
         told = self.readings.at(self.archive, found, number)
         return told[1] if told else []
 

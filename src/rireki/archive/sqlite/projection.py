@@ -20,6 +20,9 @@ __all__ = ["Projection"]
 
 _CONVERSATION = msgspec.json.Decoder(Conversation)
 _ANSWERS = msgspec.json.Decoder(list[Answer])
+#: A name it was known by before; the newest, should two conversations claim it.
+_ALIAS = """number = (SELECT max(conversation) FROM tie
+                       WHERE token = ? AND kind = 'alias' AND role = 'offer')"""
 _ONE_LINK = "WHERE child = ?1 OR parent = ?1"
 _ONE_SUCCESSION = "WHERE ?1 IN (c.number, p.number)"
 #: Enough examples to see what an ambiguous prefix might mean.
@@ -70,6 +73,13 @@ class Projection:
             "DELETE FROM dirty WHERE family = ? AND conversation = ? AND number = ?", dirty
         )
         return self.sql.changes() > 0
+
+    def hand_over(self, left: tuple[Any, ...], group: tuple[Any, ...]) -> None:
+        """What one group was read as is another one's, until that one is read anew."""
+        self.sql.execute(
+            "UPDATE conversation SET family = ?, grouping = ? WHERE family = ? AND grouping = ?",
+            (*group, *left),
+        )
 
     # ── storing readings ──
 
@@ -138,7 +148,7 @@ class Projection:
         ).fetchone()
         if conversation.nature == "prompts" and known and known[1:3] != dirty[:2]:
             return None
-        if self._is_forgotten(dirty.family, conversation.native_id):
+        if self.is_forgotten(dirty.family, conversation.native_id):
             return None
         row = self._upsert(dirty, conversation, number)
         self.sql.execute(
@@ -194,7 +204,7 @@ class Projection:
                 self.sql.execute("DELETE FROM conversation WHERE number = ?", (row,))
                 self.log(number, conversation, 0)
 
-    def _is_forgotten(self, family: str, native_id: str) -> bool:
+    def is_forgotten(self, family: str, native_id: str) -> bool:
         found: bool = self.sql.execute(
             "SELECT EXISTS (SELECT 1 FROM forgotten WHERE family = ? AND conversation = ?)",
             (family, native_id),
@@ -287,6 +297,7 @@ class Projection:
         columns = "SELECT number, data, family, grouping, id, title FROM conversation"
         for condition, values in (
             ("id = ?", (name,)),
+            (_ALIAS, (name,)),
             ("native_id = ?", (name.partition("/")[2] or name,)),
             ("native_id = ?", (name,)),
             ("id GLOB ?1 OR native_id GLOB ?1", (_glob(name),)),
@@ -312,7 +323,8 @@ class Projection:
             f"""SELECT c.number, c.data, c.title, coalesce(s.project, c.project), min(s.first_seen),
                        max(coalesce(s.vanished_at, s.last_seen)),
                        iif(s.project IS NULL, iif(c.upstream = 'gone', NULL, c.source),
-                           group_concat(DISTINCT iif(s.vanished_at IS NULL, o.source, NULL)))
+                           group_concat(DISTINCT iif(s.vanished_at IS NULL AND s.project IS NOT NULL,
+                                                     o.source, NULL)))
                   FROM conversation c
                   JOIN strand s ON s.family = c.family AND s.conversation = c.grouping
                   JOIN origin o ON o.id = s.origin

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import apsw
 import msgspec
@@ -21,8 +21,10 @@ from rireki.model.conversation import Trouble
 from rireki.model.record import Content, Origin, Update
 from rireki.model.strand import Run, State, Strand, expand, shorten
 
-__all__ = ["Records"]
+__all__ = ["Group", "Records"]
 
+#: A family and a conversation's own id in it: strands of one group are interpreted together.
+Group: TypeAlias = tuple[str, str | None]
 _RUNS = msgspec.json.Decoder(tuple[Run, ...])
 _STRAND = """
     SELECT s.id, s.key, s.conversation, s.role, s.project, s.first_seen, s.last_seen, s.vanished_at,
@@ -107,10 +109,12 @@ class Records:
         packed: Sequence[Chunk] | None,
         number: int,
         now: str,
-    ) -> tuple[int, bool]:
-        """Keep an update; returns the bytes that were new and whether the strand changed."""
+    ) -> tuple[int, bool, Group | None]:
+        """Keep an update; returns the bytes that were new, whether the strand changed, and the
+        group it left if it belongs to another one now."""
         row = self.sql.execute(
-            "SELECT id, cursor, conversation, vanished_at FROM strand WHERE origin = ? AND key = ?",
+            """SELECT id, cursor, vanished_at, family, conversation FROM strand
+                WHERE origin = ? AND key = ?""",
             (origin, update.key),
         ).fetchone()
         if (msgspec.json.decode(row[1]) if row else None) != before:
@@ -119,12 +123,13 @@ class Records:
         last = self._last_state(strand) if row else None
         runs, size = self._keep(strand, update, packed, last)
         changed = self._keep_state(strand, runs, update, last, number, now)
-        if row and (changed or row[2] != update.conversation or row[3] is not None):
+        left = row[3:] if row and row[3:] != (family, update.conversation) else None
+        if row and (changed or left or row[2] is not None):
             changed = True
-            self._touch(strand, update, now)
+            self._touch(strand, family, update, now)
         elif row:
             self._set_cursor(strand, update)
-        return size, changed
+        return size, changed, left
 
     def _new_strand(self, origin: int, family: str, update: Update, now: str) -> int:
         self.sql.execute(
@@ -145,12 +150,13 @@ class Records:
         )
         return self.sql.last_insert_rowid()
 
-    def _touch(self, strand: int, update: Update, now: str) -> None:
+    def _touch(self, strand: int, family: str, update: Update, now: str) -> None:
         self.sql.execute(
-            """UPDATE strand SET cursor = ?, conversation = ?, role = ?, last_seen = ?,
+            """UPDATE strand SET cursor = ?, family = ?, conversation = ?, role = ?, last_seen = ?,
                                  vanished_at = NULL WHERE id = ?""",
             (
                 msgspec.json.encode(update.cursor).decode(),
+                family,
                 update.conversation,
                 update.role,
                 now,

@@ -17,7 +17,7 @@ from rireki.model.conversation import Answer, Conversation, Reading, Trouble
 
 if TYPE_CHECKING:
     from rireki.archive.pack import Chunk
-    from rireki.archive.sqlite.records import Records
+    from rireki.archive.sqlite.records import Group, Records
     from rireki.model.record import Origin, Update
     from rireki.model.strand import Strand
 
@@ -240,15 +240,28 @@ class SqliteBatch:
         packed: Sequence[Chunk] | None = None,
     ) -> int:
         number = self._origin(origin)
-        size, changed = self.records.add(
+        family = update.family or family
+        if update.conversation and self.projection.is_forgotten(family, update.conversation):
+            # Forgotten since it was read: what was read then must not come back.
+            return 0
+        size, changed, left = self.records.add(
             number, family, update, before, packed, self.number, self.now
         )
         self.records.note(number, update.key, update.troubles, self.now)
         if changed:
             self._soil(family, update.conversation)
+        if left is not None:
+            self._leave(left, (family, update.conversation))
         if update.replaces is not None:
             self._note_succession(number, family, update)
         return size
+
+    def _leave(self, left: Group, group: Group) -> None:
+        """A strand belongs to another conversation now: both are to be read anew."""
+        self._soil(*left)
+        if None not in (*left, *group) and not self.records.count(*left):  # type: ignore[arg-type]
+            # What it was read as so far is found until it is read as what it turned out to be.
+            self.projection.hand_over(left, group)
 
     def _note_succession(self, origin: int, family: str, update: Update) -> None:
         row = self.sql.execute(

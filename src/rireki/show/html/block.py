@@ -131,7 +131,13 @@ class Block:
     def _label(self, words: str) -> Markup:
         if not words:
             return EMPTY
-        return tag("span", truncate(self.say(one_line(words)), _LINE), class_="label")
+        words = one_line(words)
+        told = self.say(words)
+        if told == words and self.message.label:
+            # "refused: git push" is a word of ours about words of theirs.
+            head, colon, rest = words.partition(": ")
+            told = self.say(head) + colon + rest
+        return tag("span", truncate(told, _LINE), class_="label")
 
     def _behind(self, label: str, spoken: bool = True) -> tuple[Markup, Markup]:
         """What the line does not say yet; and its calls, which are never folded away with it."""

@@ -148,6 +148,14 @@ def context_shown(line: Any) -> Shown:
     return Shown(f"context: {tag}" if tag else "context", [Text(context)])
 
 
+#: How refusals are put for the model when the person gave no words to them.
+_WORDLESS = (
+    "The user doesn't want",
+    "User refused permission to run tool",
+    "User rejected request to exit plan mode",
+)
+
+
 def said_shown(row: str, line: Any, tools: Mapping[str, str]) -> Shown:
     """A person's words or choice inside a tool's outcome."""
     outcome = _get(line, "toolUseResult")
@@ -160,13 +168,9 @@ def said_shown(row: str, line: Any, tools: Mapping[str, str]) -> Shown:
     if row == "1c":
         return _plan(outcome, output, failed)
     label = "plan rejected" if tool == "ExitPlanMode" else "refused" if failed else "said"
-    reason = persons_reason(output)
-    if not reason and not output.startswith("The user doesn't want"):
-        reason = output
-    if reason:
-        return Shown(label, [Text(reason)])
-    stopped = "stopped while running" in output
-    return Shown("stopped" if stopped else label, [Notice("no reason was given")])
+    reason = _reason(output)
+    stopped = isinstance(reason, Notice) and "stopped while running" in output
+    return Shown("stopped" if stopped else label, [reason])
 
 
 def _choices(outcome: Any) -> str:
@@ -184,9 +188,16 @@ def _words(value: Any) -> str:
 
 def _plan(outcome: Any, output: str, failed: bool) -> Shown:
     if failed:
-        return Shown("plan rejected", [Text(persons_reason(output) or output)])
+        return Shown("plan rejected", [_reason(output)])
     edited = " (edited)" if _get(outcome, "planWasEdited") else ""
     return Shown(f"plan approved{edited}", [Text(_string(outcome, "plan") or output)])
+
+
+def _reason(output: str) -> Text | Notice:
+    reason = persons_reason(output)
+    if not reason and output.startswith(_WORDLESS):
+        return Notice("no reason was given")
+    return Text(reason or output)
 
 
 def _result_block(line: Any) -> Any:

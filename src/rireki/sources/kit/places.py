@@ -8,12 +8,14 @@ from pathlib import Path
 
 import msgspec
 
-__all__ = ["HISTORIES", "STORES", "Places"]
+__all__ = ["BRIDGE", "HISTORIES", "STORES", "Places"]
 
 #: The folder of the histories that programs keep with `MessageHistory`.
 HISTORIES = "histories"
 #: The folder of the stores that ChatKit apps keep with `RirekiStore`.
 STORES = "chatkit"
+#: The folder of the journals that are written while agents are driven.
+BRIDGE = "bridge"
 
 
 class Places(msgspec.Struct, frozen=True):
@@ -48,6 +50,10 @@ class Places(msgspec.Struct, frozen=True):
     def store_folders(self) -> list[Path]:
         """Where stores of ChatKit apps may lie: beside the histories."""
         return [folder.with_name(STORES) for folder in self.history_folders()]
+
+    def bridge_folders(self) -> list[Path]:
+        """Where the journals of driven agents may lie: beside the histories."""
+        return [folder.with_name(BRIDGE) for folder in self.history_folders()]
 
     def variable(self, name: str) -> Path | None:
         """The directory an environment variable names, if it is set."""

@@ -1,0 +1,90 @@
+"""What was asked of a person and how it ended, in one line and in all words.
+
+Pure: takes the two entries, knows no journal.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from rireki.model.parts import Notice, Part, Text
+from rireki.sources.bridge.entry import Entry
+
+__all__ = ["ask_label", "ask_parts", "pretty"]
+
+PENDING = "waits for you"
+_ALLOWED = {"allow_once": "allowed once", "allow_always": "always allowed"}
+
+
+def ask_label(ask: Entry, answer: Entry | None) -> str:
+    """How it stands, and what it was about."""
+    return ": ".join(filter(None, [_stands(ask, answer), " ".join(ask.text("title").split())]))
+
+
+def ask_parts(ask: Entry, answer: Entry | None) -> list[Part]:
+    """Exactly what was asked, and exactly what was answered, by whom."""
+    asked = [pretty(ask.more.get("detail")), *_questions(ask)]
+    told: list[Part] = [Text(words) for words in asked if words.strip()]
+    return [*told, Notice(_outcome(ask, answer))]
+
+
+def pretty(value: Any) -> str:
+    """A value for reading: text as it is, everything else as indented JSON."""
+    if value is None or isinstance(value, str):
+        return value or ""
+    return json.dumps(value, ensure_ascii=False, indent=2)
+
+
+def _stands(ask: Entry, answer: Entry | None) -> str:
+    if answer is None:
+        return PENDING
+    outcome = answer.text("outcome")
+    if outcome in ("expired", "cancelled"):
+        return outcome
+    kind = _option(ask, answer).get("kind")
+    refused = outcome == "refused" or kind in ("reject_once", "reject_always")
+    if ask.text("what") == "plan":
+        return "plan rejected" if refused else "plan approved"
+    if refused:
+        return "refused"
+    return _ALLOWED.get(str(kind), "answered")
+
+
+def _outcome(ask: Entry, answer: Entry | None) -> str:
+    if answer is None:
+        return "not answered yet"
+    words = [_option(ask, answer).get("name"), answer.text("reason"), *_values(ask, answer)]
+    said = "; ".join(word for word in words if isinstance(word, str) and word)
+    by = f" by {answer.text('by')}" if answer.text("by") else ""
+    return f"{_stands(ask, answer)}{by}{': ' if said else ''}{said}"
+
+
+def _option(ask: Entry, answer: Entry) -> dict[str, Any]:
+    """The option that was chosen; empty when none was."""
+    chosen = answer.more.get("option")
+    found = (one for one in _dicts(ask.more.get("options")) if one.get("id") == chosen)
+    return next(found, {"name": chosen} if chosen else {})
+
+
+def _questions(ask: Entry) -> Iterator[str]:
+    for question in _dicts(ask.more.get("questions")):
+        lines = [str(question.get("question") or "")]
+        for option in _dicts(question.get("options")):
+            words = [option.get("label"), option.get("description")]
+            lines.append("- " + ": ".join(str(word) for word in words if word))
+        yield "\n".join(lines)
+
+
+def _values(ask: Entry, answer: Entry) -> Iterator[str]:
+    """What was answered to each question, by its words where they are known."""
+    values = answer.more.get("values")
+    names = {one.get("id"): one.get("question") for one in _dicts(ask.more.get("questions"))}
+    for id, value in values.items() if isinstance(values, dict) else ():
+        chosen = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+        yield f"{names.get(id) or id} {chosen}"
+
+
+def _dicts(value: Any) -> list[dict[str, Any]]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []

@@ -1,0 +1,97 @@
+"""The lines of journals as entries, each with the record it stands in; what is none is a trouble."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import PurePosixPath, PureWindowsPath
+from typing import Any
+
+import msgspec
+
+from rireki.model.conversation import Trouble
+from rireki.model.strand import Ref, Strand
+from rireki.sources.bridge.entry import Entry, parse
+from rireki.sources.kit.jsonl import LANE
+
+__all__ = ["Journal", "Line", "read_journals"]
+
+
+class Line(msgspec.Struct, gc=False):
+    """An entry, where it stands, and whether the file still has it."""
+
+    entry: Entry
+    ref: Ref
+    present: bool
+
+
+class Journal(msgspec.Struct):
+    """The journal of one driven conversation, from however many copies of it."""
+
+    #: The drive id.
+    id: str
+    #: By their bytes: a journal that was copied lies in two places, and is told once.
+    lines: dict[bytes, Line] = msgspec.field(default_factory=dict)
+
+    @property
+    def entries(self) -> list[Entry]:
+        return [line.entry for line in self.lines.values()]
+
+
+def read_journals(strands: Sequence[Strand], troubles: list[Trouble]) -> list[Journal]:
+    """The journals, the one that was begun first first."""
+    found: dict[str, Journal] = {}
+    for strand in sorted(strands, key=lambda strand: strand.id):
+        id = _stem(strand.place)
+        _read(strand, found.setdefault(id, Journal(id)), troubles)
+    return sorted(found.values(), key=_begun)
+
+
+def _read(strand: Strand, journal: Journal, troubles: list[Trouble]) -> None:
+    for number, occurrence in enumerate(strand.story(LANE), 1):
+        entry = _entry(occurrence.data)
+        if entry is None:
+            place = f"{strand.place}: line {number}"
+            hint = "It is kept as it is; the lines around it are told."
+            troubles.append(Trouble(place, "not an entry of a driven conversation", hint))
+            continue
+        ref = Ref(strand.id, LANE, occurrence.ordinal)
+        line = journal.lines.setdefault(occurrence.data, Line(entry, ref, False))
+        line.present = line.present or occurrence.present
+
+
+def _begun(journal: Journal) -> tuple[int, str]:
+    return min((entry.number for entry in journal.entries), default=0), journal.id
+
+
+def _stem(place: str) -> str:
+    kind = PureWindowsPath if "\\" in place else PurePosixPath
+    return kind(place).stem
+
+
+def _entry(line: bytes) -> Entry | None:
+    """The entry of a line, fit to be stored and shown; None when it is none, or nested too deep."""
+    entry = parse(line)
+    if entry is None:
+        return None
+    try:
+        try:
+            msgspec.json.encode([entry.at, entry.kind, entry.more])
+        except (UnicodeEncodeError, OverflowError):
+            at, kind, more = _whole([entry.at, entry.kind, entry.more])
+            return Entry(entry.number, at, kind, more)
+    except RecursionError:
+        return None
+    return entry
+
+
+def _whole(value: Any) -> Any:
+    """Half a surrogate pair and a number beyond 64 bits stay in the record; nobody can show them."""
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, list):
+        return [_whole(one) for one in value]
+    if isinstance(value, dict):
+        return {_whole(name): _whole(one) for name, one in value.items()}
+    if type(value) is int and not -(1 << 63) <= value < 1 << 64:
+        return str(value)
+    return value

@@ -1,0 +1,118 @@
+"""Where the journals of driven agents lie, how they are read, and where they are filed.
+
+A journal is filed under the conversation of the agent's own transcript as soon as it says which
+one that is. Understands nothing else of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import reduce
+from pathlib import Path
+
+from rireki.model.conversation import Conversation, Reading
+from rireki.model.strand import Strand
+from rireki.sources.bridge.entry import parse
+from rireki.sources.bridge.filing import Filed, note_line
+from rireki.sources.kit import journals
+from rireki.sources.kit.jsonl import BLOCK, read_lines
+from rireki.sources.kit.places import BRIDGE, Places
+from rireki.sources.kit.stamps import is_regular
+from rireki.sources.reader import Discovery, Known, Origin, Roll, Update, Watched
+
+__all__ = ["NAME", "READER"]
+
+NAME = BRIDGE
+#: How much of a file that was named by hand is looked at.
+PEEK = 64 << 10
+
+
+class Bridge:
+    name = NAME
+    family = NAME
+
+    def discover(self, places: Places) -> Discovery:
+        found = Discovery()
+        for folder in places.bridge_folders():
+            journals.look(found, NAME, folder)
+        return found
+
+    def recognise(self, path: Path) -> list[Origin]:
+        if not path.is_dir():
+            return journals.origins(NAME, [path] if _is_journal(path) else [], path.parent)
+        folders = [path, path / BRIDGE, *Places.at(path).bridge_folders()]
+        files = [file for folder in dict.fromkeys(folders) for file in journals.files(folder)]
+        return journals.origins(NAME, [file for file in files if _is_journal(file)], path)
+
+    def read(self, origin: Origin, known: Known) -> Iterator[Update | Roll]:
+        cursor = known.cursors.get("") or {}
+        filed = Filed(*cursor.get("filed", ()))
+        final = _look_ahead(origin, cursor.get("offset", 0), filed)
+        for update in read_lines(origin, known):
+            for content in update.contents:
+                for piece in content.pieces:
+                    filed, final = note_line(filed, piece.data), note_line(final, piece.data)
+            update.cursor["filed"] = list(filed)
+            family = final.family
+            if family is not None:
+                update.family, update.conversation = family, final.id
+            yield update
+
+    def interpret(self, conversation: str, strands: Sequence[Strand]) -> list[Reading]:
+        # Imported late: most runs find journals that did not change.
+        from rireki.sources.bridge.readings import read_journals
+
+        return read_journals(conversation, strands)
+
+    def join(
+        self, conversation: str, strands: Sequence[Strand], readings: Sequence[Reading]
+    ) -> list[Reading]:
+        """What the agent's own records were read as, together with its journals."""
+        from rireki.sources.bridge.readings import join_readings
+
+        return join_readings(conversation, strands, readings)
+
+    def watched(self, places: Places) -> list[Watched]:
+        return [Watched(str(folder)) for folder in places.bridge_folders()]
+
+    def locate(self, places: Places, path: str) -> list[Origin]:
+        return journals.locate(NAME, places.bridge_folders(), path)
+
+    def resume(self, conversation: Conversation) -> str | None:
+        """An agent that leaves no transcript of its own is gone on with by rireki alone."""
+        return None
+
+    def revive(self, conversation: Conversation) -> str | None:
+        file = f"{conversation.native_id}{journals.ENDING}"
+        return f"(put DIR/{file} into the folder '{BRIDGE}' beside the archive)"
+
+
+def _look_ahead(origin: Origin, offset: int, filed: Filed) -> Filed:
+    """Where a journal that is read in several updates will belong in the end.
+
+    It must not be kept under its own name first: it may be one that is to be forgotten.
+    """
+    if origin.size - offset <= BLOCK:
+        return filed
+    try:
+        with Path(origin.place).open("rb") as file:
+            file.seek(offset)
+            return reduce(note_line, file, filed)
+    except OSError:
+        # Whoever reads it next says what is wrong with it.
+        return filed
+
+
+def _is_journal(path: Path) -> bool:
+    """Whether one of the first lines is an entry of ours."""
+    try:
+        if not is_regular(path.stat()):
+            return False
+        with path.open("rb") as file:
+            head = file.read(PEEK)
+    except OSError:
+        return False
+    return any(parse(line) is not None for line in head.split(b"\n")[:20])
+
+
+READER = Bridge()
