@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -41,3 +43,18 @@ def test_a_flipped_bit_is_noticed_and_named(place: int) -> None:
     data[place] ^= 1
     with pytest.raises(ArchiveTrouble, match="chunk 7 is damaged"):
         unpack(bytes(data), chunk.size, chunk.lengths, "chunk 7")
+
+
+def test_threads_do_not_mix_up_each_others_bytes() -> None:
+    """A keeper, pages and commands pack and unpack at the same time."""
+
+    def work(number: int) -> int:
+        records = [bytes([number, turn % 256]) * 2000 for turn in range(20)]
+        return sum(
+            unpack(c.data, c.size, c.lengths, "here") != records
+            for _ in range(300)
+            for c in pack("lines", 0, records)
+        )
+
+    with ThreadPoolExecutor(4) as pool:
+        assert sum(pool.map(work, range(4))) == 0

@@ -19,9 +19,10 @@ from typing import Any
 
 import pytest
 
+from rireki.archive.base import Heading
 from rireki.archive.sqlite.store import SqliteArchive
 from rireki.errors import RirekiError
-from rireki.intake import walk
+from rireki.intake import bulk, crew, walk
 from rireki.intake.forget import forget
 from rireki.search import index as index_module
 from rireki.search.blocks import open_block, open_entry
@@ -476,12 +477,13 @@ def test_what_was_just_imported_is_found_although_the_index_was_not_touched(livi
     assert _untouched(living) != before
 
 
-def test_a_running_search_sees_each_import(living: Place) -> None:
+@pytest.mark.parametrize("more", ["", " -is:subagent source:claude", " project:home"])
+def test_a_running_search_sees_each_import(living: Place, more: str) -> None:
     with searching(living) as search:
         for number in range(FEW + 4):
             append_turn(living.transcripts()[number], f"wolpertinger {number}")
             living.take_in()
-            assert len(messages(search.find("wolpertinger", ALL))) == number + 1
+            assert len(messages(search.find("wolpertinger" + more, ALL))) == number + 1
 
 
 def test_a_conversation_that_is_written_anew_stands_in_the_index_once(
@@ -498,6 +500,51 @@ def test_a_conversation_that_is_written_anew_stands_in_the_index_once(
     assert len(found(living, "wolpertinger")) == 3 * SESSIONS
     assert found(living, "quokkaflux") == expected["quokkaflux"]
     assert troubles(living) == []
+
+
+def _offer_title(place: Place, title: str) -> str:
+    """A small transcript more, which has a title for another one; returns the id of that."""
+    transcript = max(place.transcripts(), key=lambda path: path.stat().st_size)
+    lines = [json.loads(line) for line in transcript.read_text(encoding="utf-8").splitlines()]
+    last = next(line["uuid"] for line in reversed(lines) if line.get("uuid"))
+    session = "00000000-0000-4000-8000-000000000001"
+    prompt = next(line for line in lines if line.get("type") == "user" and "message" in line)
+    prompt |= {"sessionId": session, "uuid": session, "parentUuid": None}
+    prompt |= {"message": {"role": "user", "content": "a short one"}}
+    offer = {"type": "summary", "summary": title, "leafUuid": last}
+    text = "".join(json.dumps(line) + "\n" for line in (prompt, offer))
+    transcript.with_name(f"{session}.jsonl").write_text(text, encoding="utf-8")
+    return f"claude-code/{transcript.stem}"
+
+
+def test_what_an_import_only_ties_to_others_is_not_read_again(
+    corpus: Callable[[int], tuple[Path, dict[str, Any]]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A sub-agent, or a title out of another file, makes a later change of what was indexed before."""
+    monkeypatch.setattr(walk, "BULK", 0)
+    monkeypatch.setattr(bulk, "BATCH", 1)
+    monkeypatch.setattr(crew, "processors", lambda: 1)
+    place = Place(tmp_path)
+    shutil.copytree(corpus(1)[0], place.home)
+    renamed = _offer_title(place, "wolpertinger census")
+    carried: dict[str, bool] = {}
+    carry_over = IndexWriter.carry_over
+
+    def note(writer: IndexWriter, heading: Heading, *, renamed: bool) -> None:
+        carried[heading.id] = renamed
+        carry_over(writer, heading, renamed=renamed)
+
+    monkeypatch.setattr(IndexWriter, "carry_over", note)
+    place.take_in()
+    assert carried[renamed] and not all(carried.values())
+    with opened(place) as archive:
+        assert outdated(archive, {kept.id: kept for kept in peek(archive) or ()}) == []
+    with searching(place) as search:
+        (talk,) = search.find("wolpertinger", ALL).talks
+        assert talk.conversation.id == renamed and search.find("self").scope.direct == 0
+    assert troubles(place) == []
 
 
 def _replace(transcript: Path, old: str, new: str) -> None:

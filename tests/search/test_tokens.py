@@ -116,6 +116,10 @@ def test_a_single_word_is_found_by_its_term_just_where_it_stands(word: str, text
 
 @settings(deadline=None, max_examples=400)
 @given(_TEXTS, _TEXTS)
+@example("X", "XXa")
+@example("Xa", "XXa")
+@example("X", "fooXBar")
+@example("ba", "ABa1")
 def test_what_matches_has_all_the_terms(word: str, text: str) -> None:
     """Where the index cannot decide, it must not leave out."""
     folded = fold(word)

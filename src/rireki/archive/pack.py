@@ -7,8 +7,8 @@ content; `lengths` says where each record ends.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
-from functools import cache
 from itertools import accumulate
 
 import msgspec
@@ -37,14 +37,15 @@ class Chunk(msgspec.Struct, frozen=True):
     data: bytes
 
 
-@cache
-def _compressor() -> zstandard.ZstdCompressor:
-    return zstandard.ZstdCompressor(level=LEVEL, write_checksum=True)
+class _Zstd(threading.local):
+    """One of each per thread: used by two at once they mix up the bytes of both, or crash."""
+
+    def __init__(self) -> None:
+        self.compressor = zstandard.ZstdCompressor(level=LEVEL, write_checksum=True)
+        self.decompressor = zstandard.ZstdDecompressor()
 
 
-@cache
-def _decompressor() -> zstandard.ZstdDecompressor:
-    return zstandard.ZstdDecompressor()
+_zstd = _Zstd()
 
 
 def pack(
@@ -70,14 +71,14 @@ def _chunk(lane: str, first: int, records: Sequence[bytes], digests: Sequence[by
         size=len(plain),
         lengths=msgspec.json.encode(list(map(len, records))).decode(),
         digests=b"".join(digests),
-        data=_compressor().compress(plain),
+        data=_zstd.compressor.compress(plain),
     )
 
 
 def unpack(data: bytes, size: int, lengths: str, place: str) -> list[bytes]:
     """The records of a chunk, checked; `place` names it in the message when it is damaged."""
     try:
-        plain = _decompressor().decompress(data, max_output_size=max(size, 1))
+        plain = _zstd.decompressor.decompress(data, max_output_size=max(size, 1))
     except zstandard.ZstdError as error:
         raise _damaged(place, str(error)) from error
     ends = list(accumulate(msgspec.json.decode(lengths, type=list[int])))

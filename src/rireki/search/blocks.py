@@ -7,9 +7,9 @@ bytes of a record it stands in, found when it is indexed and therefore certain.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
-from functools import cache
 from json import dumps
 from zlib import crc32
 
@@ -240,13 +240,19 @@ def text_of(text: str | Place, strands: Sequence[int], fetch: Fetch) -> str:
 # ── blocks ──
 
 
-@cache
-def _compressor() -> zstandard.ZstdCompressor:
-    return zstandard.ZstdCompressor(level=LEVEL, write_checksum=True)
+class _Zstd(threading.local):
+    """One of each per thread: used by two at once they mix up the bytes of both, or crash."""
+
+    def __init__(self) -> None:
+        self.compressor = zstandard.ZstdCompressor(level=LEVEL, write_checksum=True)
+        self.decompressor = zstandard.ZstdDecompressor()
+
+
+_zstd = _Zstd()
 
 
 def _close(entries: list[Entry]) -> bytes:
-    return _compressor().compress(msgspec.msgpack.encode(entries))
+    return _zstd.compressor.compress(msgspec.msgpack.encode(entries))
 
 
 _entries = msgspec.msgpack.Decoder(list[msgspec.Raw]).decode
@@ -255,13 +261,8 @@ _entry = msgspec.msgpack.Decoder(Entry).decode
 
 def open_block(data: bytes) -> list[msgspec.Raw]:
     """The entries of a block, still packed. Raises zstandard.ZstdError or ValueError for a damaged one."""
-    return _entries(_decompressor().decompress(data))
+    return _entries(_zstd.decompressor.decompress(data))
 
 
 def open_entry(packed: msgspec.Raw) -> Entry:
     return _entry(packed)
-
-
-@cache
-def _decompressor() -> zstandard.ZstdDecompressor:
-    return zstandard.ZstdDecompressor()

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TypeAlias
 from unicodedata import combining, normalize
 
-from rireki.search.tokens import fold
+from rireki.search.tokens import fold, is_plain
 
 __all__ = ["Folded"]
 
@@ -51,6 +51,8 @@ class Folded:
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         """The original characters behind a stretch of the folded text, whole characters only."""
+        if self.runs_alike:
+            return start, max(start, end)
         if end <= start:
             return self.place(start), self.place(start)
         inside = self.place(end - 1)
@@ -64,7 +66,7 @@ class Folded:
         """Whether each character was folded into one, in its place."""
         if self._alike is None:
             same = len(self.text) == len(self.original)
-            self._alike = same and (self.original.isascii() or not _MELTING.search(self.original))
+            self._alike = same and (is_plain(self.original) or not _MELTING.search(self.original))
         return self._alike
 
     def _take_lines(self) -> None:

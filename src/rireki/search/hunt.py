@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from heapq import merge
 from math import log
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import msgspec
@@ -27,9 +28,9 @@ from rireki.search.view import View, titles
 
 __all__ = ["Candidate", "Group", "Hunt"]
 
-#: Candidates of the first look into the index; grows while a page is not full. The newest
-#: messages are of few conversations, so more of them are needed.
-FIRST_LOOK, FIRST_LOOK_BY_TIME = 120, 1000
+#: Candidates of the first look into the index; grows while a page is not full. Those that come by
+#: time, or in the order of the index, are of few conversations: so more of them are needed.
+FIRST_LOOK, FIRST_LOOK_UNRANKED = 120, 1000
 #: More conversations than this are not told apart when they are counted.
 COUNTED = 2000
 
@@ -173,7 +174,8 @@ class Hunt:
         assert self.view.reader is not None
         searcher = self.view.reader.searcher
         field = "at" if self.by_time else None
-        offset, size = 0, FIRST_LOOK_BY_TIME if self.by_time else FIRST_LOOK
+        unranked = self.by_time or (self.planner is not None and self.planner.unranked)
+        offset, size = 0, FIRST_LOOK_UNRANKED if unranked else FIRST_LOOK
         while True:
             hits = searcher.search(
                 query, limit=size, count=False, offset=offset, order_by_field=field
@@ -187,7 +189,9 @@ class Hunt:
                 orders = [
                     order + PERSON * int(by or 0) for order, by in zip(orders, typed, strict=True)
                 ]
-            found = sorted(zip(orders, places, numbers, strict=True), key=lambda hit: -hit[0])
+            found = sorted(
+                zip(orders, places, numbers, strict=True), key=itemgetter(0), reverse=True
+            )
             for order, place, number in found:
                 heading = self.view.covered.get(int(number or 0))
                 if heading is not None:
@@ -199,20 +203,29 @@ class Hunt:
 
     def more_of(self, groups: list[Group]) -> None:
         """Look for further hits in the conversations of a page."""
-        lacking = {g.heading.id: g for g in groups if len(g.hits) < self.wish.hits}
+        enough = self.wish.hits
+        lacking = {g.heading.id: g for g in groups if len(g.hits) < enough}
         numbers = [self.view.number_of[id] for id in lacking if id in self.view.number_of]
         if not numbers or self.exhausted:
             return
-        tries = 4 * self.wish.hits * len(numbers)
+        tries = 4 * enough * len(numbers)
         for candidate in self._indexed(numbers):
-            group = lacking[candidate.heading.id]
-            tries -= 1
-            known = any(hit.place == candidate.place for hit in group.hits)
-            if len(group.hits) < self.wish.hits and not known and self._answers(candidate):
-                group.hits.append(candidate)
+            group = lacking.get(candidate.heading.id)
+            if group is not None and self._adds(group, candidate):
                 self.messages += 1
-            if tries <= 0 or all(len(g.hits) >= self.wish.hits for g in lacking.values()):
+                if len(group.hits) >= enough:
+                    del lacking[group.heading.id]
+            tries -= 1
+            if tries <= 0 or not lacking:
                 return
+
+    def _adds(self, group: Group, candidate: Candidate) -> bool:
+        """Take a further hit, if it is one."""
+        known = any(hit.place == candidate.place for hit in group.hits)
+        if known or not self._answers(candidate):
+            return False
+        group.hits.append(candidate)
+        return True
 
     def counts(self, page: Sequence[Group]) -> Counts | None:
         """How much answers, all counted; None when the index cannot tell. Takes down how many

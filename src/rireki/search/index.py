@@ -339,12 +339,24 @@ class IndexWriter:
             self._blocks.append((self.next_block, kept.number, names, block.data))
             self._documents += len(block.rows)
             self.next_block += 1
-        self.words.head(
-            kept.number, heading_row(heading.title, heading.project, heading.updated_at)
-        )
+        self._head(kept.number, heading)
         self._settling.append(Kept(kept.number, kept.id, heading.changed, self.generation, dead))
         if self._documents >= BATCH:
             self.commit()
+
+    def carry_over(self, heading: Heading, *, renamed: bool) -> None:
+        """What was written of a conversation holds at a later change too, maybe but for its title."""
+        if renamed:
+            self.begin([heading.id])
+        kept = self.store.talk(heading.id)
+        assert kept is not None, "it was never written"
+        if renamed:
+            self.words.remove_head(kept.number)
+            self._head(kept.number, heading)
+        self._settling.append(kept._replace(changed=heading.changed, generation=self.generation))
+
+    def _head(self, number: int, heading: Heading) -> None:
+        self.words.head(number, heading_row(heading.title, heading.project, heading.updated_at))
 
     def drop(self, numbers: list[int]) -> None:
         """Forget conversations that the archive no longer has."""

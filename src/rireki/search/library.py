@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from bisect import bisect_right, insort
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from typing import Generic, NamedTuple, TypeVar
@@ -33,6 +34,12 @@ class _Shelf(Generic[K, V]):
         self.size = size
         self.things: OrderedDict[K, V] = OrderedDict()
 
+    def peek(self, key: K) -> V | None:
+        if key not in self.things:
+            return None
+        self.things.move_to_end(key)
+        return self.things[key]
+
     def get(self, key: K, fetch: Callable[[], V]) -> V:
         if key in self.things:
             self.things.move_to_end(key)
@@ -54,6 +61,8 @@ class Library:
         self.index: Index | None = None
         self._blocks: _Shelf[int, tuple[list[int], list[Raw]]] = _Shelf(BLOCKS)
         self._chunks: _Shelf[tuple[int, str, int], list[bytes]] = _Shelf(CHUNKS)
+        #: The first records of chunks that were met, in order, by strand and lane.
+        self._firsts: dict[tuple[int, str], list[int]] = {}
         self._talks: _Shelf[tuple[str, int], dict[str, Read]] = _Shelf(TALKS)
 
     def use(self, index: Index | None) -> None:
@@ -82,11 +91,15 @@ class Library:
         return Doc(entry.message, entry.at, entry.facts, parts)
 
     def _fetch(self, strand: int, lane: str, record: int) -> bytes:
-        for (known, its_lane, first), records in reversed(self._chunks.things.items()):
-            if known == strand and its_lane == lane and 0 <= record - first < len(records):
-                return records[record - first]
+        firsts = self._firsts.setdefault((strand, lane), [])
+        if at := bisect_right(firsts, record):
+            known = self._chunks.peek((strand, lane, firsts[at - 1]))
+            if known is not None and record - firsts[at - 1] < len(known):
+                return known[record - firsts[at - 1]]
         first, records = self.archive.around(strand, lane, record)
         self._chunks.get((strand, lane, first), lambda: records)
+        if first not in firsts:
+            insort(firsts, first)
         return records[record - first]
 
     # ── by the conversation ──

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from itertools import islice
 from typing import Any, Protocol, TypeAlias
 
@@ -141,11 +142,17 @@ def _project_test(value: str) -> Callable[[Facts], bool]:
         below = (whole + "/", whole + "\\")
 
         def lies_in(talk: Facts) -> bool:
-            path = fold(talk.project or "")
+            path = _folded_path(talk.project or "")
             return path == whole or path.startswith(below)
 
         return lies_in
-    return lambda talk: wanted in fold(talk.project or "")
+    return lambda talk: wanted in _folded_path(talk.project or "")
+
+
+@lru_cache(maxsize=1000)
+def _folded_path(path: str) -> str:
+    """Thousands of conversations took place in a few projects."""
+    return fold(path)
 
 
 def fact_test(node: Filter) -> Callable[[str], bool]:
@@ -217,25 +224,24 @@ def _identifier_finder(word: str, *, prefix: bool = False, several: bool = False
     pattern = re.compile(re.escape(word))
     numbered = is_named(word)
 
-    def is_whole(text: str, start: int, end: int) -> bool:
-        if not _begins(text, start):
-            return False
+    def goes_no_further(text: str, end: int) -> bool:
         if prefix or _ends(text, end):
             return True
         return numbered and _ends(text, _DIGITS.match(text, end).end())  # type: ignore[union-attr]
 
     def find(text: Folded) -> Iterator[Span]:
-        if word not in text.text:
+        folded = text.text
+        if word not in folded:
             return
         written = text.original if text.runs_alike else None
-        for found in pattern.finditer(text.text):
+        for found in pattern.finditer(folded):
             start, end = found.span()
-            inside = start > 0 and is_letter(text.text[start - 1])
+            inside = start > 0 and is_letter(folded[start - 1])
             if inside and written is not None and not written[start].isupper():
                 # In the middle of a word, and no piece begins there: by far the most frequent.
                 continue
             span = text.span(start, end)
-            whole = not inside and is_whole(text.text, start, end)
+            whole = not inside and goes_no_further(folded, end)
             if whole or _is_piece(text.original, *span, prefix, several):
                 yield span
 
@@ -256,7 +262,7 @@ def _is_piece(text: str, first: int, last: int, prefix: bool, several: bool) -> 
         return first in starts
     if several:
         return first in {begin, *(a for a, _ in spans)} and last in {b for _, b in spans}
-    return (first, last) in spans
+    return last - first > 1 and (first, last) in spans
 
 
 def _identifier_around(text: str, at: int) -> Span | None:

@@ -42,12 +42,12 @@ UNDECIDED = Plan(None, False)
 
 
 class Planner:
-    """`numbers` tells which conversations pass a test, by their numbers in the index."""
+    """`numbers` tells which conversations pass a filter and which do not, by their numbers in the index."""
 
     def __init__(
         self,
         reader: WordReader,
-        numbers: Callable[[Callable[[Facts], bool]], list[int]],
+        numbers: Callable[[Filter, Callable[[Facts], bool]], tuple[list[int], list[int]]],
         field: str = "words",
     ) -> None:
         import tantivy
@@ -59,6 +59,9 @@ class Planner:
         self.searcher = reader.searcher
         self.numbers = numbers
         self.field = field
+        #: Whether what was planned says too little about rank: then what stands in the index first
+        #: comes first, and that is a few conversations.
+        self.unranked = False
 
     def plan(self, node: Node | None) -> Plan:
         if node is None:
@@ -194,6 +197,7 @@ class Planner:
         found = self.searcher.terms_with_prefix(self.field, start[:LONG], limit=FEW_TERMS + 1)
         if len(found) <= FEW_TERMS:
             return self._either([self._term(term) for term, _ in found])
+        self.unranked = True
         return self.query.regex_query(self.schema, self.field, re.escape(start[:LONG]) + ".*")
 
     def _written(self, folded: str, prefix: bool = False) -> Plan:
@@ -243,7 +247,7 @@ class Planner:
             return Plan(self._silent(self._times(node)), True)
         about_talk = talk_test(node)
         if about_talk is not None:
-            return self._talks(about_talk)
+            return self._talks(node, about_talk)
         passes = fact_test(node)
         known = self.searcher.terms_with_prefix("facts", f"{node.name}:")
         found = [fact for fact, _ in known if passes(fact)]
@@ -251,10 +255,9 @@ class Planner:
             return Plan(self.query.empty_query(), True)
         return Plan(self._silent(self.query.term_set_query(self.schema, "facts", found)), True)
 
-    def _talks(self, test: Callable[[Facts], bool]) -> Plan:
+    def _talks(self, node: Filter, test: Callable[[Facts], bool]) -> Plan:
         """The messages of the conversations that pass; said by the fewer, those or the others."""
-        passing = self.numbers(test)
-        others = self.numbers(lambda talk: not test(talk))
+        passing, others = self.numbers(node, test)
         if not passing:
             return Plan(self.query.empty_query(), True)
         if not others:

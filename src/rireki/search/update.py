@@ -259,6 +259,8 @@ class Importing:
         self.index: Index | None = None
         self.writer: IndexWriter | None = None
         self.given_up = False
+        #: What was written, as it was then.
+        self.written: dict[str, Heading] = {}
 
     def take(self, conversations: Sequence[Followed]) -> None:
         if self.given_up:
@@ -281,10 +283,36 @@ class Importing:
                 # Its number is the one it was read at: what changed since is read again.
                 heading = headings[each.id]._replace(changed=each.changed)
                 self.writer.put(open_digest(each.digest), heading, each.strands)
+                self.written[each.id] = heading
+
+    def _carry_over(self, writer: IndexWriter) -> None:
+        """What only got a sub-agent or a title since it was written need not be read again."""
+        untouched = self._untouched()
+        for heading in self.archive.headings(ids=list(untouched)):
+            known = self.written[heading.id]
+            # What changed in this very moment is left to whoever comes next.
+            if heading.changed == untouched[heading.id]:
+                writer.carry_over(heading, renamed=heading[5:8] != known[5:8])
+
+    def _untouched(self) -> dict[str, int]:
+        """What was written and has other numbers now, though its records are the same."""
+        found: dict[str, int] = {}
+        until = self.archive.number()
+        for number in {heading.changed for heading in self.written.values()}:
+            for change in self.archive.changes(number, until):
+                known = self.written.get(change.conversation)
+                same = 0 < change.before == change.reached
+                if same and known is not None and known.changed == number:
+                    found[change.conversation] = change.number
+        return found
 
     def close(self) -> None:
         with suppress(*_TROUBLES):
             if self.writer is not None:
-                self.writer.close()
+                try:
+                    if not self.given_up:
+                        self._carry_over(self.writer)
+                finally:
+                    self.writer.close()
         if self.index is not None:
             self.index.close()

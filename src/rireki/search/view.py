@@ -14,9 +14,13 @@ import msgspec
 from rireki.archive.base import Archive, Dirty, Heading
 from rireki.search.index import Index
 from rireki.search.match import Doc, Facts
+from rireki.search.query import Filter
 from rireki.search.words import WordReader
 
 __all__ = ["View", "look", "look_without_index", "refresh", "titles"]
+
+#: Filters whose answers are kept.
+MOST_ASKED = 40
 
 
 class View(msgspec.Struct):
@@ -36,9 +40,20 @@ class View(msgspec.Struct):
     #: Groups whose records changed and were not interpreted yet.
     dirty: list[Dirty]
     until: str | None
+    #: What was asked about conversations, and the answer, as long as both stay the same.
+    asked: dict[Filter, tuple[list[int], list[int]]] = msgspec.field(default_factory=dict)
 
-    def numbers(self, test: Callable[[Facts], bool]) -> list[int]:
-        return [number for number, heading in self.covered.items() if test(heading)]
+    def numbers(self, node: Filter, test: Callable[[Facts], bool]) -> tuple[list[int], list[int]]:
+        """The conversations that pass the test of a filter, and the others."""
+        found = self.asked.get(node)
+        if found is None:
+            found = [], []
+            for number, heading in self.covered.items():
+                found[not test(heading)].append(number)
+            if len(self.asked) >= MOST_ASKED:
+                self.asked.clear()
+            self.asked[node] = found
+        return found
 
 
 def look(archive: Archive, index: Index, finished: bool = False) -> View:
@@ -73,6 +88,7 @@ def refresh(archive: Archive, view: View) -> bool:
     fresh = [heading for heading in changed if heading.id not in view.headings]
     if dirty or view.dirty or archive.count() != len(view.headings) + len(fresh):
         return False
+    view.asked.clear()
     for heading in changed:
         view.headings[heading.id] = heading
         known = view.number_of.pop(heading.id, None)
