@@ -12,6 +12,7 @@ serve: $(READY)  ## this machine's histories in a browser
 
 test: $(READY)  ## everything that has to hold: lint, types, layers, tests, browser included
 	@sh tools/browser
+	@sh tools/adapter $(VENV)/npm
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -27,6 +28,8 @@ bench: $(READY)  ## the figures
 	$(BIN)/python -m bench.live
 	$(BIN)/python -m bench.web
 	$(BIN)/python -m bench.history
+	$(BIN)/python -m bench.chatkit
+	$(BIN)/python -m bench.bridge
 
 $(READY): pyproject.toml tools/setup
 	@sh tools/setup $(PYTHON) $(VENV)

@@ -1,0 +1,126 @@
+"""The agents that can be driven: the known ones, found on PATH, and those of the user's settings.
+
+    [[agents]]
+    name = "mine"
+    command = ["my-agent", "--acp"]
+    environment = { MY_SETTING = "1" }
+
+An entry with the name of a known agent changes that one. Knows commands, not processes.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from rireki.errors import RirekiError
+from rireki.sources import registry
+
+__all__ = ["Agent", "agents"]
+
+
+class Agent(msgspec.Struct, frozen=True):
+    #: What `--agent` and the API call it.
+    name: str
+    title: str
+    command: tuple[str, ...]
+    protocol: Literal["acp", "q"] = "acp"
+    #: The reader of the transcripts it leaves, if there is one.
+    source: str | None = None
+    #: Added to the environment of its process.
+    environment: dict[str, str] = {}
+    found: bool = False
+    #: Why it was not found, and how to get it.
+    reason: str = ""
+
+
+#: What is tried for each known agent, the likeliest first, and how to get it.
+_KNOWN = [
+    (
+        Agent("claude-code", "Claude Code", ("claude-agent-acp",), source="claude-code"),
+        "npm install -g @agentclientprotocol/claude-agent-acp",
+    ),
+    (
+        Agent("kiro", "Kiro CLI", ("kiro-cli", "acp"), source="kiro"),
+        "install Kiro CLI",
+    ),
+    (
+        Agent("amazon-q", "Amazon Q CLI", ("q", "chat"), "q", source="amazon-q"),
+        "install Amazon Q Developer CLI",
+    ),
+    (
+        Agent("codex", "Codex", ("codex-acp",)),
+        "install codex-acp, the adapter of Codex",
+    ),
+    (
+        Agent("gemini", "Gemini CLI", ("gemini", "--acp")),
+        "npm install -g @google/gemini-cli",
+    ),
+]
+_HINT = 'An agent is written as: [[agents]], name = "mine", command = ["program", "argument"].'
+_FIELDS = {"name", "title", "command", "protocol", "source", "environment"}
+
+
+def agents(config: Path, environment: Mapping[str, str]) -> list[Agent]:
+    """The known agents and those of the settings file, found or with the reason why not."""
+    known = {agent.name: (agent, how) for agent, how in _KNOWN}
+    for agent in _configured(config):
+        known[agent.name] = (agent, f"check its command in {config}")
+    return [_looked_up(agent, how, environment) for agent, how in known.values()]
+
+
+def _looked_up(agent: Agent, how: str, environment: Mapping[str, str]) -> Agent:
+    path = environment.get("PATH")
+    program = agent.command[0]
+    # Without a PATH, `which` would fall back to that of this process.
+    if shutil.which(program, path="" if path is None else path):
+        return msgspec.structs.replace(agent, found=True)
+    place = "there" if Path(program).is_absolute() else "on PATH"
+    return msgspec.structs.replace(agent, reason=f"{program} is not {place}: {how}")
+
+
+def _configured(config: Path) -> list[Agent]:
+    try:
+        settings = tomllib.loads(config.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise RirekiError(
+            f"{config} cannot be read ({error.strerror})", "Check that you may read it."
+        ) from error
+    except ValueError as error:
+        raise RirekiError(f"{config} is not TOML ({error})", _HINT) from error
+    entries = settings.get("agents", [])
+    if not isinstance(entries, list):
+        raise RirekiError(f"{config}: 'agents' is not a list of tables", _HINT)
+    return [_agent(entry, config) for entry in entries]
+
+
+def _agent(entry: Any, config: Path) -> Agent:
+    try:
+        known = next((a for a, _ in _KNOWN if a.name == entry["name"]), None)
+        base = msgspec.to_builtins(known) if known else {"title": entry["name"]}
+        agent = msgspec.convert({**base, **entry}, Agent)
+    except (KeyError, TypeError, msgspec.ValidationError) as error:
+        raise RirekiError(
+            f"{config}: an agent cannot be understood ({_why(error)})", _HINT
+        ) from error
+    unknown = set(entry) - _FIELDS
+    if unknown or not agent.command or not agent.name:
+        what = f"unknown: {', '.join(sorted(unknown))}" if unknown else "no command"
+        raise RirekiError(f"{config}: agent {agent.name!r} ({what})", _HINT)
+    if agent.source is not None and agent.source not in registry.names():
+        raise RirekiError(
+            f"{config}: agent {agent.name!r} leaves transcripts of {agent.source!r}, which nobody reads",
+            f"Known sources: {', '.join(registry.names())}; or leave out 'source'.",
+        )
+    return agent
+
+
+def _why(error: Exception) -> str:
+    return f"no {error}" if isinstance(error, KeyError) else str(error)

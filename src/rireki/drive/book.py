@@ -1,0 +1,128 @@
+"""What is known of one driven conversation, and the one way to add to it: written, worked out, shown.
+
+Brings journal, log and growing text together, and tells listeners that something changed.
+Knows no agent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rireki.drive.blocks import Blocks, Growing, Kind
+from rireki.drive.events import Fan
+from rireki.drive.journal import Counter, Journal
+from rireki.drive.log import Log
+from rireki.drive.values import Block, Call
+from rireki.sources.bridge.entry import Entry
+
+__all__ = ["Book"]
+
+#: Seconds after which a long stretch of text is written, although more of it is to come.
+STRETCH = 2.0
+
+
+class Book:
+    def __init__(self, id: str, path: Path, counter: Counter, fan: Fan) -> None:
+        self.id = id
+        self.log = Log()
+        self.journal = Journal(path, counter)
+        self.blocks = Blocks(id, self)
+        self.touched = 0
+        self._counter = counter
+        self._fan = fan
+        self._timer: asyncio.TimerHandle | None = None
+
+    # ── reading and opening ──
+
+    def peek(self) -> None:
+        """Take in what is there, without the right to write."""
+        self._take(self.journal.peek())
+
+    def open(self) -> None:
+        """Become the only writer, and take in what others wrote before."""
+        self._take(self.journal.open())
+
+    def close(self) -> None:
+        self.journal.close()
+
+    def _take(self, entries: list[Entry]) -> None:
+        for entry in entries:
+            self.log.add(entry)
+        self.touched = max(self.touched, self.log.number)
+
+    # ── writing ──
+
+    def write(self, kind: str, **more: Any) -> Entry:
+        """What a person did: it is kept, or an error is raised."""
+        self.open()
+        return self._added(self.journal.write(kind, **more))
+
+    def keep(self, kind: str, **more: Any) -> Entry:
+        """What the agent did, or became of it: kept sooner or later."""
+        self.open()
+        return self._added(self.journal.keep(kind, **more))
+
+    async def settle(self) -> None:
+        """Wait until the disk has all that was written."""
+        await self.journal.settle()
+
+    def _added(self, entry: Entry) -> Entry:
+        self.log.add(entry)
+        self.touched = entry.number
+        self._fan.changed(
+            self.id, status=True, call=entry.text("call") if entry.kind == "call" else None
+        )
+        return entry
+
+    def changed(self) -> None:
+        """Something of the status that has no entry is different now."""
+        self.touched = self._counter.next()
+        self._fan.changed(self.id, status=True)
+
+    # ── text that grows ──
+
+    def add_text(self, kind: Kind, piece: str, message: str | None, provisional: bool) -> None:
+        self.blocks.add(kind, piece, message, provisional)
+        self.touched = self._counter.next()
+        self._fan.changed(self.id)
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(STRETCH, self._flush)
+
+    def settle_text(self) -> None:
+        """The agent turned to something else, or is done."""
+        self.blocks.settle()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _flush(self) -> None:
+        self._timer = None
+        if self.log.turn is None:
+            # Said outside of any turn: nothing will come that could settle it.
+            self.blocks.settle()
+        else:
+            self.blocks.flush()
+
+    def growing(self) -> list[Block]:
+        block = self.blocks.growing
+        return [Block(block.id, block.kind, block.text, block.provisional)] if block else []
+
+    @property
+    def calls(self) -> Mapping[str, Call]:
+        return self.log.calls
+
+    # ── what Blocks wants of its writer ──
+
+    def number(self) -> int:
+        return self._counter.next()
+
+    def stretch(self, block: Growing, text: str) -> None:
+        more = {"provisional": True} if block.provisional else {}
+        self.log.add(self.journal.keep(block.kind, block=block.id, text=text, **more))
+
+    def settled(self, block: Growing) -> None:
+        self.touched = self._counter.next()
+        self._fan.changed(self.id)

@@ -1,0 +1,244 @@
+"""The file of one driven conversation: what is acknowledged is in it, whatever is killed next.
+
+One line per entry, appended with one write. One writer at a time, over all processes. Knows the
+spelling of entries, not their meaning.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import time
+from contextlib import suppress
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from rireki.errors import NotFound, RirekiError
+from rireki.live.lock import WriterLock
+from rireki.sources.bridge.entry import Entry, parse, spell
+from rireki.sources.kit.jsonl import split_lines
+from rireki.sources.kit.places import BRIDGE
+
+__all__ = ["Busy", "Counter", "Journal", "ended", "journal_folder", "journal_path"]
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+#: The last line of a conversation that has ended is shorter than this.
+TAIL = 1024
+
+
+class Busy(RirekiError):
+    """Another process drives this conversation."""
+
+
+def journal_folder(archive: Path) -> Path:
+    return archive.parent / BRIDGE
+
+
+def journal_path(archive: Path, id: str) -> Path:
+    """Where the journal of a drive id lies."""
+    if not _NAME.fullmatch(id):
+        raise RirekiError(
+            f"{id!r} cannot be the id of a driven conversation",
+            "Use letters, digits, '.', '_' and '-', up to 64 of them, a letter or digit first.",
+        )
+    return journal_folder(archive) / f"{id}.jsonl"
+
+
+def ended(path: Path) -> bool:
+    """Whether the last line says that the conversation has ended, with nothing left to do."""
+    with path.open("rb") as file:
+        file.seek(0, os.SEEK_END)
+        file.seek(-min(file.tell(), TAIL), os.SEEK_END)
+        lines, torn = split_lines(file.read())
+    entry = parse(lines[-1]) if lines and not torn else None
+    return entry is not None and entry.kind == "state" and entry.text("state") == "ended"
+
+
+class Counter:
+    """The numbers of the events of one bridge: they only grow, also over restarts."""
+
+    def __init__(self) -> None:
+        self.last = 0
+
+    def next(self) -> int:
+        self.last = max(self.last + 1, time.time_ns() // 1000)
+        return self.last
+
+    def reach(self, number: int) -> None:
+        """Whatever comes next is later than this number."""
+        self.last = max(self.last, number)
+
+
+class Journal:
+    """The journal of one conversation, to be opened before anything is written."""
+
+    def __init__(self, path: Path, counter: Counter) -> None:
+        self.path = path
+        self.id = path.stem
+        #: Why entries of the agent are waiting in memory; empty when none are.
+        self.trouble = ""
+        self._counter = counter
+        self._lock = WriterLock(path)
+        self._file: int | None = None
+        #: Bytes that were read or written; what lies behind them is half a line of ours.
+        self._size = 0
+        self._waiting = b""
+
+    @property
+    def is_open(self) -> bool:
+        return self._file is not None
+
+    def peek(self) -> list[Entry]:
+        """The entries that came since it was read last, without the right to write."""
+        try:
+            with self.path.open("rb") as file:
+                file.seek(self._size)
+                data = file.read()
+        except FileNotFoundError:
+            raise NotFound(f"nothing was driven under the id {self.id}") from None
+        except OSError as error:
+            raise self._unopened(error) from error
+        lines, torn = split_lines(data)
+        self._size += len(data) - len(torn)
+        return self._parsed(lines)
+
+    def open(self) -> list[Entry]:
+        """Become its only writer; the entries that came since it was read last."""
+        if self.is_open:
+            return []
+        try:
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if not self._lock.take():
+                raise self._busy()
+            try:
+                return self._open()
+            except BaseException:
+                self._let_go()
+                raise
+        except OSError as error:
+            raise self._unopened(error) from error
+
+    def write(self, kind: str, **more: Any) -> Entry:
+        """Store an entry: the system has it when this returns, or nothing is kept and an error raised."""
+        entry = self._entry(kind, more)
+        self._append(self._waiting + spell(entry))
+        self._waiting, self.trouble = b"", ""
+        return entry
+
+    def keep(self, kind: str, **more: Any) -> Entry:
+        """Store what the agent did; while the disk is full it waits in memory, and `trouble` says so."""
+        entry = self._entry(kind, more)
+        lines = self._waiting + spell(entry)
+        try:
+            self._append(lines)
+        except RirekiError as error:
+            self._waiting, self.trouble = lines, error.message
+        else:
+            self._waiting, self.trouble = b"", ""
+        return entry
+
+    async def settle(self) -> None:
+        """Wait until the disk has what was written, not only the system."""
+        if self._file is None:
+            return
+        copy = os.dup(self._file)
+        try:
+            await asyncio.to_thread(os.fsync, copy)
+        except OSError as error:
+            raise self._failed(error.strerror or str(error)) from error
+        finally:
+            os.close(copy)
+
+    def close(self) -> None:
+        """Let others write."""
+        if self._file is not None:
+            if self._waiting:
+                with suppress(RirekiError):
+                    self._append(self._waiting)
+                    self._waiting = b""
+            self._let_go()
+
+    # ── inside ──
+
+    def _entry(self, kind: str, more: dict[str, Any]) -> Entry:
+        at = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
+        return Entry(self._counter.next(), at.replace("+00:00", "Z"), kind, more)
+
+    def _open(self) -> list[Entry]:
+        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
+        self._file = os.open(self.path, flags, 0o600)
+        with self.path.open("rb") as file:
+            file.seek(self._size)
+            data = file.read()
+        lines, torn = split_lines(data)
+        self._size += len(data)
+        if torn:
+            # Its writer was killed: a line of its own, whatever it is, and the next one is whole.
+            self._append(b"\n")
+            lines = [*lines, torn]
+        return self._parsed(lines)
+
+    def _parsed(self, lines: list[bytes]) -> list[Entry]:
+        entries = [entry for line in lines if (entry := parse(line)) is not None]
+        for entry in entries:
+            self._counter.reach(entry.number)
+        return entries
+
+    def _let_go(self) -> None:
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+        self._lock.release()
+
+    def _append(self, lines: bytes) -> None:
+        if self._file is None:
+            raise RirekiError(f"the journal {self.path} is not open", "This is a mistake of ours.")
+        self._cut_back()
+        try:
+            written = os.write(self._file, lines)
+        except OSError as error:
+            self._undo()
+            raise self._failed(error.strerror or str(error)) from error
+        if written != len(lines):
+            self._undo()
+            raise self._failed(f"only {written:,} of {len(lines):,} bytes could be written")
+        self._size += len(lines)
+
+    def _cut_back(self) -> None:
+        """Without half an entry that a full disk left behind."""
+        assert self._file is not None
+        status = os.fstat(self._file)
+        if status.st_size > self._size:
+            os.ftruncate(self._file, self._size)
+        elif status.st_size < self._size or not status.st_nlink:
+            raise RirekiError(
+                f"{self.path} was removed or cut by another program while it was open",
+                "Start a new conversation; 'rireki restore' brings back what was archived.",
+            )
+
+    def _undo(self) -> None:
+        """What cannot be undone now is, before anything else is written."""
+        assert self._file is not None
+        with suppress(OSError):
+            os.ftruncate(self._file, self._size)
+
+    def _failed(self, reason: str) -> RirekiError:
+        return RirekiError(
+            f"the conversation {self.id} could not be written to {self.path} ({reason})",
+            "Nothing of it was kept or given to the agent. Make room on the disk, and send it again.",
+        )
+
+    def _unopened(self, error: OSError) -> RirekiError:
+        return RirekiError(
+            f"the conversation {self.id} cannot be opened "
+            f"({error.filename or self.path}: {error.strerror or error})",
+            "Check that you may write there, and that the folder lies on a local disk.",
+        )
+
+    def _busy(self) -> Busy:
+        return Busy(
+            f"the conversation {self.id} is being driven by process {self._lock.holder() or 'unknown'}",
+            "Go on with it there, or end it there first.",
+        )

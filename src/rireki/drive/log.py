@@ -1,0 +1,217 @@
+"""What the entries of a journal come to: the queue, what is asked, what runs, how it stands.
+
+The same entries always come to the same, whether they were just written or read after a crash.
+Keeps no text of the agent. Knows no process and no file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from rireki.drive.values import Ask, Call, Image, Prompt, Queued
+from rireki.sources.bridge.entry import Entry
+
+__all__ = ["Log", "Origin"]
+
+#: Ends of a turn after which the queue waits for the person.
+_HOLDING = {"cancelled", "failed"}
+#: Ends of a turn that the agent will know of when it goes on with the conversation.
+_REMEMBERED = {"end_turn", "max_tokens", "max_turn_requests", "refusal"}
+
+
+class Origin(msgspec.Struct, frozen=True):
+    """How it began."""
+
+    agent: str
+    source: str | None
+    project: str
+    model: str | None
+    title: str
+    continues: str | None
+    at: str
+
+
+class Log:
+    def __init__(self) -> None:
+        self.number = 0
+        self.origin: Origin | None = None
+        #: The agent's own id of the conversation.
+        self.native: str | None = None
+        self.resumable = False
+        self.images: bool | None = None
+        #: Every prompt that ever came, by id: the number it was acknowledged with.
+        self.prompts: dict[str, int] = {}
+        self.waiting: dict[str, tuple[Prompt, Queued]] = {}
+        #: The prompt that was given and is not answered yet.
+        self.turn: str | None = None
+        self.held = False
+        #: Whether a turn ended in a way the agent remembers.
+        self.remembered = False
+        self.asks: dict[str, Ask] = {}
+        #: How each ask ended, in the fields of its `answer`.
+        self.answers: dict[str, dict[str, Any]] = {}
+        self.calls: dict[str, Call] = {}
+        #: Calls of this turn that have a result.
+        self.done: set[str] = set()
+        #: The last of the states that have lines, and what was said with it.
+        self.state = ""
+        self.detail = ""
+        #: The last process that was started: {pid, born}.
+        self.process: dict[str, Any] = {}
+
+    def add(self, entry: Entry) -> None:
+        self.number = max(self.number, entry.number)
+        take = _KINDS.get(entry.kind)
+        if take is not None:
+            take(self, entry)
+
+    @property
+    def queue(self) -> list[Queued]:
+        return [queued for _, queued in self.waiting.values()]
+
+    @property
+    def next(self) -> Prompt | None:
+        """The prompt whose turn it is, if the queue is not held."""
+        if self.held:
+            return None
+        return next((prompt for prompt, _ in self.waiting.values()), None)
+
+    @property
+    def conversation(self) -> str | None:
+        """The id of the agent's own conversation in the archive, if the agent leaves any."""
+        if self.origin is None or self.origin.source is None:
+            return None
+        native = self.native or self.origin.continues
+        return f"{self.origin.source}/{native}" if native else None
+
+    # ── one method per kind ──
+
+    def _start(self, entry: Entry) -> None:
+        more = entry.more
+        self.origin = Origin(
+            agent=entry.text("agent"),
+            source=more.get("source"),
+            project=entry.text("project"),
+            model=more.get("model"),
+            title=entry.text("title"),
+            continues=more.get("continues"),
+            at=entry.at,
+        )
+
+    def _session(self, entry: Entry) -> None:
+        self.native = entry.text("id") or self.native
+        self.resumable = entry.more.get("resumable") is True
+        self.images = entry.more.get("images")
+
+    def _prompt(self, entry: Entry) -> None:
+        id = entry.text("id")
+        if not id or id in self.prompts:
+            return
+        self.prompts[id] = entry.number
+        self.held = False
+        prompt = Prompt(id, entry.text("text"), _images(entry), _strings(entry, "mentions"))
+        queued = Queued(
+            id,
+            prompt.text,
+            at=entry.at,
+            number=entry.number,
+            by=entry.text("by"),
+            images=len(prompt.images),
+            mentions=prompt.mentions,
+        )
+        first = entry.more.get("first") is True
+        item = {id: (prompt, queued)}
+        self.waiting = {**item, **self.waiting} if first else {**self.waiting, **item}
+
+    def _edit(self, entry: Entry) -> None:
+        id, text = entry.text("id"), entry.text("text")
+        if id in self.waiting:
+            prompt, queued = self.waiting[id]
+            replace = msgspec.structs.replace
+            self.waiting[id] = (replace(prompt, text=text), replace(queued, text=text))
+
+    def _withdraw(self, entry: Entry) -> None:
+        self.waiting.pop(entry.text("id"), None)
+
+    def _given(self, entry: Entry) -> None:
+        self.turn = entry.text("id")
+        self.waiting.pop(self.turn, None)
+
+    def _turn_end(self, entry: Entry) -> None:
+        self.turn = None
+        self.calls.clear()
+        self.done.clear()
+        reason = entry.text("reason")
+        self.held = reason in _HOLDING and bool(self.waiting)
+        self.remembered = self.remembered or reason in _REMEMBERED
+
+    def _call(self, entry: Entry) -> None:
+        id = entry.text("call")
+        if id in self.done:
+            return
+        known = self.calls.get(id, Call(id, ""))
+        fields = ("name", "title", "tool", "arguments", "diffs")
+        news = {name: entry.more[name] for name in fields if name in entry.more}
+        self.calls[id] = msgspec.structs.replace(known, **news)
+
+    def _result(self, entry: Entry) -> None:
+        self.calls.pop(entry.text("call"), None)
+        self.done.add(entry.text("call"))
+
+    def _ask(self, entry: Entry) -> None:
+        try:
+            ask = msgspec.convert({**entry.more, "at": entry.at, "number": entry.number}, Ask)
+        except msgspec.ValidationError:
+            return
+        self.asks[ask.id] = ask
+
+    def _answer(self, entry: Entry) -> None:
+        self.asks.pop(entry.text("id"), None)
+        self.answers[entry.text("id")] = {**entry.more, "at": entry.at, "number": entry.number}
+
+    def _state(self, entry: Entry) -> None:
+        self.state = entry.text("state")
+        self.detail = entry.text("detail")
+        if self.state == "starting":
+            self.held = False
+        elif self.state in ("ended", "failed"):
+            self.held = bool(self.waiting)
+
+    def _proceed(self, entry: Entry) -> None:
+        self.held = False
+
+    def _process(self, entry: Entry) -> None:
+        self.process = dict(entry.more)
+
+
+_KINDS: dict[str, Callable[[Log, Entry], None]] = {
+    "start": Log._start,
+    "session": Log._session,
+    "prompt": Log._prompt,
+    "edit": Log._edit,
+    "withdraw": Log._withdraw,
+    "given": Log._given,
+    "turn_end": Log._turn_end,
+    "call": Log._call,
+    "result": Log._result,
+    "ask": Log._ask,
+    "answer": Log._answer,
+    "state": Log._state,
+    "process": Log._process,
+    "proceed": Log._proceed,
+}
+
+
+def _images(entry: Entry) -> list[Image]:
+    try:
+        return msgspec.convert(entry.more.get("images", []), list[Image])
+    except msgspec.ValidationError:
+        return []
+
+
+def _strings(entry: Entry, name: str) -> list[str]:
+    value = entry.more.get(name)
+    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []

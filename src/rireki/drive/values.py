@@ -1,0 +1,181 @@
+"""What the bridge and its callers tell each other: prompts, asks, answers, the status of a session.
+
+Plain values that become JSON as they are. Knows no agent and no file.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+__all__ = [
+    "Answer",
+    "Ask",
+    "Block",
+    "Call",
+    "Choice",
+    "Given",
+    "Image",
+    "Mode",
+    "Option",
+    "Prompt",
+    "Question",
+    "Queued",
+    "State",
+    "Status",
+]
+
+State: TypeAlias = Literal[
+    "starting", "idle", "working", "permission", "answer", "stopping", "ended", "failed"
+]
+
+
+class Image(msgspec.Struct, frozen=True, omit_defaults=True):
+    media_type: str
+    #: Base64.
+    data: str
+    name: str = ""
+
+
+class Prompt(msgspec.Struct, frozen=True):
+    """What a person sends; `id` is made by the client, and runs once however often it is sent."""
+
+    id: str
+    text: str
+    images: list[Image] = []
+    #: Paths of files below the project.
+    mentions: list[str] = []
+
+
+class Given(msgspec.Struct, frozen=True):
+    """The acknowledgement: it is stored, at this number. `known`: it was there already."""
+
+    number: int
+    known: bool
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """An answer to an ask: an option (permission, plan) or values (questions); nothing refuses it."""
+
+    option: str | None = None
+    #: Why it is refused, in the person's words; they reach the agent.
+    reason: str | None = None
+    #: By question: the labels that were chosen, or one text of the person's own.
+    values: dict[str, list[str]] | None = None
+
+
+class Option(msgspec.Struct, frozen=True):
+    id: str
+    name: str
+    kind: Literal["allow_once", "allow_always", "reject_once", "reject_always", "choice"]
+
+
+class Choice(msgspec.Struct, frozen=True, omit_defaults=True):
+    label: str
+    description: str = ""
+
+
+class Question(msgspec.Struct, frozen=True, omit_defaults=True):
+    id: str
+    question: str
+    header: str = ""
+    #: Without any, the answer is a text.
+    options: list[Choice] = []
+    multiple: bool = False
+    #: Whether a text of one's own may be given instead of an option.
+    free: bool = False
+    required: bool = False
+
+
+class Ask(msgspec.Struct, frozen=True):
+    """Something that waits for the person. `detail` tells exactly what would be done."""
+
+    id: str
+    what: Literal["permission", "question", "plan"]
+    title: str
+    detail: str = ""
+    #: The call it is about.
+    call: str | None = None
+    arguments: Any = None
+    #: Changes of files: {path, old, new}; old is None for a new file.
+    diffs: list[dict[str, Any]] = []
+    options: list[Option] = []
+    questions: list[Question] = []
+    at: str = ""
+    number: int = 0
+
+
+class Queued(msgspec.Struct, frozen=True):
+    """A prompt that was not given to the agent yet."""
+
+    id: str
+    text: str
+    at: str
+    number: int
+    by: str = ""
+    images: int = 0
+    mentions: list[str] = []
+
+
+class Block(msgspec.Struct, frozen=True):
+    """A stretch of the agent's text or thinking that is still growing."""
+
+    id: str
+    kind: Literal["text", "thought"]
+    text: str
+    provisional: bool = False
+
+
+class Call(msgspec.Struct, frozen=True):
+    """A tool call that runs, or waits for permission."""
+
+    id: str
+    name: str
+    title: str = ""
+    tool: str = ""
+    arguments: Any = None
+    diffs: list[dict[str, Any]] = []
+
+
+class Mode(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A model, or a mode of working, that the agent offers."""
+
+    id: str
+    name: str
+    description: str = ""
+
+
+class Status(msgspec.Struct, frozen=True):
+    """All that is to be known about a session right now."""
+
+    id: str
+    #: The id under which the archive shows it.
+    conversation: str
+    agent: str
+    project: str
+    state: State
+    #: For people: why it failed, what the agent printed last, that it does not stop.
+    detail: str
+    #: The number of the latest event of it.
+    number: int
+    model: str | None = None
+    title: str = ""
+    queue: list[Queued] = []
+    #: The queue waits for the person: the turn before it was stopped, or failed.
+    held: bool = False
+    asks: list[Ask] = []
+    blocks: list[Block] = []
+    calls: list[Call] = []
+    #: The prompt that is being answered.
+    prompt: str | None = None
+    started_at: str = ""
+    models: list[Mode] = []
+    modes: list[Mode] = []
+    mode: str | None = None
+    #: Whether the agent takes images; None as long as it is not known.
+    images: bool | None = None
+    #: Whether the agent can go on with it after a restart.
+    can_continue: bool = False
+    #: How full the agent's context is, as it says: {used, size}.
+    usage: dict[str, Any] | None = None

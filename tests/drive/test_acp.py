@@ -1,0 +1,240 @@
+"""The protocol: what goes over the pipes is what its package says, and what comes is taken as it is."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rireki.drive.acp_asks import permission, permission_reply, question, question_reply
+from rireki.drive.acp_updates import Updates
+from rireki.drive.acp_wire import Wire
+from rireki.drive.driver import Reply
+from rireki.drive.values import Answer, Image, Prompt
+from tests.drive.conftest import Desk, asked, reach, run, say, until
+
+PACKAGE_AGENT = Path(__file__).parents[1] / "support" / "acp_package_agent.py"
+
+
+def test_an_agent_made_with_the_package_understands_us(desk: Desk) -> None:
+    (desk.project / "notes.txt").write_text("n")
+    agent = msgspec.structs.replace(
+        desk.agent(), command=(sys.executable, str(PACKAGE_AGENT)), source=None
+    )
+
+    async def story() -> None:
+        async with desk.bridge(agent) as bridge:
+            session = await desk.start(bridge)
+            image = Image("image/png", "iVBORw0KGgo=")
+            await session.send(Prompt("p1", "hello", [image], ["notes.txt"]), "web")
+            ask = await asked(session)
+            assert (ask.detail, ask.options[0].kind) == ("run", "allow_once")
+            await session.answer(ask.id, Answer(option="yes"), "web")
+            await until(lambda: session.state == "answer")
+            form = await asked(session)
+            assert form.title == "Which colour?" and form.questions[0].required
+            assert [choice.label for choice in form.questions[0].options] == ["Blue", "Red"]
+            await session.answer(form.id, Answer(values={"colour": ["Red"]}), "web")
+            await reach(session, "idle")
+            assert session.conversation == "bridge/one", "it leaves no transcripts"
+
+    run(story())
+    assert desk.said() == (
+        "got TextContentBlock,ResourceContentBlock,ImageContentBlock; yes, {'colour': 'r'}"
+    )
+    assert desk.kinds("result")[0]["output"] == '{"lines": 3}'
+
+
+def test_all_messages_are_as_the_package_spells_them(desk: Desk) -> None:
+    """Ours to the scripted agent, and its to us: it stands for real ones."""
+    schema = pytest.importorskip("acp.schema")
+    wire = desk.folder / "wire.jsonl"
+
+    async def story() -> None:
+        async with desk.session(SCRIPT_WIRE=str(wire), SCRIPT_CANNOT="resume") as session:
+            for text, answer in [
+                ("permission", Answer(option="allow")),
+                ("question", Answer(values={"question_0": ["Blue"]})),
+                ("plan", Answer(option="default")),
+            ]:
+                sending = asyncio.create_task(say(session, text))
+                await session.answer((await asked(session)).id, answer, "web")
+                await sending
+            for text in ("think", "tool", "echo x"):
+                await say(session, text)
+            await session.send(Prompt("f", "forever"), "web")
+            await until(lambda: session.status.blocks)
+            await session.stop()
+            await reach(session, "idle")
+            await session.restart()
+            await reach(session, "idle")
+
+    run(story())
+    requests = {
+        "initialize": (schema.InitializeRequest, schema.InitializeResponse),
+        "session/new": (schema.NewSessionRequest, schema.NewSessionResponse),
+        "session/load": (schema.LoadSessionRequest, schema.LoadSessionResponse),
+        "session/prompt": (schema.PromptRequest, schema.PromptResponse),
+        "session/cancel": (schema.CancelNotification, None),
+        "session/update": (schema.SessionNotification, None),
+        "session/request_permission": (
+            schema.RequestPermissionRequest,
+            schema.RequestPermissionResponse,
+        ),
+        "elicitation/create": (
+            schema.CreateFormSessionElicitationRequest,
+            schema.AcceptElicitationResponse,
+        ),
+    }
+    waiting: dict[tuple[str, int], Any] = {}
+    checked = set()
+    for line in wire.read_text().splitlines():
+        entry = json.loads(line)
+        message, direction = entry["message"], entry["direction"]
+        if "method" in message:
+            asks, answers = requests[message["method"]]
+            asks.model_validate(message["params"])
+            checked.add(message["method"])
+            if "id" in message:
+                back = "out" if direction == "in" else "in"
+                waiting[back, message["id"]] = answers
+        else:
+            waiting.pop((direction, message["id"])).model_validate(message["result"])
+    assert checked == set(requests) and not waiting
+
+
+class Pipe:
+    def __init__(self) -> None:
+        self.updates: list[Any] = []
+        self.garbage: list[bytes] = []
+
+    async def read(self, data: bytes, cuts: list[int]) -> list[dict[str, Any]]:
+        reader = asyncio.StreamReader()
+        wire = Wire(reader, None, self.updates.append, self.garbage.append)  # type: ignore[arg-type]
+        places = sorted({min(cut, len(data)) for cut in cuts} | {0, len(data)})
+        messages: list[dict[str, Any]] = []
+
+        async def receive() -> None:
+            while (message := await wire.receive()) is not None:
+                messages.append(message)
+
+        receiving = asyncio.create_task(receive())
+        for start, end in itertools.pairwise(places):
+            reader.feed_data(data[start:end])
+            await asyncio.sleep(0)
+        reader.feed_eof()
+        await receiving
+        return messages
+
+
+lines = st.one_of(
+    st.integers(0, 9).map(lambda n: ("message", {"jsonrpc": "2.0", "id": n, "result": {}})),
+    st.text(max_size=9).map(
+        lambda t: (
+            "update",
+            {"jsonrpc": "2.0", "method": "session/update", "params": {"update": {"t": t}}},
+        )
+    ),
+    st.binary(max_size=30)
+    .filter(lambda b: b"\n" not in b and b"{" not in b and b.strip())
+    .map(lambda b: ("garbage", b)),
+)
+
+
+@settings(deadline=None)
+@given(st.lists(lines, max_size=12), st.lists(st.integers(0, 600), max_size=8))
+def test_messages_arrive_whole_and_in_order_between_any_garbage_and_cuts(
+    written: list[tuple[str, Any]], cuts: list[int]
+) -> None:
+    spelt = [item if kind == "garbage" else json.dumps(item).encode() for kind, item in written]
+    pipe = Pipe()
+    messages = asyncio.run(pipe.read(b"".join(line + b"\n" for line in spelt), cuts))
+    assert messages == [item for kind, item in written if kind == "message"]
+    assert pipe.updates == [i["params"]["update"] for kind, i in written if kind == "update"]
+    assert pipe.garbage == [item.strip() for kind, item in written if kind == "garbage"]
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+FIELDS = """
+    content toolCallId title kind status rawInput rawOutput entries options configOptions
+    currentModeId messageId _meta used toolCall requestedSchema message
+"""
+KINDS = """
+    agent_message_chunk agent_thought_chunk tool_call tool_call_update plan usage_update
+    config_option_update current_mode_update user_message_chunk unheard_of
+"""
+names = st.sampled_from(FIELDS.split())
+
+
+class Nobody:
+    """A sink that hears everything and forgets it."""
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda *_, **__: None
+
+
+@given(st.sampled_from(KINDS.split()), st.dictionaries(names, json_values))
+def test_strange_updates_cost_nothing(kind: str, fields: dict[str, Any]) -> None:
+    Updates(Nobody()).take({"sessionUpdate": kind, **fields})
+    Updates(Nobody()).offered(fields)
+
+
+@given(st.dictionaries(names, json_values))
+def test_strange_requests_become_asks_all_the_same(params: dict[str, Any]) -> None:
+    assert permission(params).title
+    assert question(params).title
+    assert permission_reply(params, Reply("expired", Answer()))["outcome"]["outcome"] == "cancelled"
+    assert question_reply(params, Reply("expired", Answer())) == {"action": "cancel"}
+
+
+def test_forms_take_numbers_booleans_and_their_own_words_for_things() -> None:
+    params = {
+        "message": "Settings",
+        "requestedSchema": {
+            "type": "object",
+            "required": ["count"],
+            "properties": {
+                "count": {"type": "integer", "title": "How many?"},
+                "share": {"type": "number", "description": "Which share?"},
+                "sure": {"type": "boolean", "title": "Sure?"},
+                "size": {"type": "string", "enum": ["s", "l"]},
+                "tags": {"type": "array", "items": {"type": "string", "enum": ["x", "y"]}},
+            },
+        },
+    }
+    ask = question(params)
+    assert [q.question for q in ask.questions] == [
+        "How many?",
+        "Which share?",
+        "Sure?",
+        "size",
+        "tags",
+    ]
+    assert [q.required for q in ask.questions] == [True, False, False, False, False]
+    assert [choice.label for choice in ask.questions[2].options] == ["Yes", "No"]
+    values = {
+        "count": ["3"],
+        "share": ["0.5"],
+        "sure": ["No"],
+        "size": ["l"],
+        "tags": ["x", "y"],
+    }
+    reply = question_reply(params, Reply("answered", Answer(values=values)))
+    assert reply == {
+        "action": "accept",
+        "content": {"count": 3, "share": 0.5, "sure": False, "size": "l", "tags": ["x", "y"]},
+    }
