@@ -50,8 +50,8 @@ class Server:
 
 
 @contextmanager
-def serving(home: Path, archive: Path) -> Iterator[Server]:
-    command = rireki("serve", "--home", home, "--archive", archive, "--port", 0)
+def serving(home: Path, archive: Path, *options: str) -> Iterator[Server]:
+    command = rireki("serve", "--home", home, "--archive", archive, "--port", 0, *options)
     process = subprocess.Popen([*command, "--no-open", "--json"], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     try:

@@ -25,7 +25,7 @@ SECTIONS = {
     "Take in": ("import", "watch", "service", "sources", "demo"),
     "Read": ("serve", "list", "search", "show", "path", "latest"),
     "Understand": ("stats", "explain"),
-    "Go on": ("resume", "restore"),
+    "Go on": ("chat", "resume", "restore"),
     "Keep": ("verify", "rebuild", "forget"),
     "Shell": ("completion",),
 }

@@ -1,0 +1,141 @@
+"""Whatever waits for the person, asked at the terminal: permissions, plans, questions.
+
+A number chooses; words refuse with a reason. Where nobody is at the terminal it is refused.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rireki.drive.values import Answer
+from rireki.errors import RirekiError
+from rireki.show.safe import one_line, safe
+
+if TYPE_CHECKING:
+    from rireki.faces.cli.chat_bridge import Running
+    from rireki.faces.cli.chat_lines import Lines
+    from rireki.faces.cli.chat_paper import Paper
+
+__all__ = ["Asker"]
+
+NOBODY = "Nobody is at the terminal who could allow this."
+YES, NO = ("y", "yes", "はい"), ("n", "no", "いいえ")
+
+
+class Asker:
+    def __init__(self, running: Running, paper: Paper, lines: Lines) -> None:
+        self._running, self._paper, self._lines = running, paper, lines
+        self._done: set[str] = set()
+
+    def work_off(self, asks: list[dict[str, Any]]) -> None:
+        """One after the other; each is asked once."""
+        for ask in asks:
+            if ask["id"] in self._done:
+                continue
+            self._done.add(ask["id"])
+            answer = self._answer(ask)
+            try:
+                self._running.answer(ask["id"], answer)
+            except RirekiError as error:
+                # It ended meanwhile, or the agent did.
+                self._paper.error(error)
+
+    def _answer(self, ask: dict[str, Any]) -> Answer:
+        if not self._lines.terminal:
+            self._paper.hint(f"refused, for nobody is there to ask: {one_line(ask['title'])}")
+            return Answer(reason=NOBODY) if ask["what"] != "question" else Answer()
+        self._tell(ask)
+        if ask["what"] == "question":
+            return self._values(ask["questions"])
+        return self._option(ask["options"])
+
+    def _tell(self, ask: dict[str, Any]) -> None:
+        style = self._paper.style
+        head = {"permission": "May it?", "plan": "The plan:", "question": "It asks:"}[ask["what"]]
+        self._paper.line(f"{style.yellow(head)} {style.bold(one_line(ask['title']))}")
+        for line in safe(ask["detail"]).splitlines():
+            self._paper.line(f"  {line}")
+
+    # ── permissions and plans ──
+
+    def _option(self, options: list[dict[str, Any]]) -> Answer:
+        for number, option in enumerate(options, 1):
+            self._paper.line(f"  {number}. {one_line(option['name'])}")
+        while True:
+            said = self._lines.ask("A number, or words to refuse with:")
+            if said is None:
+                return Answer(option=_first(options, "reject"))
+            said = said.strip()
+            chosen = _chosen(options, said)
+            if chosen is not None:
+                return Answer(option=chosen["id"], reason=self._why(chosen))
+            if said and not said.isdigit():
+                return Answer(option=_first(options, "reject"), reason=said)
+
+    def _why(self, option: dict[str, Any]) -> str | None:
+        if not option["kind"].startswith("reject"):
+            return None
+        return (self._lines.ask("Why? (Enter: no reason)") or "").strip() or None
+
+    # ── questions ──
+
+    def _values(self, questions: list[dict[str, Any]]) -> Answer:
+        values: dict[str, list[str]] = {}
+        for question in questions:
+            said = self._question(question)
+            if said is None:
+                return Answer()
+            if said:
+                values[question["id"]] = said
+        return Answer(values=values)
+
+    def _question(self, question: dict[str, Any]) -> list[str] | None:
+        """The labels that were chosen, or the person's own words; None refuses to answer at all."""
+        options = question.get("options", [])
+        self._paper.line(f"  {one_line(question['question'])}")
+        for number, option in enumerate(options, 1):
+            more = f" — {one_line(option['description'])}" if option.get("description") else ""
+            self._paper.line(f"  {number}. {one_line(option['label'])}{more}")
+        while True:
+            said = self._lines.ask(_way(question))
+            if said is None:
+                return None
+            found = _labels(question, said.strip())
+            if found is not None:
+                return found
+
+
+def _way(question: dict[str, Any]) -> str:
+    if not question.get("options"):
+        return "Your answer:"
+    ways = "Numbers" if question.get("multiple") else "A number"
+    return f"{ways}, or your own words:" if question.get("free") else f"{ways}:"
+
+
+def _labels(question: dict[str, Any], said: str) -> list[str] | None:
+    """None when it has to be asked again."""
+    if not said:
+        return None if question.get("required") else []
+    options = question.get("options", [])
+    parts = said.replace(",", " ").split()
+    if options and all(part.isdigit() and 1 <= int(part) <= len(options) for part in parts):
+        if len(parts) > 1 and not question.get("multiple"):
+            return None
+        return [options[int(part) - 1]["label"] for part in parts]
+    same = [option["label"] for option in options if option["label"].lower() == said.lower()]
+    if same or not options or question.get("free"):
+        return same or [said]
+    return None
+
+
+def _chosen(options: list[dict[str, Any]], said: str) -> dict[str, Any] | None:
+    if said.isdigit() and 1 <= int(said) <= len(options):
+        return options[int(said) - 1]
+    for words, kind in ((YES, "allow_once"), (NO, "reject_once")):
+        if said.lower() in words:
+            return next((option for option in options if option["kind"] == kind), None)
+    return None
+
+
+def _first(options: list[dict[str, Any]], kind: str) -> str | None:
+    return next((option["id"] for option in options if option["kind"].startswith(kind)), None)
