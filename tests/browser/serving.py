@@ -34,7 +34,9 @@ db.close()
 class Site:
     """A home, its archive and a server process that shows and keeps them."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *options: str) -> None:
+        #: What `rireki serve` is told besides.
+        self.options = options
         self.home = folder / "home"
         self.archive = folder / "kept" / "archive.sqlite3"
         self.home.mkdir(parents=True, exist_ok=True)
@@ -61,6 +63,7 @@ class Site:
                 *(sys.executable, "-m", "rireki", "serve", "--no-open", "--json"),
                 *("--home", str(self.home), "--archive", str(self.archive)),
                 *("--port", str(self.port)),
+                *self.options,
             ],
             stdout=subprocess.PIPE,
             text=True,

@@ -17,6 +17,8 @@ from rireki.faces.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from rireki.drive.bridge import Settings
+    from rireki.faces.web.driving import Driving
     from rireki.faces.web.serve import Server
     from rireki.faces.web.served import Address, Served
     from rireki.sources.kit.places import Places
@@ -62,6 +64,15 @@ class Shown(NamedTuple):
     metavar="FILE",
     help=f"Take the token from this file (or from {VARIABLE}) instead of making one.",
 )
+@click.option("--drive", is_flag=True, help="Let agents work from the pages; they run commands.")
+@click.option(
+    "--root",
+    "roots",
+    multiple=True,
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="With --drive: agents work below this directory only, not your whole home. Repeatable.",
+)
 @home_option
 @click.option("--demo", is_flag=True, help="Show an invented history.")
 @click.option("--no-open", is_flag=True, help="Do not open a browser.")
@@ -74,6 +85,8 @@ def command(
     host: str,
     allowed: tuple[str, ...],
     token_file: Path | None,
+    drive: bool,
+    roots: tuple[Path, ...],
     home: Path | None,
     demo: bool,
     no_open: bool,
@@ -90,12 +103,14 @@ def command(
     Examples:
       rireki serve
       rireki serve --demo
+      rireki serve --drive --root ~/work
       rireki serve --no-open --json
     """
     from rireki.faces.web.serve import Server, bind, is_loopback
     from rireki.faces.web.served import Served
 
-    shown = _shown(home, demo)
+    shown = _shown(home, demo, drive)
+    driven = _driven(shown, drive, roots, demo=demo, keep=not no_keep)
     token = _token(shown, token_file, public=not is_loopback(host))
     served = Served(shown.archive)
     running = served.other()
@@ -112,6 +127,7 @@ def command(
         keep=not no_keep,
         demo=demo,
         stand_in=shown.stand_in,
+        drive=driven,
     )
     _announce(server, port, as_json, public=not is_loopback(host))
     if not no_open and _has_desktop():
@@ -119,7 +135,29 @@ def command(
     _run(server, served)
 
 
-def _shown(home: Path | None, demo: bool) -> Shown:
+def _driven(
+    shown: Shown, drive: bool, roots: tuple[Path, ...], *, demo: bool, keep: bool
+) -> Settings | None:
+    """Which agents may work where; None when they may not at all."""
+    from rireki.faces.cli.driving import drive_settings, is_on
+
+    if demo or not keep:
+        if drive:
+            raise RirekiError(
+                f"agents cannot be driven with {'--demo' if demo else '--no-keep'}",
+                "What they do is taken into your archive: leave one of the two out.",
+            )
+        return None
+    if roots and not drive:
+        raise RirekiError(
+            "--root says where agents may work, but none may", "Add --drive to let them."
+        )
+    if not drive and not is_on(shown.archive, shown.places):
+        return None
+    return drive_settings(shown.archive, shown.places, roots)
+
+
+def _shown(home: Path | None, demo: bool, drive: bool) -> Shown:
     """The user's archive; while there is nothing to put into it, an invented one in front of it."""
     from rireki.archive.open import open_archive
     from rireki.faces.cli.demo import DIRECTORY, ensure_demo
@@ -138,7 +176,8 @@ def _shown(home: Path | None, demo: bool) -> Shown:
         known = archive.count() > 0
     finally:
         archive.close()
-    if known or any(source.found for source in survey(None, places)):
+    # Whoever drives agents makes a history of their own at once.
+    if known or drive or any(source.found for source in survey(None, places)):
         return Shown(path, places)
     return Shown(path, places, ensure_demo(beside, progress()).archive)
 
@@ -195,16 +234,29 @@ def _announce(server: Server, wanted: int | None, as_json: bool, public: bool) -
             "conversation, and nothing is encrypted on the way.",
             err=True,
         )
+    if server.driving is not None:
+        _announce_driving(server.driving, public)
     screen = Screen()
     if as_json:
         # It listens already: whoever connects now is answered in a moment.
         told = {"url": server.url, "port": server.port, "pid": os.getpid(), "running": False}
-        screen.json([{**told, "archive": str(server.archive), "demo": server.desk.demo}])
+        more = {"archive": str(server.archive), "demo": server.desk.demo}
+        screen.json([{**told, **more, "drive": server.driving is not None}])
     else:
         if server.desk.path != server.archive:
             screen.say(["This machine has no history yet: here is an invented one."])
         screen.say([f"Open {screen.style.bold(server.url)}", "Stop with Ctrl-C."])
     sys.stdout.flush()
+
+
+def _announce_driving(driving: Driving, public: bool) -> None:
+    """Plainly, and where nobody reads JSON: this is more than reading."""
+    where = ", ".join(map(str, driving.roots))
+    click.echo(f"Driving agents is on: they can be let run commands below {where}.", err=True)
+    if public:
+        click.echo(
+            "Whoever has the token can do so from another machine, with your rights.", err=True
+        )
 
 
 def _has_desktop() -> bool:

@@ -18,6 +18,7 @@ from rireki.errors import NotFound
 from rireki.faces.web import api
 from rireki.faces.web.api.failures import told as told_to_programs
 from rireki.faces.web.desk import Desk
+from rireki.faces.web.driving import Driving
 from rireki.faces.web.guard import Guard, GuardSettings
 from rireki.faces.web.hub import Hub
 
@@ -30,7 +31,9 @@ SHORTEST_HASH = 8
 FOREVER = "private, max-age=31536000, immutable"
 
 
-def create_app(desk: Desk, hub: Hub, guard_settings: GuardSettings) -> Starlette:
+def create_app(
+    desk: Desk, hub: Hub, guard_settings: GuardSettings, driving: Driving | None = None
+) -> Starlette:
     # Imported here: the API alone can be looked at without templates and what they need.
     from rireki.faces.web import pages
 
@@ -40,6 +43,7 @@ def create_app(desk: Desk, hub: Hub, guard_settings: GuardSettings) -> Starlette
     )
     app.state.desk = desk
     app.state.hub = hub
+    app.state.driving = driving
     return app
 
 

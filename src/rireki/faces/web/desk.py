@@ -18,6 +18,7 @@ import msgspec
 
 from rireki.archive.base import Archive, Found
 from rireki.archive.open import open_archive
+from rireki.faces.web.driving import Journal, journal_of
 from rireki.intake.understand import read_conversation
 from rireki.live.readings import Readings
 from rireki.model.conversation import Conversation
@@ -54,6 +55,8 @@ class Talk(msgspec.Struct, frozen=True, eq=False):
     changed: int
     #: The sub-agents it started.
     children: list[Conversation]
+    #: How far the bridge's journals of it were read, where agents are driven.
+    journal: Journal = Journal()
 
 
 class Desk:
@@ -72,6 +75,8 @@ class Desk:
         self.keeper = keeper
         #: Whether what it shows is invented, because this machine has no history yet.
         self.demo = False
+        #: Whether agents are driven from here, so that pages have to know how far a journal was read.
+        self.drives = False
         self._readers = ThreadPoolExecutor(READERS, "reader")
         self._searcher = ThreadPoolExecutor(1, "search")
         self._own = threading.local()
@@ -153,6 +158,8 @@ class Desk:
         return attachments
 
     def _read(self, archive: Archive, found: Found, changed: int, as_of: str | None) -> Talk:
+        # First: what comes between the two is then told twice rather than not at all.
+        journal = journal_of(archive, found) if self.drives and as_of is None else Journal()
         conversation, messages = self._told(archive, found, as_of)
         children = [
             link.id
@@ -161,6 +168,7 @@ class Desk:
         ]
         known = archive.pick(children)
         return Talk(
+            journal=journal,
             conversation=conversation,
             family=found.family,
             grouping=found.grouping,

@@ -17,14 +17,14 @@ from starlette.types import Receive, Scope, Send
 from rireki.errors import RirekiError
 from rireki.faces.web.hub import Hub, Listener
 
-__all__ = ["EventStream", "start_of"]
+__all__ = ["HEADERS", "KEEP_ALIVE", "RETRY", "EventStream", "hang_up", "start_of"]
 
 #: Seconds of silence after which something is sent, so that nobody takes the line for dead.
 KEEP_ALIVE = 15.0
 #: Milliseconds a browser waits before it comes back.
 RETRY = 500
 
-_HEADERS = [
+HEADERS = [
     (b"content-type", b"text/event-stream; charset=utf-8"),
     (b"cache-control", b"no-store"),
     # For proxies that would gather events before they pass them on.
@@ -54,13 +54,13 @@ class EventStream:
         self.conversation = conversation
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
+        await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
         if scope["method"] == "HEAD":
             await send({"type": "http.response.body", "body": b""})
             return
         listener = self.hub.listen(self.after, self.conversation)
         talking = asyncio.ensure_future(self._talk(listener, send))
-        gone = asyncio.ensure_future(_hang_up(receive))
+        gone = asyncio.ensure_future(hang_up(receive))
         try:
             await asyncio.wait([talking, gone], return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -89,7 +89,7 @@ async def _say(send: Send, data: bytes) -> None:
     await send({"type": "http.response.body", "body": data, "more_body": True})
 
 
-async def _hang_up(receive: Receive) -> None:
+async def hang_up(receive: Receive) -> None:
     """Until the listener has closed the connection."""
     while (await receive())["type"] != "http.disconnect":
         continue

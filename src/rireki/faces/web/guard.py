@@ -1,8 +1,9 @@
 """Who may ask: everyone who has the token, from our own pages or from a program.
 
 A web page elsewhere must not be able to read conversations through the browser
-of the person at this machine, so the host and the origin of each request are
-looked at before the token is. Knows nothing of what lies behind it.
+of the person at this machine, still less to let an agent work, so the host and the
+origin of each request are looked at before the token is. Knows nothing of what lies
+behind it but where something may be changed.
 """
 
 from __future__ import annotations
@@ -19,9 +20,11 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from rireki.faces.web.api.body import LARGEST, TooLarge
 from rireki.faces.web.api.failures import failure
+from rireki.faces.web.driving import OFF
 
-__all__ = ["CSP", "Guard", "GuardSettings"]
+__all__ = ["CSP", "DRIVEN", "Guard", "GuardSettings"]
 
 CSP = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -37,7 +40,11 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
+READING = ("GET", "HEAD")
+WRITING = ("POST", "PUT", "DELETE")
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
+#: Below this alone, something can be done and not only read.
+DRIVEN = "/api/v1/drive"
 #: Seconds a browser remembers that it was let in.
 REMEMBERED = 90 * 86400
 
@@ -49,6 +56,8 @@ class GuardSettings(msgspec.Struct, frozen=True, kw_only=True):
     hosts: tuple[str, ...] = LOOPBACK
     #: Names under which something in front of us passes requests on, with any port or none.
     allowed: tuple[str, ...] = ()
+    #: Whether agents may be driven from here.
+    drive: bool = False
 
     @property
     def cookie(self) -> str:
@@ -94,6 +103,8 @@ class Guard:
             _check_method(request)
             _check_origin(request)
             entrance = self._check_token(request)
+            if request.method not in READING:
+                self._check_writing(request)
         except Refusal as refusal:
             await _refused(request, refusal)(scope, receive, send)
             return
@@ -121,11 +132,34 @@ class Guard:
         spelled = f"[{address}]" if ":" in address else address
         return bool(address) and host == f"{spelled}:{port}" and _is_number(address)
 
+    def _check_writing(self, request: Request) -> None:
+        """What changes something comes from our own page, or from a program that has the token."""
+        if not self.settings.drive:
+            raise Refusal(404, *OFF)
+        bearer = request.headers.get("authorization", "").lower().startswith("bearer ")
+        if not bearer and "origin" not in request.headers:
+            raise Refusal(
+                403,
+                "a request that changes something has to say which page it comes from",
+                "Browsers send Origin; a program sends the token in the Authorization header.",
+            )
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind != "application/json":
+            raise Refusal(
+                415, f"{kind[:80] or 'nothing'} is not taken here", "Send application/json."
+            )
+        size = request.headers.get("content-length", "0")
+        if not size.isdecimal() or int(size) > LARGEST:
+            large = TooLarge()
+            raise Refusal(413, large.message, large.hint)
+
     def _check_token(self, request: Request) -> Response | None:
         """Let in; with the token in the address, by way of a cookie and the address without it."""
         query = parse_qsl(request.scope["query_string"].decode("latin-1"), keep_blank_values=True)
         tokens = [value for name, value in query if name == "token"]
         if tokens:
+            if request.method not in READING:
+                raise _unknown("An address with the token in it is for opening pages only.")
             if not all(_same(token, self.settings.token) for token in tokens):
                 raise _unknown("The token in this address is not the right one.")
             return self._welcome(request, [(n, v) for n, v in query if n != "token"])
@@ -162,7 +196,9 @@ class Guard:
 
 
 def _check_method(request: Request) -> None:
-    if request.method not in ("GET", "HEAD"):
+    path = request.scope["path"]
+    driven = path == DRIVEN or path.startswith(f"{DRIVEN}/")
+    if request.method not in (*READING, *(WRITING if driven else ())):
         raise Refusal(405, f"{request.method} is not done here", "Everything is read with GET.")
 
 
@@ -215,9 +251,18 @@ def _unknown(message: str) -> Refusal:
     )
 
 
+_CODES = {
+    401: "unauthorized",
+    403: "forbidden",
+    404: "not_found",
+    413: "too_large",
+    415: "media_type",
+}
+
+
 def _refused(request: Request, refusal: Refusal) -> Response:
     if request.url.path.startswith("/api/"):
-        code = {401: "unauthorized", 403: "forbidden"}.get(refusal.status, "method")
+        code = _CODES.get(refusal.status, "method")
         response = failure(refusal.status, code, refusal.message, refusal.hint)
     else:
         response = HTMLResponse(_page(request, refusal), refusal.status)

@@ -11,6 +11,7 @@ from rireki import __version__
 from rireki.faces.web.api.answers import Failure
 from rireki.faces.web.api.asked import EventsAsked
 from rireki.faces.web.api.call import PREFIX, Operation
+from rireki.faces.web.api.drive import DRIVE
 from rireki.faces.web.api.routes import OPERATIONS
 from rireki.live.feed import News
 
@@ -21,6 +22,8 @@ _PATHS = {
     "source": "The source of the conversation: `claude-code`.",
     "native_id": "The agent's own id of it, or a beginning that means one only; percent-encoded.",
     "message": "The id of a message.",
+    "session": "The id of a session, as whoever began it chose it.",
+    "prompt": "The id of a prompt, as whoever sent it chose it.",
     "digest": "The sha256 of an attachment, from its part of the message.",
 }
 #: What may go wrong anywhere, and what only where a conversation or a query is named.
@@ -31,19 +34,27 @@ _EVERYWHERE = {
     "503": "The archive cannot be read just now.",
 }
 _NAMED = {"404": "There is no such thing.", "409": "The id fits several conversations."}
+_DRIVEN = {
+    "404": "There is no such session, or driving agents is off.",
+    "409": "It is over already: answered, given, or ended.",
+}
+_SENT = {"413": "More was sent than is taken.", "415": "What was sent is no JSON."}
 _QUERY = {"422": "The query cannot be understood; `position` and `length` tell where."}
 
 
 @cache
 def document() -> dict[str, Any]:
-    given = [operation.gives for operation in OPERATIONS if operation.gives is not bytes]
-    schemas, components = msgspec.json.schema_components([*given, Failure, News], ref_template=_REF)
-    schema_of = dict(zip(map(str, given), schemas, strict=False))
-    paths = {
-        PREFIX + operation.path: {"get": _operation(operation, schema_of.get(str(operation.gives)))}
-        for operation in OPERATIONS
-    }
+    operations = [*OPERATIONS, *DRIVE]
+    types = [operation.gives for operation in operations if operation.gives is not bytes]
+    types += [operation.takes for operation in operations if operation.takes]
+    schemas, components = msgspec.json.schema_components([*types, Failure, News], ref_template=_REF)
+    schema_of = dict(zip(map(str, types), schemas, strict=False))
+    paths: dict[str, dict[str, Any]] = {}
+    for operation in operations:
+        told = _operation(operation, schema_of)
+        paths.setdefault(PREFIX + operation.path, {})[operation.method.lower()] = told
     paths[f"{PREFIX}/events"] = {"get": _events()}
+    paths[f"{PREFIX}/drive/events"] = {"get": _drive_events()}
     return {
         "openapi": "3.1.0",
         "info": {
@@ -63,7 +74,8 @@ def document() -> dict[str, Any]:
     }
 
 
-def _operation(operation: Operation, schema: dict[str, Any] | None) -> dict[str, Any]:
+def _operation(operation: Operation, schema_of: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    schema = schema_of.get(str(operation.gives))
     parts = [part.strip("{}") for part in operation.path.split("/") if part.startswith("{")]
     content = (
         {"application/json": {"schema": schema}}
@@ -71,7 +83,14 @@ def _operation(operation: Operation, schema: dict[str, Any] | None) -> dict[str,
         else {kind: {} for kind in _kinds(operation)}
     )
     wrong = _EVERYWHERE | (_NAMED if parts else {}) | (_QUERY if _has_query(operation) else {})
+    if operation.path.startswith("/drive"):
+        wrong |= _DRIVEN | (_SENT if operation.method != "GET" else {})
+    taken: dict[str, Any] = {}
+    if operation.takes:
+        content_taken = {"application/json": {"schema": schema_of[str(operation.takes)]}}
+        taken["requestBody"] = {"required": True, "content": content_taken}
     return {
+        **taken,
         "summary": operation.summary,
         "operationId": operation.answer.__name__,
         "parameters": [*map(_in_path, parts), *_parameters(operation.asks)],
@@ -89,7 +108,7 @@ def _kinds(operation: Operation) -> list[str]:
 
 
 def _has_query(operation: Operation) -> bool:
-    return "q" in operation.asks.__struct_fields__
+    return operation.path == "/search"
 
 
 def _in_path(name: str) -> dict[str, Any]:
@@ -147,5 +166,26 @@ def _events() -> dict[str, Any]:
         "responses": {
             "200": {"description": told, "content": stream},
             **{status: _failure(words) for status, words in _EVERYWHERE.items()},
+        },
+    }
+
+
+def _drive_events() -> dict[str, Any]:
+    told = (
+        "Server-sent events. `hello`: all `sessions` as they are. `status`: one of them, whole, "
+        "without its blocks. `delta`: a further stretch of a block. `settled`: the block stands in "
+        "the journal. `call`: a tool call. `gone`: a session that is not running any more. Whoever "
+        "comes back is told everything anew."
+    )
+    stream = {"text/event-stream": {"schema": {"type": "string"}}}
+    wrong = _EVERYWHERE | _DRIVEN
+    return {
+        "summary": "What the driven agents do, as it happens.",
+        "description": told,
+        "operationId": "drive_events",
+        "parameters": [],
+        "responses": {
+            "200": {"description": told, "content": stream},
+            **{status: _failure(words) for status, words in wrong.items()},
         },
     }

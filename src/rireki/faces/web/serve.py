@@ -20,12 +20,14 @@ from rireki.archive.open import open_archive
 from rireki.errors import RirekiError
 from rireki.faces.web.app import create_app
 from rireki.faces.web.desk import Desk
+from rireki.faces.web.driving import Driving
 from rireki.faces.web.guard import LOOPBACK, GuardSettings
 from rireki.faces.web.hub import Hub
 from rireki.live.readings import Readings
 
 if TYPE_CHECKING:
     from rireki.archive.base import Archive
+    from rireki.drive.bridge import Settings
     from rireki.live.keeper import Keeper
     from rireki.model.activity import Activity
     from rireki.sources.kit.places import Places
@@ -107,8 +109,12 @@ class Server:
         keep: bool = True,
         demo: bool = False,
         stand_in: Path | None = None,
+        drive: Settings | None = None,
     ) -> None:
-        """A `stand_in` is an invented archive, shown until there is something in the real one."""
+        """A `stand_in` is an invented archive, shown until there is something in the real one.
+
+        With `drive`, agents can be let work from the pages.
+        """
         self.archive = archive
         self.socket = bound
         self.host = host
@@ -119,10 +125,17 @@ class Server:
         self.keeper = _keeper(archive, places, self.hub, readings) if keep else None
         self.desk = Desk(stand_in or archive, places, self.keeper, readings)
         self.desk.demo = demo or stand_in is not None
+        self.desk.drives = drive is not None
+        self.driving = Driving(drive) if drive else None
         settings = GuardSettings(
-            token=token, port=self.port, hosts=(*LOOPBACK, host.lower()), allowed=allowed
+            token=token,
+            port=self.port,
+            hosts=(*LOOPBACK, host.lower()),
+            allowed=allowed,
+            drive=drive is not None,
         )
-        self._server = _Uvicorn(create_app(self.desk, self.hub, settings), self.hub)
+        app = create_app(self.desk, self.hub, settings, self.driving)
+        self._server = _Uvicorn(app, self.hub, self.driving)
         self._ended = threading.Event()
         self.url = url_of(host, self.port, token)
 
@@ -187,7 +200,7 @@ def _has_history(path: Path) -> bool:
 class _Uvicorn(uvicorn.Server):
     """Streams never end by themselves: they are ended first, then the server waits for the rest."""
 
-    def __init__(self, app: object, hub: Hub) -> None:
+    def __init__(self, app: object, hub: Hub, driving: Driving | None = None) -> None:
         super().__init__(
             uvicorn.Config(
                 app,  # type: ignore[arg-type]
@@ -203,6 +216,19 @@ class _Uvicorn(uvicorn.Server):
             )
         )
         self.hub = hub
+        self.driving = driving
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        if self.driving is not None:
+            await self.driving.open()
+        await super().startup(sockets)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        if self.driving is not None:
+            self.driving.dismiss()
+        await super().shutdown(sockets)
+        if self.driving is not None:
+            await self.driving.close()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         self.hub.close()

@@ -14,7 +14,10 @@ __all__ = [
     "ConversationAnswer",
     "ConversationsPage",
     "Decisions",
+    "Directory",
+    "DriveAgent",
     "Failure",
+    "Files",
     "Health",
     "MessageAnswer",
     "MessagesPage",
@@ -150,3 +153,35 @@ class Versions(msgspec.Struct):
 class Decisions(msgspec.Struct):
     conversation: str
     decisions: list[Decision]
+
+
+class DriveAgent(msgspec.Struct, kw_only=True):
+    """An agent of the registry, and whether it can be started here."""
+
+    name: str
+    title: str
+    protocol: str
+    #: The source whose conversations it can go on with; null when it leaves none we read.
+    source: str | None
+    found: bool
+    #: Why not.
+    reason: str
+
+
+class Directory(msgspec.Struct, kw_only=True):
+    """Whether an agent may work in a directory."""
+
+    path: str
+    allowed: bool
+    message: str = ""
+    hint: str = ""
+    #: Directories that begin like it, for whoever is typing.
+    near: list[str] = msgspec.field(default_factory=list)
+
+
+class Files(msgspec.Struct):
+    """Files of a project that fit what was typed, the best first."""
+
+    files: list[str]
+    #: Whether there may be more than were looked at.
+    more: bool

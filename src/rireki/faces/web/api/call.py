@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 from urllib.parse import quote, urlencode
 
 import msgspec
@@ -11,6 +11,9 @@ import msgspec
 from rireki.faces.web.api.asked import plain
 from rireki.faces.web.desk import Desk
 from rireki.faces.web.hub import Hub
+
+if TYPE_CHECKING:
+    from rireki.faces.web.driving import Driving
 
 __all__ = ["PREFIX", "Call", "Operation", "address"]
 
@@ -24,6 +27,10 @@ class Call(msgspec.Struct, Generic[A], frozen=True):
     asked: A
     #: What stands in the address itself: `conversation`, `message`, `digest`.
     names: Mapping[str, str] = {}
+    #: The agents that work from here; None where driving is off.
+    driving: Driving | None = None
+    #: What was sent along, of the type the address takes.
+    body: Any = None
 
     @property
     def conversation(self) -> str:
@@ -40,6 +47,9 @@ class Operation(NamedTuple):
     #: The type of the JSON it gives; bytes for what is no JSON.
     gives: Any
     answer: Callable[[Call[Any]], Awaitable[Any]]
+    method: Literal["GET", "POST", "PUT", "DELETE"] = "GET"
+    #: The type of the JSON that is sent along, where something is.
+    takes: Any = None
 
 
 def address(conversation: str, *rest: str, **query: Any) -> str:

@@ -12,6 +12,7 @@ from starlette.responses import Response
 from rireki.errors import Ambiguous, ArchiveTrouble, NotFound, RirekiError
 from rireki.faces.web.api.answers import Failure, Problem
 from rireki.faces.web.api.asked import BadRequest
+from rireki.faces.web.api.body import TooLarge
 from rireki.search.query import QueryError
 from rireki.show.json import line
 
@@ -22,6 +23,7 @@ _KINDS: list[tuple[type[RirekiError], int, str]] = [
     (Ambiguous, 409, "ambiguous"),
     (QueryError, 422, "query"),
     (BadRequest, 400, "bad_request"),
+    (TooLarge, 413, "too_large"),
     (ArchiveTrouble, 503, "archive"),
     (RirekiError, 400, "refused"),
 ]

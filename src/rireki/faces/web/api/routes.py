@@ -40,7 +40,10 @@ from rireki.faces.web.api.asked import (
     plain,
     read_asked,
 )
+from rireki.faces.web.api.body import read_body
 from rireki.faces.web.api.call import PREFIX, Call, Operation
+from rireki.faces.web.api.drive import DRIVE
+from rireki.faces.web.api.drive_events import DriveEvents
 from rireki.faces.web.api.failures import json_answer, told
 from rireki.faces.web.events import EventStream, start_of
 from rireki.search.results import Results
@@ -106,7 +109,8 @@ OPERATIONS = [
 
 def _endpoint(operation: Operation) -> Any:
     async def endpoint(request: Request) -> Response:
-        return await _answer(request, operation, {})
+        names = {name: plain(value) for name, value in request.path_params.items()}
+        return await _answer(request, operation, names)
 
     return endpoint
 
@@ -115,7 +119,9 @@ async def _answer(request: Request, operation: Operation, names: Mapping[str, st
     try:
         asked = read_asked(request, operation.asks)
         state = request.app.state
-        answer = await operation.answer(Call(state.desk, state.hub, asked, names))
+        body = await read_body(request, operation.takes) if operation.takes else None
+        call = Call(state.desk, state.hub, asked, names, state.driving, body)
+        answer = await operation.answer(call)
     except Exception as error:  # noqa: BLE001 - whatever it is, a program gets JSON
         return told(request, error)
     return answer if isinstance(answer, Response) else json_answer(answer)
@@ -185,12 +191,15 @@ class _Events:
         await EventStream(hub, start, asked.conversation)(scope, receive, send)
 
 
+def _route(operation: Operation) -> Route:
+    methods = [operation.method]
+    return Route(PREFIX + operation.path, _endpoint(operation), methods=methods)
+
+
 ROUTES = [
-    *(
-        Route(PREFIX + operation.path, _endpoint(operation))
-        for operation in OPERATIONS
-        if "{" not in operation.path
-    ),
+    # Before what looks like a session of that name.
+    Route(PREFIX + "/drive/events", DriveEvents()),
+    *(_route(each) for each in [*OPERATIONS, *DRIVE] if not each.path.startswith(_TALK)),
     Route(PREFIX + "/conversations/{rest:path}", _conversation),
     Route(PREFIX + "/events", _Events()),
     Route(PREFIX + "/openapi.json", _openapi),

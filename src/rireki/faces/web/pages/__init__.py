@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from starlette.routing import Route
 
+from rireki.faces.web.pages.drive import asks_piece, show_inbox, show_new
 from rireki.faces.web.pages.explain import show_explain
 from rireki.faces.web.pages.export import export_talk
 from rireki.faces.web.pages.fragments import talk_fragments
@@ -27,7 +28,10 @@ ROUTES = [
     Route("/explain/{id:path}", show_explain),
     Route("/raw/{id:path}", show_raw),
     Route("/export/{id:path}", export_talk),
-    # No id is without a slash, so these two never stand for a conversation.
+    Route("/new", show_new),
+    Route("/inbox", show_inbox),
+    # No id is without a slash, so these never stand for a conversation.
+    Route("/fragments/asks", asks_piece),
     Route("/fragments/home", home_rows),
     Route("/fragments/status", status_piece),
     Route("/fragments/{id:path}", talk_fragments),

@@ -44,28 +44,35 @@ async def talk_fragments(request: Request) -> Response:
     if "messages" in given:
         return answer(await _changed(request, ready, number))
     window = _window(request, ready)
+    if window is None:
+        # The page goes by a message that has become another meanwhile: it has to look again.
+        return answer({"number": number, "total": len(ready), "units": [], "gone": True})
     units = await run_in_threadpool(_units, ready, range(*window))
     around = ready.place(given["around"]) if "around" in given else None
     at = ready.name(around) if around is not None else None
-    return answer({"number": number, "total": len(ready), "at": at, "units": units})
+    told = {"number": number, "total": len(ready), "at": at, "units": units}
+    return answer({**told, "journal": ready.talk.journal.number})
 
 
-def _window(request: Request, ready: Told) -> Window:
+def _window(request: Request, ready: Told) -> Window | None:
     given = request.query_params
     total = len(ready)
-    if "before" in given:
-        last = _index(ready, given["before"], given.get("index", ""))
-        return Window(max(last - SIZE, 0), last)
-    if "after" in given:
-        first = _index(ready, given["after"], given.get("index", "")) + 1
-        return Window(first, min(first + SIZE, total))
+    edge = given.get("before") or given.get("after")
+    if edge:
+        hint = given.get("index", "")
+        place = ready.place(edge, int(hint) if hint.isdecimal() and len(hint) < 9 else None)
+        if place is None:
+            return None
+        if "before" in given:
+            return Window(max(place - SIZE, 0), place)
+        return Window(place + 1, min(place + 1 + SIZE, total))
     if "around" in given:
         return window_around(total, _index(ready, given["around"]))
     return last_window(total) if is_on(request, "end") else Window(0, min(SIZE, total))
 
 
-def _index(ready: Told, message: str, hint: str = "") -> int:
-    index = ready.place(message, int(hint) if hint.isdecimal() and len(hint) < 9 else None)
+def _index(ready: Told, message: str) -> int:
+    index = ready.place(message)
     if index is None:
         raise NotFound(
             f"{ready.talk.conversation.id} has no message {message!r} any more",
@@ -95,15 +102,26 @@ async def _changed(request: Request, ready: Told, number: int) -> dict[str, Any]
     doing = (await doing_now(request)).get(ready.talk.conversation.id)
     prompts = await run_in_threadpool(_prompts, ready, set(places))
     return {
+        **_tail(ready),
         "number": number,
         "total": len(ready),
+        "journal": ready.talk.journal.number,
         "units": await run_in_threadpool(_units, ready, places),
+        "title": str(piece(request, "_title.html", about=ready.talk.conversation)),
         "head": head_of(request, ready.talk, doing),
         "outline": [
             {"id": p.id, "html": piece(request, "_prompt.html", told=ready, prompt=p)}
             for p in prompts
         ],
     }
+
+
+def _tail(ready: Told) -> dict[str, Any]:
+    """The order of the last units, where it may change: what waits in a queue stands behind all else."""
+    if not ready.talk.journal.number:
+        return {}
+    first = max(len(ready) - SIZE, 0)
+    return {"tail": {"first": first, "ids": [ready.name(i) for i in range(first, len(ready))]}}
 
 
 def _prompts(ready: Told, places: set[int]) -> list[Prompt]:

@@ -7,6 +7,7 @@ transcript stays text wherever it is shown.
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timezone
 from functools import cache, partial, wraps
@@ -18,7 +19,7 @@ from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Response
 
-from rireki.errors import Ambiguous, NotFound, RirekiError
+from rireki.errors import Ambiguous, ArchiveTrouble, NotFound, RirekiError
 from rireki.faces.web.desk import Desk
 from rireki.faces.web.pages import dates, urls
 from rireki.faces.web.pages.errors import in_tongue
@@ -46,6 +47,7 @@ WEB = Path(__file__).parents[1]
 TALK_CSS = Path(renderer.__file__).with_name("talk.css")
 THEMES = ("light", "dark")
 YEAR = 365 * 86400
+_log = logging.getLogger("rireki.web")
 
 
 def desk_of(request: Request) -> Desk:
@@ -96,8 +98,14 @@ def told(endpoint: Endpoint) -> Endpoint:
     return wrapped
 
 
+_CODES = ((NotFound, 404), (Ambiguous, 409), (ArchiveTrouble, 503))
+
+
 def _trouble(request: Request, error: RirekiError) -> Response:
-    status = 404 if isinstance(error, NotFound) else 409 if isinstance(error, Ambiguous) else 400
+    status = next((code for kind, code in _CODES if isinstance(error, kind)), 400)
+    if status == 503:
+        # Scripts ask again; whoever runs the server has to know why.
+        _log.error("%s cannot be shown: %s. %s", request.url.path, error.message, error.hint)
     tongue = tongue_of(request)
     message, hint = in_tongue(tongue, error.message), in_tongue(tongue, error.hint)
     if request.url.path.startswith("/fragments/") or is_on(request, "fragment"):
@@ -115,6 +123,7 @@ def _shared(request: Request) -> dict[str, Any]:
         "tongues": TONGUES,
         "theme": theme if theme in THEMES else "",
         "demo": desk_of(request).demo,
+        "driving": getattr(request.app.state, "driving", None),
         "t": partial(say, tongue),
         "counted": partial(counted, tongue),
         "moment": partial(dates.moment, tongue),

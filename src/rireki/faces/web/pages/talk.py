@@ -14,6 +14,7 @@ from starlette.responses import Response
 from rireki.errors import NotFound
 from rireki.faces.web.desk import Talk
 from rireki.faces.web.pages.doing import doing_now
+from rireki.faces.web.pages.drive import drive_region
 from rireki.faces.web.pages.frame import desk_of, is_on, number_of, page, piece, told
 from rireki.faces.web.pages.tellers import Told, told_of
 from rireki.model.conversation import Conversation, Link
@@ -58,7 +59,9 @@ async def show_talk(request: Request) -> Response:
     id = talk.conversation.id
     doing = (await doing_now(request)).get(id)
     target = ready.place(at) if at else None
-    at_end = target is None and _opens_at_end(request, doing is not None or _is_lively(talk))
+    region = drive_region(request, talk) if as_of_of(request) is None else None
+    lively = doing is not None or _is_lively(talk) or bool(region and region.session)
+    at_end = target is None and _opens_at_end(request, lively)
     window = _window(len(ready), target, at_end)
     return page(
         request,
@@ -67,6 +70,7 @@ async def show_talk(request: Request) -> Response:
         told=ready,
         about=talk.conversation,
         doing=doing,
+        region=region,
         everything=everything,
         as_of=as_of_of(request),
         window=window,

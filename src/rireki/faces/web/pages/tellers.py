@@ -15,8 +15,10 @@ from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
+from rireki.errors import NotFound
 from rireki.faces.web.desk import Talk
 from rireki.faces.web.pages import urls
+from rireki.faces.web.pages.drive import begun_talk
 from rireki.faces.web.pages.frame import desk_of
 from rireki.faces.web.pages.tongue import tongue_of
 from rireki.faces.web.pages.words import counted, say
@@ -179,7 +181,7 @@ async def told_of(
     request: Request, id: str, everything: bool = False, as_of: str | None = None
 ) -> Told:
     """The conversation as it is, or as it was at a time. Raises NotFound or Ambiguous."""
-    talk = await desk_of(request).talk(id, as_of)
+    talk = await _talk(request, id, as_of)
     now = await desk_of(request).talk(id) if as_of else talk
     tellers = _tellers(request)
     tongue = tongue_of(request)
@@ -189,6 +191,17 @@ async def told_of(
         known = await run_in_threadpool(_make, talk, now, tongue, everything, as_of)
     tellers.put(name, known)
     return known
+
+
+async def _talk(request: Request, id: str, as_of: str | None) -> Talk:
+    try:
+        return await desk_of(request).talk(id, as_of)
+    except NotFound:
+        # One that was just begun from here has its page already.
+        begun = begun_talk(request, id)
+        if begun is None:
+            raise
+        return begun
 
 
 def _tellers(request: Request) -> _Tellers:

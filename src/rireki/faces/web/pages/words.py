@@ -5,11 +5,13 @@ Words that the renderer of messages has are taken from there, so that both say t
 
 from __future__ import annotations
 
+from rireki.faces.web.pages import drive_words
 from rireki.show.html import words as renderer
 
 __all__ = ["JAPANESE", "counted", "say", "script_words"]
 
 JAPANESE = {
+    **drive_words.JAPANESE,
     # every page
     "Skip to the content": "本文へ移動",
     "Menu": "メニュー",
@@ -303,6 +305,7 @@ _COUNTED = {
 
 #: What scripts say, by the name they know it under.
 _SCRIPT = {
+    **drive_words.SCRIPT,
     "copied": "Copied",
     "fresh": "{n} new",
     "position": "turn {n} of {all}",

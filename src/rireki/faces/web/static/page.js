@@ -5,6 +5,7 @@ import { announce, say } from "./words.js";
 
 const root = document.documentElement;
 root.classList.add("js");
+if (root.dataset.drive) import("./drive-badge.js");
 
 // ── Light and dark ──
 

@@ -18,9 +18,15 @@ export class Stream {
     this.later = document.getElementById("later");
     this.url = element.dataset.sourceUrl;
     this.total = Number(element.dataset.total);
+    /** Up to which number of the bridge's journal the conversation was read. */
+    this.journal = Number(element.dataset.journal ?? 0);
+    /** Whether all of that stands here, were it not cut off: some may be on its way after a change. */
+    this.isWhole = true;
     this.branches = new Set();
     this.busy = false;
     this.moved = () => {};
+    this.settled = () => {};
+    this.lost = () => {};
     this.settle();
     this.watch();
     element.addEventListener("click", (event) => this.clicked(event));
@@ -101,15 +107,23 @@ export class Stream {
   /** One more window before or after; false when there was nothing more. */
   async extend(way) {
     if (this.busy) return false;
-    const edge = way === "before" ? this.element.firstElementChild : this.element.lastElementChild;
+    const edge = this.edge(way);
     if (!edge) return false;
     this.busy = true;
     try {
       const answer = await this.fetch({ [way]: edge.dataset.unit, index: edge.dataset.index });
       if (answer === null || !edge.isConnected) return false;
+      // Something was put there meanwhile: what stands behind that is asked for instead.
+      if (edge !== this.edge(way)) return true;
+      if (answer.gone) {
+        this.lost();
+        return false;
+      }
       this.total = answer.total;
       const fresh = answer.units.map((unit) => made(unit.html));
       this.keeping(() => {
+        // In a driven conversation a prompt moves on until its turn comes.
+        if (this.journal) for (const { id } of answer.units) this.find(id)?.remove();
         if (way === "before") this.element.prepend(...fresh);
         else this.element.append(...fresh);
         this.trim(way);
@@ -122,6 +136,10 @@ export class Stream {
     } finally {
       this.busy = false;
     }
+  }
+
+  edge(way) {
+    return way === "before" ? this.element.firstElementChild : this.element.lastElementChild;
   }
 
   /** Far-away units leave the page; they come back when the reader does. */
@@ -139,6 +157,7 @@ export class Stream {
     this.element.dataset.total = String(this.total);
     this.showBranches(units);
     this.moved();
+    this.settled();
   }
 
   // ── Going somewhere ──
@@ -147,8 +166,21 @@ export class Stream {
   async load(query) {
     const answer = await this.fetch(query);
     if (answer === null) return null;
-    this.show(answer.units.map((unit) => unit.html), answer.total);
+    this.take(answer);
     return answer.at ? this.find(answer.at) : null;
+  }
+
+  /** The last window; false when the conversation is not there any more. */
+  async loadEnd() {
+    const answer = await this.fetch({ end: "1" });
+    if (answer !== null) this.take(answer);
+    return answer !== null;
+  }
+
+  take(answer) {
+    this.isWhole = true;
+    this.journal = answer.journal ?? this.journal;
+    this.show(answer.units.map((unit) => unit.html), answer.total);
   }
 
   show(units, total) {
@@ -222,10 +254,32 @@ export class Stream {
         if (!this.place(unit)) this.later.hidden = false;
         if (unit.index >= before) fresh += 1;
       }
+      if (answer.tail) this.arrange(answer.tail);
     });
     this.total = answer.total;
+    this.journal = answer.journal ?? this.journal;
+    // Nothing was announced that this answer does not have, and it has nothing that was not.
+    this.isWhole = answer.number <= Number(document.documentElement.dataset.number);
     this.settle();
     return fresh;
+  }
+
+  /** The last units in the order the server has: some of them may have moved without a change. */
+  arrange({ first, ids }) {
+    const places = new Map(ids.map((id, place) => [id, first + place]));
+    const here = new Map();
+    for (const unit of this.units) {
+      const { unit: id, index } = unit.dataset;
+      if (here.has(id) || (!places.has(id) && Number(index) >= first)) unit.remove();
+      else if (places.has(id)) here.set(id, unit);
+    }
+    const known = ids.filter((id) => here.has(id));
+    for (const id of known) here.get(id).dataset.index = String(places.get(id));
+    const isInOrder = [...here.keys()].every((id, place) => id === known[place]);
+    if (!isInOrder) this.element.append(...known.map((id) => here.get(id)));
+    const span = known.length ? places.get(known.at(-1)) - places.get(known[0]) + 1 : 0;
+    // Something between them is not here.
+    if (span > known.length) this.lost();
   }
 
   place(unit) {

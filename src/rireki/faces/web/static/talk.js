@@ -7,6 +7,8 @@ import { announce, say } from "./words.js";
 
 const stream = new Stream(document.getElementById("stream"));
 const id = stream.element.dataset.conversation;
+/** The names it goes by: one that is driven gets its agent's own in time. */
+const ids = new Set([id]);
 const pill = document.getElementById("fresh");
 const position = document.getElementById("position");
 const prompts = document.getElementById("prompts");
@@ -66,6 +68,10 @@ function reveal(line) {
 stream.moved = () => {
   offer(stream.element);
   moved();
+};
+stream.lost = () => {
+  whole = true;
+  bring();
 };
 addEventListener("scroll", moved, { passive: true });
 
@@ -199,7 +205,7 @@ async function bringSome(messages, gone, all) {
   }
   const follow = stream.isAtEnd;
   const fresh = stream.apply(answer, gone);
-  document.getElementById("head").innerHTML = answer.head;
+  showHead(answer);
   for (const line of answer.outline) putPrompt(line);
   if (follow) stream.scrollToEnd();
   else if (fresh) tellFresh(fresh);
@@ -212,9 +218,21 @@ async function renew() {
   const top = unit?.getBoundingClientRect().top ?? 0;
   const again = unit && !follow ? await stream.load({ around: unit.dataset.unit }) : null;
   if (again) scrollBy({ top: again.getBoundingClientRect().top - top, behavior: "instant" });
-  else await stream.load({ end: "1" });
+  else if (!(await stream.loadEnd())) return location.reload();
   if (follow) stream.scrollToEnd();
+  const head = await stream.fetch({ messages: "" });
+  if (head) showHead(head);
   await bringOutline();
+}
+
+/** What stands above the messages, and counts them; one that was just begun has no title yet. */
+function showHead({ head, title }) {
+  document.getElementById("head").innerHTML = head;
+  const heading = document.getElementById("title");
+  if (heading.innerHTML.trim() === title.trim()) return;
+  const before = heading.textContent.trim();
+  heading.innerHTML = title;
+  document.title = document.title.replace(before, () => heading.textContent.trim());
 }
 
 function tellFresh(number) {
@@ -236,9 +254,9 @@ if (!stream.element.dataset.asOf) {
   listen({
     change(changes) {
       for (const touched of changes) {
-        if (touched.conversation !== id) continue;
-        if (touched.kind === "removed") location.reload();
-        if (touched.messages === null) whole = true;
+        if (!ids.has(touched.conversation)) continue;
+        // Under another name it may still be there; renew() loads the page where it is not.
+        if (touched.kind === "removed" || touched.messages === null) whole = true;
         else touched.messages.forEach((message) => changed.add(message));
         touched.removed.forEach((message) => removed.add(message));
       }
@@ -249,7 +267,7 @@ if (!stream.element.dataset.asOf) {
       if (now === state) return;
       state = now;
       const answer = await stream.fetch({ messages: "" }).catch(() => null);
-      if (answer?.head) document.getElementById("head").innerHTML = answer.head;
+      if (answer?.head) showHead(answer);
     },
   });
 }
@@ -262,3 +280,21 @@ if (opened) stream.goTo(opened);
 else if (end) stream.scrollToEnd();
 if (prompts.dataset.later) bringOutline();
 stream.moved();
+
+// ── Driving its agent ──
+
+if (document.getElementById("drive")) {
+  const { drive } = await import("./drive-talk.js");
+  drive({
+    stream,
+    ids,
+    also(name) {
+      if (ids.has(name)) return;
+      ids.add(name);
+      // What was told of it under this name before, nobody heard.
+      whole = true;
+      bring();
+    },
+    renew: stream.lost,
+  });
+}

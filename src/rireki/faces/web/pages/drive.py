@@ -1,0 +1,169 @@
+"""What pages say about driven agents: a new conversation, all that waits, the part below a talk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from markupsafe import Markup
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from rireki.drive.agents import Agent
+from rireki.drive.values import Ask, Option, Status
+from rireki.errors import NotFound
+from rireki.faces.web.desk import Talk
+from rireki.faces.web.driving import OFF, PREFIX, Driving
+from rireki.faces.web.pages.asks import tell_ask
+from rireki.faces.web.pages.frame import answer, desk_of, is_on, number_of, page, piece, told
+from rireki.faces.web.pages.tongue import tongue_of
+from rireki.faces.web.projects import is_allowed, recent_projects
+from rireki.model.conversation import Conversation
+from rireki.sources import registry
+
+__all__ = ["asks_piece", "begun_talk", "drive_region", "driving_of", "show_inbox", "show_new"]
+
+
+class Region(NamedTuple):
+    """What stands below a conversation: a session that drives it, or agents that could."""
+
+    #: The drive id; empty when nobody drives it.
+    session: str
+    agents: list[Agent]
+
+
+class Card(NamedTuple):
+    ask: Ask
+    status: Status
+    detail: Markup
+
+    @property
+    def options(self) -> list[Option]:
+        """What is allowed for this once stands first, whatever order the agent has."""
+        return sorted(self.ask.options, key=lambda option: _ORDER.index(option.kind))
+
+
+_ORDER = ("choice", "allow_once", "allow_always", "reject_once", "reject_always")
+
+
+@told
+async def show_new(request: Request) -> Response:
+    """`/new`: where an agent is to work, which one, and what it is to do."""
+    driving = _on(request)
+    number = await number_of(request)
+    projects = await desk_of(request).read(
+        lambda archive: recent_projects(archive, driving.settings)
+    )
+    agents = driving.settings.agents
+    roots = [str(root) for root in driving.roots]
+    return page(
+        request,
+        "drive_new.html",
+        number=number,
+        projects=projects,
+        chosen=request.query_params.get("project") or (projects or roots)[0],
+        agents=[agent for agent in agents if agent.found],
+        absent=[agent for agent in agents if not agent.found],
+        roots=roots,
+    )
+
+
+@told
+async def show_inbox(request: Request) -> Response:
+    """`/inbox`: everything that waits for the person, the eldest first."""
+    driving = _on(request)
+    number = await number_of(request)
+    statuses = [session.status for session in driving.bridge.sessions()]
+    cards = await run_in_threadpool(lambda: list(_cards(statuses, tongue_of(request))))
+    return page(request, "drive_inbox.html", number=number, cards=cards, where=True)
+
+
+@told
+async def asks_piece(request: Request) -> Response:
+    """`/fragments/asks?session=`: the cards of what these sessions wait for."""
+    driving = _on(request)
+    statuses = [
+        session.status
+        for id in request.query_params.getlist("session")
+        if (session := driving.session_of(PREFIX + id)) is not None
+    ]
+    cards = await run_in_threadpool(lambda: list(_cards(statuses, tongue_of(request))))
+    where = is_on(request, "where")
+    asks = [
+        {
+            "id": card.ask.id,
+            "title": card.ask.title,
+            "html": piece(request, "_drive_ask.html", card=card, where=where),
+        }
+        for card in cards
+    ]
+    return answer({"asks": asks})
+
+
+def _cards(statuses: Sequence[Status], tongue: str) -> Iterator[Card]:
+    waiting = [(ask, status) for status in statuses for ask in status.asks]
+    for ask, status in sorted(waiting, key=lambda each: each[0].number):
+        yield Card(ask, status, tell_ask(ask, tongue))
+
+
+# ── Below a conversation ──
+
+
+def driving_of(request: Request) -> Driving | None:
+    driving: Driving | None = request.app.state.driving
+    return driving
+
+
+def drive_region(request: Request, talk: Talk) -> Region | None:
+    """None where agents are not driven, or neither drive this one nor could."""
+    driving = driving_of(request)
+    if driving is None:
+        return None
+    about = talk.conversation
+    session = driving.session_of(about.id, talk.journal.session)
+    if session is not None:
+        return Region(session.status.id, [])
+    agents = _could_go_on(driving, about)
+    return Region("", agents) if agents else None
+
+
+def _could_go_on(driving: Driving, about: Conversation) -> list[Agent]:
+    """The agents that are here and know the conversation, if its directory is one of ours."""
+    if about.upstream == "gone" or about.nature != "conversation" or not about.project:
+        return []
+    if registry.reader(about.source).resume(about) is None:
+        return []
+    if not is_allowed(driving.settings, about.project):
+        return []
+    holders = {about.source, *about.held_by}
+    return [agent for agent in driving.settings.agents if agent.found and agent.source in holders]
+
+
+def begun_talk(request: Request, id: str) -> Talk | None:
+    """A conversation that was begun from here, and is not in the archive yet."""
+    driving = driving_of(request)
+    session = driving.session_of(id) if driving else None
+    if session is None:
+        return None
+    status = session.status
+    source, _, native = status.conversation.partition("/")
+    about = Conversation(
+        id=status.conversation if native else PREFIX + status.id,
+        source=source,
+        native_id=native or status.id,
+        project=status.project,
+        title=status.title,
+        started_at=status.started_at or None,
+        updated_at=status.started_at or None,
+    )
+    return Talk(
+        conversation=about, family=source, grouping=native, messages=[], changed=0, children=[]
+    )
+
+
+def _on(request: Request) -> Driving:
+    driving = driving_of(request)
+    if driving is None:
+        raise NotFound(*OFF)
+    return driving

@@ -1,0 +1,23 @@
+// Shared by all tabs, as events-worker.js is: one connection, however many pages are open.
+
+import { DriveFeed } from "./drive-feed.js";
+
+const tabs = new Set();
+let feed = null;
+
+function welcome(tab) {
+  tabs.add(tab);
+  if (feed === null) feed = new DriveFeed((said) => tabs.forEach((each) => each.postMessage(said)));
+  else if (feed.ready) tab.postMessage(feed.all);
+}
+
+function leave(tab) {
+  tabs.delete(tab);
+  if (tabs.size > 0 || feed === null) return;
+  feed.close();
+  feed = null;
+}
+
+self.onconnect = ({ ports: [tab] }) => {
+  tab.onmessage = ({ data }) => (data.kind === "hello" ? welcome(tab) : leave(tab));
+};

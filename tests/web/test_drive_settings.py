@@ -1,0 +1,96 @@
+"""What the user allowed: `--drive`, `--root`, and `[drive]` in the settings file."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rireki.errors import RirekiError
+from rireki.faces.cli.driving import drive_settings, is_on
+from rireki.sources.kit.places import Places
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    (tmp_path / "home" / "work").mkdir(parents=True)
+    return tmp_path / "home"
+
+
+def wrote(home: Path, text: str) -> Path:
+    file = home / ".local" / "share" / "rireki" / "config.toml"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def archive(home: Path) -> Path:
+    return home.parent / "kept" / "archive.sqlite3"
+
+
+def test_without_a_word_agents_are_not_driven(home: Path) -> None:
+    assert not is_on(archive(home), Places.at(home))
+
+
+def test_the_settings_file_turns_it_on_and_names_the_roots(home: Path) -> None:
+    wrote(home, '[drive]\non = true\nroots = ["~/work"]\n')
+    places = Places.at(home)
+    assert is_on(archive(home), places)
+    assert drive_settings(archive(home), places).roots == ((home / "work").resolve(),)
+
+
+def test_the_command_counts_more_than_the_file_and_the_home_is_the_default(home: Path) -> None:
+    places = Places.at(home)
+    assert drive_settings(archive(home), places).roots == (home.resolve(),)
+    wrote(home, '[drive]\nroots = ["~/work"]\n')
+    assert drive_settings(archive(home), places, (home,)).roots == (home.resolve(),)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("drive = 1", "not a table"),
+        ('[drive]\non = "yes"', "neither true nor false"),
+        ("[drive]\non = true\nroots = [1]", "not a list of directories"),
+        ('[drive]\non = true\nroots = ["~/nowhere"]', "not a directory"),
+        ("[drive", "not TOML"),
+    ],
+)
+def test_settings_that_cannot_be_meant_are_told(home: Path, text: str, words: str) -> None:
+    wrote(home, text)
+    with pytest.raises(RirekiError, match=words) as told:
+        if is_on(archive(home), Places.at(home)):
+            drive_settings(archive(home), Places.at(home))
+    assert told.value.hint
+
+
+def test_agents_of_the_settings_are_known(home: Path) -> None:
+    wrote(home, '[[agents]]\nname = "mine"\ncommand = ["no-such-program"]\n')
+    settings = drive_settings(archive(home), Places.at(home))
+    (mine,) = [agent for agent in settings.agents if agent.name == "mine"]
+    assert not mine.found
+    assert "no-such-program" in mine.reason
+
+
+def serve(home: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    given = ["--home", str(home), "--archive", str(archive(home)), "--no-open", *options]
+    command = [sys.executable, "-m", "rireki", "serve", *given]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--drive", "--demo"], "cannot be driven with --demo"),
+        (["--drive", "--no-keep"], "cannot be driven with --no-keep"),
+        (["--root", "."], "none may"),
+    ],
+)
+def test_what_makes_no_sense_together_is_refused(
+    home: Path, options: list[str], words: str
+) -> None:
+    ran = serve(home, *options)
+    assert ran.returncode == 1
+    assert words in ran.stderr
