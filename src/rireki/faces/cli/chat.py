@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -157,6 +158,12 @@ def _running(
 
 def _talk(running: Running, paper: Paper, lines: Lines, asker: Asker) -> None:
     """Prompts and answers, until the person leaves."""
+    # One that comes between two prompts, or while a hint is printed, means leaving as well.
+    with suppress(KeyboardInterrupt):
+        _go_on(running, paper, lines, asker)
+
+
+def _go_on(running: Running, paper: Paper, lines: Lines, asker: Asker) -> None:
     impatient = False
     while True:
         try:
