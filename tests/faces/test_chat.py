@@ -145,9 +145,22 @@ class Typist:
         self.type("\x04")
         return self.ended()
 
+    def interrupt(self, told: str = "") -> None:
+        """Ctrl-C until it is heard: one that comes while a line is about to be read is heard with
+        the next key only, here as in every program with a line editor."""
+        end = time.monotonic() + WAIT
+        while True:
+            self.type("\x03")
+            pause = time.monotonic() + 2
+            while time.monotonic() < pause:
+                if not self._read() or (told and told in self.shown[self._seen :]):
+                    return
+            assert time.monotonic() < end, f"it was not heard: {self.shown!r}"
+
     def ended(self) -> int:
+        end = time.monotonic() + WAIT
         while self._read():
-            pass
+            assert time.monotonic() < end, f"it does not end: {self.shown!r}"
         return self.process.wait(WAIT)
 
     def _read(self) -> bool:
@@ -356,15 +369,13 @@ def test_ctrl_c_stops_the_turn_and_twice_leaves(start: Start, place: Place) -> N
     person.ready()
     person.type("forever\n")
     place.wait_for_prompts(1)
-    person.type("\x03")
-    person.expect("Stopping")
+    person.interrupt("Stopping")
     person.ready()
     assert place.kind("turn_end")[0]["reason"] == "cancelled"
     person.type("forever deaf\n")
     place.wait_for_prompts(2)
-    person.type("\x03")
-    person.expect("Stopping")
-    person.type("\x03")
+    person.interrupt("Stopping")
+    person.interrupt()
     assert person.ended() == 0
     assert place.kind("turn_end")[-1]["reason"] in ("cancelled", "interrupted")
 
@@ -372,9 +383,11 @@ def test_ctrl_c_stops_the_turn_and_twice_leaves(start: Start, place: Place) -> N
 def test_ctrl_c_at_the_prompt_asks_once_more(start: Start) -> None:
     person = start("--agent", "scripted")
     person.ready()
-    person.type("half a lin\x03")
-    person.expect("Once more to leave")
-    person.type("\x03")
+    person.type("half a lin")
+    person.expect("half a lin")
+    person.interrupt("Once more to leave")
+    person.ready()
+    person.interrupt()
     assert person.ended() == 0
 
 

@@ -303,6 +303,7 @@ export function drive(page) {
 
   // ── Going on with one that is over ──
 
+  part("continue").querySelector("button").disabled = false;
   part("continue").addEventListener("submit", async (event) => {
     event.preventDefault();
     const form = event.target;
