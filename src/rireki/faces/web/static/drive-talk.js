@@ -340,7 +340,9 @@ export function drive(page) {
 
   // What floats beside the messages stands above the dock, however high that is.
   new ResizeObserver(([{ target }]) => {
-    document.documentElement.style.setProperty("--dock", `${target.offsetHeight}px`);
+    moved(() => {
+      document.documentElement.style.setProperty("--dock", `${target.offsetHeight}px`);
+    });
   }).observe(part("dock"));
 
   stream.settled = settle;
