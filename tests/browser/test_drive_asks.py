@@ -11,6 +11,7 @@ from tests.browser.conftest import Visiting
 from tests.browser.driving import DriveSite, begin, sent, settled, write
 from tests.browser.test_looks import ACCESS, PHONE
 from tests.support.browser import Visit
+from tests.support.payloads import MARKER, PAYLOADS
 
 
 @pytest.fixture(scope="module")
@@ -232,3 +233,25 @@ def test_a_queued_prompt_can_be_changed_and_taken_back(driven: DriveSite, page: 
     told(page, "second thought")
     settled(page)
     sent(page, "forever", "echo second thought")
+
+
+# ── Hostile agents ──
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_nothing_that_an_agent_says_or_asks_is_live(
+    driven: DriveSite, page: Page, part: int
+) -> None:
+    """A page that ran a script or asked another host fails by what its visit noted."""
+    some = [text for text in PAYLOADS[part::4] if text.isprintable()]
+    begin(page, driven, f"permission {' '.join(some)}")
+    expect(card(page)).to_have_count(1)
+    page.locator("#drive summary", has_text="Every argument").click()
+    page.goto("/inbox")
+    expect(card(page)).to_have_count(1)
+    card(page).get_by_role("button", name="Refuse", exact=False).first.click()
+    page.go_back()
+    settled(page)
+    write(page, f"echo {' '.join(some)}")
+    settled(page)
+    assert page.evaluate(f"window.{MARKER}") is None

@@ -5,7 +5,7 @@
     think                 a thought, then an answer
     tool                  a tool call with its result
     helper                what a sub-agent of its own says and does, then its own answer
-    permission            asks before it runs a command, and says what it was told
+    permission [COMMAND]  asks before it runs a command, and says what it was told
     question              asks two questions, and says the answers
     plan                  a list of steps, then a plan to be approved
     slow SECONDS          half an answer, and much later the other half
@@ -356,20 +356,25 @@ class Agent:
         self.say("The helper is done.")
 
     async def permission(self, words: list[str], params: Json) -> None:
-        arguments = {"command": "rm -rf build", "description": "Remove the build"}
-        id = self._call("Bash", "rm -rf build", "execute", arguments)
+        command = " ".join(words) or "rm -rf build"
+        arguments = {"command": command, "description": " ".join(words) or "Remove the build"}
+        id = self._call("Bash", command, "execute", arguments)
         said = await self.ask(
             "session/request_permission",
             {
                 "sessionId": self.session,
                 "toolCall": {
                     "toolCallId": id,
-                    "title": "rm -rf build",
+                    "title": command,
                     "kind": "execute",
                     "rawInput": arguments,
                 },
                 "options": [
-                    {"optionId": "always", "name": "Always allow rm", "kind": "allow_always"},
+                    {
+                        "optionId": "always",
+                        "name": f"Always allow {' '.join(words) or 'rm'}",
+                        "kind": "allow_always",
+                    },
                     {"optionId": "allow", "name": "Allow", "kind": "allow_once"},
                     {"optionId": "reject", "name": "Reject", "kind": "reject_once"},
                 ],
