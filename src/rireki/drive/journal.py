@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from rireki.errors import NotFound, RirekiError
+from rireki.live.growing import GrowingFile
 from rireki.live.lock import WriterLock
 from rireki.sources.bridge.entry import Entry, parse, spell
 from rireki.sources.kit.jsonl import split_lines
@@ -71,8 +72,10 @@ class Counter:
         self.last = max(self.last, number)
 
 
-class Journal:
+class Journal(GrowingFile):
     """The journal of one conversation, to be opened before anything is written."""
+
+    _lost = "Start a new conversation; 'rireki restore' brings back what was archived."
 
     def __init__(self, path: Path, counter: Counter) -> None:
         self.path = path
@@ -192,37 +195,10 @@ class Journal:
             self._file = None
         self._lock.release()
 
-    def _append(self, lines: bytes) -> None:
+    def _append(self, lines: bytes, *, sync: bool = False) -> None:
         if self._file is None:
             raise RirekiError(f"the journal {self.path} is not open", "This is a mistake of ours.")
-        self._cut_back()
-        try:
-            written = os.write(self._file, lines)
-        except OSError as error:
-            self._undo()
-            raise self._failed(error.strerror or str(error)) from error
-        if written != len(lines):
-            self._undo()
-            raise self._failed(f"only {written:,} of {len(lines):,} bytes could be written")
-        self._size += len(lines)
-
-    def _cut_back(self) -> None:
-        """Without half an entry that a full disk left behind."""
-        assert self._file is not None
-        status = os.fstat(self._file)
-        if status.st_size > self._size:
-            os.ftruncate(self._file, self._size)
-        elif status.st_size < self._size or not status.st_nlink:
-            raise RirekiError(
-                f"{self.path} was removed or cut by another program while it was open",
-                "Start a new conversation; 'rireki restore' brings back what was archived.",
-            )
-
-    def _undo(self) -> None:
-        """What cannot be undone now is, before anything else is written."""
-        assert self._file is not None
-        with suppress(OSError):
-            os.ftruncate(self._file, self._size)
+        super()._append(lines, sync=sync)
 
     def _failed(self, reason: str) -> RirekiError:
         return RirekiError(

@@ -59,7 +59,7 @@ def command(
     \b
     Examples:
       rireki chat
-      rireki chat ~/work/api --agent kiro
+      rireki chat ~/src/api --agent kiro
       rireki chat --continue 5471a680
       echo "What is in this directory?" | rireki chat --json
     """

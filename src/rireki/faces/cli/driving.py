@@ -2,7 +2,7 @@
 
     [drive]
     on = true
-    roots = ["~/work"]
+    roots = ["~/src"]
 
 The agents themselves stand in the same file; `drive/agents.py` reads those.
 """
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["config_file", "drive_settings", "is_on"]
 
 FILE = "config.toml"
-_HINT = 'Write there: [drive] and, below it, on = true and roots = ["~/work"].'
+_HINT = 'Write there: [drive] and, below it, on = true and roots = ["~/src"].'
 
 
 def config_file(archive: Path, places: Places) -> Path:

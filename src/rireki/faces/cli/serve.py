@@ -103,7 +103,7 @@ def command(
     Examples:
       rireki serve
       rireki serve --demo
-      rireki serve --drive --root ~/work
+      rireki serve --drive --root ~/src
       rireki serve --no-open --json
     """
     from rireki.faces.web.serve import Server, bind, is_loopback

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 import re
-from contextlib import suppress
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 from rireki.errors import NotFound, RirekiError
+from rireki.live.growing import GrowingFile
 from rireki.live.lock import WriterLock
 from rireki.sources.kit.jsonl import split_lines
 from rireki.sources.kit.places import HISTORIES
@@ -42,8 +42,10 @@ def journal_path(archive: Path, conversation: str) -> Path:
     return archive.parent / HISTORIES / f"{name}.jsonl"
 
 
-class Journal:
+class Journal(GrowingFile):
     """An open journal. `entries` are those that were there; `damage` tells of what was not one."""
+
+    _lost = "Go on in a copy with fork(); 'rireki restore' brings back what was archived."
 
     def __init__(
         self,
@@ -80,19 +82,7 @@ class Journal:
     def write(self, lines: bytes) -> None:
         """Append whole lines, with one write; all of it is kept, or nothing and an error is raised."""
         self._check()
-        assert self._file is not None
-        self._cut_back()
-        try:
-            written = os.write(self._file, lines)
-            if self.sync == "full" and written == len(lines):
-                os.fsync(self._file)
-        except OSError as error:
-            self._undo()
-            raise self._failed(error.strerror or str(error)) from error
-        if written != len(lines):
-            self._undo()
-            raise self._failed(f"only {written:,} of {len(lines):,} bytes could be written")
-        self._size += len(lines)
+        self._append(lines, sync=self.sync == "full")
 
     def close(self) -> None:
         """Let go of the file; one that nothing was written to goes away."""
@@ -243,24 +233,6 @@ class Journal:
                 f"of which this one ({os.getpid()}) is a copy",
                 "Open a history after the process was forked, or go on in a copy with fork().",
             )
-
-    def _cut_back(self) -> None:
-        """Without half an entry that a full disk left behind."""
-        assert self._file is not None
-        status = os.fstat(self._file)
-        if status.st_size > self._size:
-            os.ftruncate(self._file, self._size)
-        elif status.st_size < self._size or not status.st_nlink:
-            raise RirekiError(
-                f"{self.path} was removed or cut by another program while it was open",
-                "Go on in a copy with fork(); 'rireki restore' brings back what was archived.",
-            )
-
-    def _undo(self) -> None:
-        """What cannot be undone now is, before anything else is written."""
-        assert self._file is not None
-        with suppress(OSError):
-            os.ftruncate(self._file, self._size)
 
     def _failed(self, reason: str) -> RirekiError:
         return RirekiError(
