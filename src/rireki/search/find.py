@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from datetime import datetime, timezone
 
 import msgspec
@@ -28,6 +30,19 @@ SLOWER = "the search index is being made by another process: this search read th
 REBUILT = "conversations are being interpreted anew: this search read them from their records"
 #: So many that it can be felt.
 MANY_DIRTY = 20
+
+
+@contextmanager
+def _without_collecting() -> Iterator[None]:
+    """A query makes thousands of small values and no cycles: looking for some is a fifth of its time."""
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 class Search:
@@ -137,6 +152,7 @@ class Search:
     def _find(self, query: Query, wish: Wish) -> Results:
         return self._answer(self._look(query), query, wish)
 
+    @_without_collecting()
     def _answer(self, view: View, query: Query, wish: Wish) -> Results:
         hunt = Hunt(self.library, view, query, wish)
         groups = hunt.gather()

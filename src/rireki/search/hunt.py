@@ -30,9 +30,10 @@ __all__ = ["Candidate", "Group", "Hunt"]
 
 #: Candidates of the first look into the index; grows while a page is not full. Those that come by
 #: time, or in the order of the index, are of few conversations: so more of them are needed.
-FIRST_LOOK, FIRST_LOOK_UNRANKED = 120, 1000
+FIRST_LOOK, FIRST_LOOK_UNRANKED = 90, 1000
 #: More conversations than this are not told apart when they are counted.
 COUNTED = 2000
+_KEY_AND_COUNT = itemgetter("key", "doc_count")
 
 
 class Candidate(msgspec.Struct):
@@ -250,7 +251,7 @@ class Hunt:
         found = self.view.reader.searcher.aggregate(
             query, {"talks": {"terms": {"field": "talk", "size": most}}}
         )["talks"]
-        totals = {int(bucket["key"]): int(bucket["doc_count"]) for bucket in found["buckets"]}
+        totals: dict[int, int] = dict(map(_KEY_AND_COUNT, found["buckets"]))
         # The index's own note about its commit is no message.
         totals.pop(0, None)
         return totals, int(found.get("sum_other_doc_count") or 0)

@@ -23,8 +23,8 @@ __all__ = ["Library", "Read"]
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
-#: Blocks (of 32 KB), chunks of the archive (of 128 KB) and conversations that are kept at hand.
-BLOCKS, CHUNKS, TALKS = 400, 100, 32
+#: Blocks (of 18 KB mostly), chunks of the archive (of 64 KB) and conversations that are kept at hand.
+BLOCKS, CHUNKS, TALKS = 1200, 200, 32
 
 
 class _Shelf(Generic[K, V]):

@@ -224,9 +224,7 @@ def _identifier_finder(word: str, *, prefix: bool = False, several: bool = False
     pattern = re.compile(re.escape(word))
     numbered = is_named(word)
 
-    def goes_no_further(text: str, end: int) -> bool:
-        if prefix or _ends(text, end):
-            return True
+    def is_numbered(text: str, end: int) -> bool:
         return numbered and _ends(text, _DIGITS.match(text, end).end())  # type: ignore[union-attr]
 
     def find(text: Folded) -> Iterator[Span]:
@@ -234,14 +232,17 @@ def _identifier_finder(word: str, *, prefix: bool = False, several: bool = False
         if word not in folded:
             return
         written = text.original if text.runs_alike else None
+        is_one = str.isalnum if folded.isascii() else is_letter
+        size = len(folded)
         for found in pattern.finditer(folded):
             start, end = found.span()
-            inside = start > 0 and is_letter(folded[start - 1])
+            inside = start > 0 and is_one(folded[start - 1])
             if inside and written is not None and not written[start].isupper():
                 # In the middle of a word, and no piece begins there: by far the most frequent.
                 continue
-            span = text.span(start, end)
-            whole = not inside and goes_no_further(folded, end)
+            span = (start, end) if written is not None else text.span(start, end)
+            goes_on = not prefix and end < size and is_one(folded[end])
+            whole = not inside and (not goes_on or is_numbered(folded, end))
             if whole or _is_piece(text.original, *span, prefix, several):
                 yield span
 

@@ -16,7 +16,7 @@ WIDTH = 180
 #: How much of a snippet may stand before the first mark.
 LEAD = 50
 #: Places that are looked at in one text.
-ENOUGH = 10
+ENOUGH = 6
 _SPACE = re.compile(r"\s+")
 
 
@@ -73,9 +73,9 @@ def _on_one_line(text: str, first: int, last: int, spans: Sequence[Span]) -> Sni
     at = first
     inside = [(max(a, first), min(b, last)) for a, b in spans if a < last and b > first]
     for start, end in [*inside, (last, last)]:
-        between = _SPACE.sub(" ", text[at:start])
+        between = _one_line(text[at:start])
         between = between.lstrip() if at == first else between
-        found = _SPACE.sub(" ", text[start:end])
+        found = _one_line(text[start:end])
         pieces += [between, found]
         length += len(between)
         if found:
@@ -84,5 +84,15 @@ def _on_one_line(text: str, first: int, last: int, spans: Sequence[Span]) -> Sni
         at = end
     line = "".join(pieces)
     kept = line.rstrip()
-    before, after = bool(text[:first].strip()), bool(text[last:].strip())
+    before = first > 0 and not text[:first].isspace()
+    after = last < len(text) and not text[last:].isspace()
     return Snippet(kept, [m for m in marks if m[1] <= len(kept)], before, after)
+
+
+def _one_line(text: str) -> str:
+    """Every stretch of white space as one space. Several times as fast as a pattern."""
+    words = text.split()
+    if not words:
+        return " " if text else ""
+    before, after = text[0].isspace(), text[-1].isspace()
+    return " " * before + " ".join(words) + " " * after

@@ -19,7 +19,7 @@ from rireki.errors import ArchiveTrouble
 __all__ = ["Damaged", "Kept", "Store", "cannot_write"]
 
 #: What this file and the index look like; another number means: make both anew.
-FORMAT = 2
+FORMAT = 3
 PATIENCE_MS = 10_000
 #: Stands for "being written": such a conversation is read from the archive.
 UNSETTLED = -1
@@ -91,6 +91,9 @@ class Store:
         with self._guarded(_NOT_NOW if create else (apsw.BusyError,)):
             self.sql = apsw.Connection(str(path), flags=flags)
             self.sql.set_busy_timeout(PATIENCE_MS)
+            if create:
+                # Most blocks fill a few pages of this size; of larger ones half of the last is empty.
+                self.sql.execute("PRAGMA page_size = 1024")
             self.sql.execute("PRAGMA journal_mode = WAL")
             self.sql.execute("PRAGMA synchronous = NORMAL")
             self.sql.execute("PRAGMA cache_size = -4000")

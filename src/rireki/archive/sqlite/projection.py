@@ -23,8 +23,9 @@ _ANSWERS = msgspec.json.Decoder(list[Answer])
 #: A name it was known by before; the newest, should two conversations claim it.
 _ALIAS = """number = (SELECT max(conversation) FROM tie
                        WHERE token = ? AND kind = 'alias' AND role = 'offer')"""
-_ONE_LINK = "WHERE child = ?1 OR parent = ?1"
-_ONE_SUCCESSION = "WHERE ?1 IN (c.number, p.number)"
+_CHOSEN = "(SELECT value FROM json_each(?1))"
+_CHOSEN_LINKS = f"WHERE child IN {_CHOSEN} OR parent IN {_CHOSEN}"
+_CHOSEN_SUCCESSIONS = f"WHERE c.number IN {_CHOSEN} OR p.number IN {_CHOSEN}"
 #: Enough examples to see what an ambiguous prefix might mean.
 EXAMPLES = 5
 
@@ -233,22 +234,23 @@ class Projection:
         )
         return {name: _CONVERSATION.decode(data) for name, data in rows}
 
-    def _links(self, only: int | None = None) -> dict[int, list[Link]]:
-        """The links of every conversation (or of one), from both of their ends."""
+    def _links(self, only: Sequence[int] | None = None) -> dict[int, list[Link]]:
+        """The links of every conversation (or of some), from both of their ends."""
+        every = only is None
         # CROSS JOIN: few links, many conversations; SQLite must not begin with the latter.
         rows = select(
             self.sql,
             f"""SELECT l.child, l.parent, l.kind, l.call_id, c.id, p.id FROM
-                  (SELECT child, parent, kind, call_id FROM link {_ONE_LINK if only else ""}
+                  (SELECT child, parent, kind, call_id FROM link {"" if every else _CHOSEN_LINKS}
                     UNION ALL
                    SELECT c.number, p.number, 'supersedes', NULL FROM succession s
                      CROSS JOIN conversation c ON c.family = s.family AND c.native_id = s.child
                      CROSS JOIN conversation p ON p.family = s.family AND p.native_id = s.parent
-                     {_ONE_SUCCESSION if only else ""}) l
+                     {"" if every else _CHOSEN_SUCCESSIONS}) l
                   CROSS JOIN conversation c ON c.number = l.child
                   CROSS JOIN conversation p ON p.number = l.parent
                   ORDER BY l.kind, c.id, p.id""",
-            (only,) if only is not None else (),
+            () if only is None else (_list(only),),
         )
         links: dict[int, list[Link]] = {}
         for child, parent, kind, call_id, child_id, parent_id in rows:
@@ -267,14 +269,14 @@ class Projection:
         return [Heading._make((*row[:9], bool(row[9]))) for row in rows]
 
     def pick(self, ids: Sequence[str]) -> dict[str, Conversation]:
-        found: dict[str, Conversation] = {}
-        for name in ids:
-            row = self.sql.execute(
-                "SELECT number, data, title FROM conversation WHERE id = ?", (name,)
-            ).fetchone()
-            if row is not None:
-                found[name] = _told(row[1], row[2], self._links(row[0]).get(row[0], []))
-        return found
+        rows = select(
+            self.sql,
+            f"SELECT id, number, data, title FROM conversation WHERE id IN {_CHOSEN}",
+            (_list(ids),),
+        )
+        links = self._links([row[1] for row in rows])
+        found = {id: _told(data, title, links.get(n, [])) for id, n, data, title in rows}
+        return {id: found[id] for id in ids if id in found}
 
     def find(self, name: str) -> Found:
         rows = self._named(name)
@@ -290,7 +292,7 @@ class Projection:
                 f"Write more of the id: {examples}{' …' if len(rows) > EXAMPLES else ''}",
             )
         number, data, family, grouping, _, title = rows[0]
-        links = self._links(number).get(number, [])
+        links = self._links([number]).get(number, [])
         return Found(_told(data, title, links), family, grouping)
 
     def _named(self, name: str) -> list[tuple[Any, ...]]:
@@ -366,6 +368,11 @@ class Projection:
         )
         for conversation, data in rows:
             yield conversation, _ANSWERS.decode(decompress(data))
+
+
+def _list(values: Sequence[int] | Sequence[str]) -> str:
+    """Many values for one parameter."""
+    return msgspec.json.encode(values).decode()
 
 
 def _told(data: str, title: str, links: list[Link]) -> Conversation:
