@@ -180,4 +180,8 @@ class Core:
         return Window(self._log.view.items)
 
     def _turns(self) -> list[Turn]:
-        return self._window().turns
+        """All messages in the neutral form: a window without the places where it may be cut."""
+        from rireki.faces.history.window import own_turns
+
+        self._settle()
+        return [turn for item in self._log.view.items for turn in own_turns(item)]

@@ -11,7 +11,7 @@ from rireki.providers.kit import dumps
 from rireki.providers.pairing import pair
 from rireki.sources.native.log import Item
 
-__all__ = ["Counter", "Window", "estimate"]
+__all__ = ["Counter", "Window", "estimate", "own_turns"]
 
 #: How many tokens a message costs.
 Counter: TypeAlias = Callable[[Any], int]
@@ -32,10 +32,8 @@ class Window:
         self._gather()
 
     def _gather(self) -> None:
-        for place, (entry, message) in enumerate(self.items):
-            own = entry.messages
-            index = 0 if len(own) == 1 else next(i for i, one in enumerate(own) if one is message)
-            found = entry.turns[index]
+        for place, item in enumerate(self.items):
+            found = own_turns(item)
             self.turns += found
             self.owners += [place] * len(found)
 
@@ -97,6 +95,15 @@ class Window:
             if self.owners[answer[0]] >= end:
                 end = min(end, self.owners[call[0]])
         return end
+
+
+def own_turns(item: Item) -> list[Turn]:
+    """A message of a history in the neutral form."""
+    entry, message = item
+    turns = entry.turns
+    if len(turns) == 1:
+        return turns[0]
+    return next(own for one, own in zip(entry.messages, turns, strict=True) if one is message)
 
 
 def estimate(message: Any) -> int:
