@@ -28,6 +28,8 @@ _KNOWN = names(
     "role content type text thinking signature data id name input tool_use_id is_error source "
     "title tool_name"
 )
+#: What a message that Anthropic takes has, and nothing else.
+_USUAL = frozenset({"role", "content"})
 #: Written into results by the histories of small agents; Anthropic rejects keys it does not know.
 _PRIVATE = "tool_name"
 
@@ -46,15 +48,16 @@ def decode(message: Any) -> Turn:
 
 
 def _sendable(message: dict[str, Any]) -> bool:
-    return message.keys() == {"role", "content"} and string(message["role"]) in _ROLES
+    return message.keys() == _USUAL and string(message["role"]) in _ROLES
 
 
 def _part(block: Any) -> Part:
     if isinstance(block, str):
         return Text(block)
-    if not isinstance(block, dict) or not string(block.get("type")):
+    kind = string(block.get("type")) if isinstance(block, dict) else ""
+    if not kind:
         return Opaque(NOBODY, block)
-    read = _BLOCKS.get(string(block.get("type")))
+    read = _BLOCKS.get(kind)
     return read(block) if read is not None else Opaque(_NAME, block, _told(block))
 
 

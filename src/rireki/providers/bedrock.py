@@ -127,10 +127,19 @@ def _media(block: dict[str, Any]) -> Media | None:
 
 def encode(turn: Turn) -> list[Any]:
     blocks = [_block(part) for part in turn.parts]
-    if any("document" in block for block in blocks) and not any("text" in b for b in blocks):
-        # A document must come with a text.
+    if _needs_text(blocks):
         blocks.append({"text": "(document)"})
     return [{"role": turn.role, "content": blocks}]
+
+
+def _needs_text(blocks: Sequence[Any]) -> bool:
+    """A document must come with a text."""
+    found = False
+    for block in blocks:
+        if "text" in block:
+            return False
+        found = found or "document" in block
+    return found
 
 
 def _block(part: Part) -> Any:

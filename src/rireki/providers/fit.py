@@ -51,20 +51,22 @@ class Fitter:
         What stands `on_top` goes where the provider takes its system prompt.
         """
         self.place, self.own, self.role = place, turn.provider == self.provider, turn.role
+        fitters = self.fitters
         parts: list[Part] = []
         for part in turn.parts:
-            parts += self.fitters[type(part)](part)
+            parts += fitters[type(part)](part)
         same = self.own and len(parts) == len(turn.parts) and all(map(_is, parts, turn.parts))
-        if same and (turn.raw is not None or turn.role in ("user", "assistant")):
-            return turn
-        self._note_extras(turn)
         spoken = turn.role in ("user", "assistant")
+        if same and (spoken or turn.raw is not None):
+            return turn
+        if self.notes.wanted:
+            self._note_extras(turn)
         if not spoken and not on_top and self.rules.system == "outside":
             return self._retold_system(parts)
         return Turn(turn.role, parts, turn.provider if self.own else None)
 
     def _note_extras(self, turn: Turn) -> None:
-        codec = self.codecs.get(turn.provider or "") if self.notes.wanted else None
+        codec = self.codecs.get(turn.provider or "")
         if codec is not None and turn.raw is not None and turn.role != "instructions":
             for name in codec.extras(turn.raw, not self.own):
                 self._note("not-carried", f"{name} means something to {turn.provider} only")
@@ -78,10 +80,11 @@ class Fitter:
         self.notes.add(code, self.place, message)
 
     def _text(self, part: Text) -> list[Part]:
-        if not self.rules.empty_text and not part.text.strip():
+        text = part.text
+        if not self.rules.empty_text and (not text or text.isspace()):
             self._note("empty-dropped", "a text without words")
             return []
-        return [part if self.own or part.raw is None else Text(part.text)]
+        return [part if self.own or part.raw is None else Text(text)]
 
     def _thinking(self, part: Thinking) -> list[Part]:
         if self.own and part.provider == self.provider and self.role == "assistant":

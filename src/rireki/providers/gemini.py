@@ -131,12 +131,12 @@ def encode(turn: Turn) -> list[Any]:
 
 
 def _part_out(part: Part) -> Any:
-    if isinstance(part, Call):
-        return _call_out(part)
     if part.raw is not None:
         return part.raw
     if isinstance(part, Text):
         return {"text": part.text}
+    if isinstance(part, Call):
+        return _call_out(part)
     if isinstance(part, Result):
         return {"functionResponse": _response(part)}
     if isinstance(part, Media):
@@ -145,9 +145,7 @@ def _part_out(part: Part) -> Any:
     return {"text": part.text, "thought": True}
 
 
-def _call_out(call: Call) -> Any:
-    if call.raw is not None:
-        return call.raw
+def _call_out(call: Call) -> dict[str, Any]:
     function: dict[str, Any] = {"name": call.name, "args": call.arguments}
     if call.id is not None:
         function["id"] = call.id

@@ -81,8 +81,13 @@ def _call(call: Any) -> Part:
 
 
 def encode(turn: Turn) -> list[Any]:
-    messages: list[Any] = [_result(part) for part in only(turn.parts, Result)]
-    rest = [part for part in turn.parts if not isinstance(part, Result)]
+    messages: list[Any] = []
+    rest: list[Part] = []
+    for part in turn.parts:
+        if type(part) is Result:
+            messages.append(_result(part))
+        else:
+            rest.append(part)
     if rest or not messages:
         messages.append(_message(turn.role, rest))
     return messages
@@ -97,6 +102,9 @@ def _message(role: Role, parts: Sequence[Part]) -> dict[str, Any]:
         "role": "system" if role == "instructions" else role,
         "content": joined(parts),
     }
+    if len(parts) == 1 and type(parts[0]) is Text:
+        # Most messages are one text and nothing else.
+        return message
     if thoughts := [part.text for part in only(parts, Thinking)]:
         message["thinking"] = "\n\n".join(thoughts)
     if images := [part.data for part in only(parts, Media)]:

@@ -59,9 +59,14 @@ def _dict(value: dict[Any, Any], depth: int) -> dict[str, Any]:
 
 
 def _list(value: list[Any], depth: int) -> list[Any]:
-    made = [_plain(inner, depth + 1) for inner in value]
-    same = all(new is old for new, old in zip(made, value, strict=True))
-    return value if same else made
+    new: list[Any] | None = None
+    for place, inner in enumerate(value):
+        made = _plain(inner, depth + 1)
+        if made is not inner:
+            if new is None:
+                new = list(value)
+            new[place] = made
+    return value if new is None else new
 
 
 def _opened(value: Any) -> Any:

@@ -51,20 +51,22 @@ class _Steps:
         self.out: list[tuple[int, Turn]] = []
 
     def arrange(self) -> list[tuple[int, Turn]]:
-        place = 0
-        while place < len(self.turns):
-            if self.turns[place].role != "assistant":
+        turns = self.turns
+        place, count = 0, len(turns)
+        while place < count:
+            if turns[place].role != "assistant":
                 self._emit(place, self._rest(place))
                 place += 1
                 continue
             end = place + 1
-            while end < len(self.turns) and self._belongs(end):
+            while end < count and self._belongs(end):
                 end += 1
             place = self._step(place, end)
         return self.out
 
     def _belongs(self, place: int) -> bool:
-        return self.turns[place].role == "assistant" or not self.turns[place].parts
+        turn = self.turns[place]
+        return turn.role == "assistant" or not turn.parts
 
     def _emit(self, place: int, turn: Turn) -> None:
         if turn.parts:
@@ -100,6 +102,9 @@ class _Steps:
         expected = [self.pairs.answers[c] for c in calls if c in self.pairs.answers]
         if len(expected) < len(calls) and (expected or self._must_answer(calls[0])):
             return None
+        if expected == [(end, 0)] and len(self.turns[end].parts) == 1:
+            # By far the most: one call, and its result in the turn behind it.
+            return end + 1 if self.turns[end].role == "user" else None
         found: list[Spot] = []
         place = end
         while len(found) < len(expected) and place < len(self.turns):
