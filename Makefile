@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: serve test stress bench clean
+.PHONY: serve test types tests stress bench clean
 
 serve: $(READY)  ## this machine's histories in a browser
 	@$(BIN)/rireki serve
@@ -15,9 +15,15 @@ test: $(READY)  ## everything that has to hold: lint, types, layers, tests, brow
 	@sh tools/adapter $(VENV)/npm
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest -n 2
+	@$(MAKE) --no-print-directory -j 2 types tests
+
+# Side by side: many tests wait for a browser or another process most of their time.
+types: $(READY)
+	$(BIN)/mypy
+
+tests: $(READY)
+	$(BIN)/python -m pytest -n 3
 
 stress: $(READY)  ## long campaigns: hundreds of kills, fuzzing
 	$(BIN)/python -m pytest -q tests/stress --campaign

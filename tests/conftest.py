@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import time
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
@@ -26,6 +27,11 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if absent := adapter().absent:
         terminalreporter.section("NOT TESTED", sep="!", yellow=True)
         terminalreporter.line(f"Claude Code through its real adapter: {absent}")
+
+
+def pytest_configure() -> None:
+    """A shell that starts us in the background has us ignore Ctrl-C, and whatever we start as well."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class Clock:

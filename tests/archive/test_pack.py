@@ -49,7 +49,7 @@ def test_threads_do_not_mix_up_each_others_bytes() -> None:
     """A keeper, pages and commands pack and unpack at the same time."""
 
     def work(number: int) -> int:
-        records = [bytes([number, turn % 256]) * 2000 for turn in range(20)]
+        records = [bytes([number, turn % 256]) * 2000 for turn in range(12)]
         return sum(
             unpack(c.data, c.size, c.lengths, "here") != records
             for _ in range(300)

@@ -6,6 +6,7 @@ import random
 import re
 import unicodedata
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +71,7 @@ def grep_texts(archive: SqliteArchive) -> dict[Message, list[str]]:
     return found
 
 
+@cache
 def plain(text: str) -> str:
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
 
