@@ -180,6 +180,30 @@ def test_lines_that_a_second_compaction_repeats_are_told_once() -> None:
     assert reading.conversation.upstream == "present"
 
 
+def test_a_model_is_shown_the_last_summary_what_it_spared_and_what_came_since() -> None:
+    reading = fixture("2.1.197", "aa8dd1f6")
+    assert reading.shown is not None
+    told = {message.id: message for message in reading.messages()}
+    shown = [told[id] for id in reading.shown() if id in told]
+    dividers = [m for m in reading.messages() if m.display == "divider"]
+    assert len(dividers) == 2
+    assert shown[0] is told[dividers[1].id]
+    # The answer that the second compaction left as it was, told behind the summary.
+    assert shown[1].author == "agent"
+    assert list(told).index(shown[1].id) < list(told).index(shown[0].id)
+    prompts = [words(m) for m in shown if m.entry and m.entry.rule == "20"]
+    assert prompts == ["SCENE:plain five"]
+
+
+def test_without_a_compaction_a_model_is_shown_everything(home: Path) -> None:
+    transcript = Transcript()
+    transcript.user("first")
+    transcript.answer("an answer")
+    reading = tell(home, transcript)
+    assert reading.shown is not None
+    assert reading.shown() == [message.id for message in reading.messages()]
+
+
 # --- forks -----------------------------------------------------------------------------------
 
 

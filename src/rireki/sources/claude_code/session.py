@@ -21,6 +21,7 @@ from rireki.sources.claude_code.lines import Line, read_strand
 from rireki.sources.claude_code.refs import records_of
 from rireki.sources.claude_code.render import find_attachment, render
 from rireki.sources.claude_code.repair import loads
+from rireki.sources.claude_code.shown import shown
 from rireki.sources.claude_code.tags import one_line
 from rireki.sources.claude_code.ties import (
     agent_token,
@@ -155,6 +156,7 @@ def _reading(told: Told, strands: Sequence[Strand]) -> Reading:
         ties=told.ties,
         attachment=partial(find_attachment, told.lines),
         records=partial(records_of, fold, strands),
+        shown=partial(shown, fold.drafts),
     )
 
 
