@@ -88,7 +88,7 @@ def test_a_closed_pipe_is_quiet(imported: Rireki) -> None:
         "sys.argv = ['rireki', 'show', 'aaaa', '--raw'];"
         "from rireki.sources import registry;"
         "registry._addresses = lambda: {'toy': 'tests.faces.toy:READER'};"
-        "from rireki.faces.cli.main import main; main()"
+        "from rireki.faces.cli.start import main; main()"
     )
     ran = run("-c", script)
     assert (ran.returncode, ran.stderr) == (141, "")
@@ -110,7 +110,7 @@ def test_completion_scripts(rireki: Rireki, shell: str) -> None:
 
 def test_ids_are_completed(imported: Rireki) -> None:
     words = {"COMP_WORDS": "rireki show aaaa", "COMP_CWORD": "2"}
-    script = "import sys; sys.argv = ['rireki']; from rireki.faces.cli.main import main; main()"
+    script = "import sys; sys.argv = ['rireki']; from rireki.faces.cli.start import main; main()"
     ran = run("-c", script, _RIREKI_COMPLETE="bash_complete", **words)
     assert ran.stdout == f"plain,{TALK}\n"
     words["COMP_WORDS"] = "rireki show "

@@ -367,7 +367,7 @@ def test_thirty_listeners_hear_the_same(server: Server, write: Write) -> None:
 SCRIPT = (
     "from rireki.sources import registry;"
     "registry._addresses = lambda: {'plain': 'tests.support.plain:READER'};"
-    "from rireki.faces.cli.main import main; main()"
+    "from rireki.faces.cli.start import main; main()"
 )
 
 

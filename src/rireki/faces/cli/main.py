@@ -18,7 +18,7 @@ from rireki import __version__
 from rireki.errors import RirekiError
 from rireki.faces.cli.options import archive_option
 
-__all__ = ["cli", "main", "run"]
+__all__ = ["cli", "run"]
 
 #: Commands as `--help` groups them; a name that Python reserves has an underscore behind its file.
 SECTIONS = {
@@ -82,10 +82,6 @@ def cli() -> None:
 
     No history yet? `rireki demo` makes an invented one.
     """
-
-
-def main() -> None:
-    sys.exit(run(sys.argv[1:]))
 
 
 def run(arguments: Sequence[str]) -> int:
