@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from datetime import datetime, timezone
+from pathlib import Path
 
 import httpx
 import pytest
 
+from rireki.drive.checks import LONGEST, checked_name, checked_project, checked_prompt, outcome_of
+from rireki.drive.values import Answer, Ask, Option, Prompt
 from rireki.errors import RirekiError
 from rireki.faces.web.pages.errors import in_tongue
 from rireki.search.parse import parse
@@ -72,3 +76,35 @@ def _main(web: httpx.Client, address: str, tongue: str) -> str:
     )
     assert found is not None, address
     return found[0].partition("</div>")[0]
+
+
+def test_what_goes_wrong_with_an_agent_is_told_in_japanese(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    asked = Ask("1", "permission", "Run it?", options=[Option("yes", "Yes", "allow_once")])
+    wrong: list[Callable[[], object]] = [
+        lambda: checked_prompt(Prompt("-", "words"), str(tmp_path)),
+        lambda: checked_prompt(Prompt("1", "  "), str(tmp_path)),
+        lambda: checked_prompt(Prompt("1", "x" * (LONGEST + 1)), str(tmp_path)),
+        lambda: checked_prompt(Prompt("1", "look", mentions=["nothing"]), str(tmp_path)),
+        lambda: checked_prompt(Prompt("1", "look", mentions=[".."]), str(tmp_path)),
+        lambda: checked_project("here", [tmp_path]),
+        lambda: checked_project(str(tmp_path / "nowhere"), [tmp_path]),
+        lambda: checked_project(str(tmp_path / "file"), [tmp_path]),
+        lambda: checked_project(str(tmp_path), []),
+        lambda: checked_name("--help", "the name of a model"),
+        lambda: outcome_of(asked, Answer(option="no")),
+    ]
+    for attempt in wrong:
+        with pytest.raises(RirekiError) as raised:
+            attempt()
+        for sentence in filter(None, (raised.value.message, raised.value.hint)):
+            assert KANA.search(in_tongue("ja", sentence)), sentence
+
+
+def test_programs_that_name_no_language_are_told_in_english(web: httpx.Client) -> None:
+    address = "/api/v1/conversations/claude-code/nowhere"
+    told = [
+        web.get(address, headers=headers).json()["error"]["message"]
+        for headers in ({}, {"accept-language": "ja"})
+    ]
+    assert [bool(KANA.search(message)) for message in told] == [False, True]

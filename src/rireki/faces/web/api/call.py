@@ -31,6 +31,8 @@ class Call(msgspec.Struct, Generic[A], frozen=True):
     driving: Driving | None = None
     #: What was sent along, of the type the address takes.
     body: Any = None
+    #: The language of whoever asks.
+    tongue: str = "en"
 
     @property
     def conversation(self) -> str:

@@ -18,6 +18,7 @@ from rireki.faces.web.api.answers import Directory, DriveAgent, Files
 from rireki.faces.web.api.asked import Nothing
 from rireki.faces.web.api.call import Call, Operation
 from rireki.faces.web.driving import OFF, Driving
+from rireki.faces.web.pages.errors import in_tongue
 from rireki.faces.web.projects import find_files, near, recent_projects
 
 __all__ = ["DRIVE", "Drive"]
@@ -169,7 +170,10 @@ async def files(call: Call[FilesAsked]) -> Files:
 
 async def directory(call: Call[DirectoryAsked]) -> Directory:
     settings = _driving(call).settings
-    return await call.desk.read(lambda _: near(settings, call.asked.path))
+    found = await call.desk.read(lambda _: near(settings, call.asked.path))
+    found.message = in_tongue(call.tongue, found.message)
+    found.hint = in_tongue(call.tongue, found.hint)
+    return found
 
 
 def _driving(call: Call[Any]) -> Driving:

@@ -13,6 +13,8 @@ from rireki.errors import Ambiguous, ArchiveTrouble, NotFound, RirekiError
 from rireki.faces.web.api.answers import Failure, Problem
 from rireki.faces.web.api.asked import BadRequest
 from rireki.faces.web.api.body import TooLarge
+from rireki.faces.web.pages.errors import in_tongue
+from rireki.faces.web.pages.tongue import tongue_of
 from rireki.search.query import QueryError
 from rireki.show.json import line
 
@@ -47,7 +49,9 @@ def told(request: Request, error: Exception) -> Response:
             if isinstance(error, QueryError)
             else {}
         )
-        return failure(status, code, error.message, error.hint, **place)
+        tongue = tongue_of(request)
+        message, hint = in_tongue(tongue, error.message), in_tongue(tongue, error.hint)
+        return failure(status, code, message, hint, **place)
     if isinstance(error, HTTPException):
         hint = "/api/v1/openapi.json lists every address." if error.status_code == 404 else ""
         return failure(error.status_code, "http", f"{error.detail}: {request.url.path}", hint)

@@ -46,6 +46,7 @@ from rireki.faces.web.api.drive import DRIVE
 from rireki.faces.web.api.drive_events import DriveEvents
 from rireki.faces.web.api.failures import json_answer, told
 from rireki.faces.web.events import EventStream, start_of
+from rireki.faces.web.pages.tongue import tongue_of
 from rireki.search.results import Results
 
 __all__ = ["OPERATIONS", "PREFIX", "ROUTES"]
@@ -120,7 +121,8 @@ async def _answer(request: Request, operation: Operation, names: Mapping[str, st
         asked = read_asked(request, operation.asks)
         state = request.app.state
         body = await read_body(request, operation.takes) if operation.takes else None
-        call = Call(state.desk, state.hub, asked, names, state.driving, body)
+        tongue = tongue_of(request)
+        call = Call(state.desk, state.hub, asked, names, state.driving, body, tongue)
         answer = await operation.answer(call)
     except Exception as error:  # noqa: BLE001 - whatever it is, a program gets JSON
         return told(request, error)

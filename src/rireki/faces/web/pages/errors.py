@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from rireki.faces.web.pages.drive_errors import JAPANESE as DRIVING
+
 __all__ = ["in_tongue"]
 
 JAPANESE = {
@@ -130,7 +132,7 @@ def _listed(name: str, text: str) -> str:
 
 @cache
 def _patterns() -> list[tuple[re.Pattern[str], str]]:
-    return [(_pattern(sentence), said) for sentence, said in JAPANESE.items()]
+    return [(_pattern(sentence), said) for sentence, said in (JAPANESE | DRIVING).items()]
 
 
 def _pattern(sentence: str) -> re.Pattern[str]:
