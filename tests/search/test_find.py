@@ -93,6 +93,26 @@ def test_pages_follow_each_other(find: Callable[..., Results]) -> None:
     assert [page.more for page in pages] == [True, True, False, False]
 
 
+def test_conversations_are_not_counted_where_very_much_answers(
+    archive: SqliteArchive,
+    home: Path,
+    take_in: Callable[[], Report],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("rireki.search.hunt.MANY", 6)
+    for name in ("a", "b", "c", "d"):
+        note(home, name, ("me", "same words"), ("agent", "same words again"))
+    take_in()
+    catch_up(archive)
+    results = Search(archive).find("same", Wish(limit=3))
+    assert (results.messages, results.exact) == (8, True)
+    # No two conversations hold eight messages.
+    assert (results.conversations, results.more_conversations) == (2, True)
+    assert [talk.total for talk in results.talks] == [2, 2, 2]
+    for query in ("", "-other", "since:2000-01-01"):
+        assert Search(archive).find(query).messages == 8
+
+
 def test_more_conversations_than_are_told_apart(
     archive: SqliteArchive,
     home: Path,
@@ -177,3 +197,27 @@ def test_where_no_index_can_be_written_the_archive_itself_is_searched(
     assert names(results) == ["one"]
     assert "cannot be written" in results.scope.slower
     assert str(archive.path.with_suffix(".search")) in results.scope.slower
+
+
+PROJECTS = ["/src/my app", "/src/100%", "/src/100%000020x", "/src/全角　空白", "/src/Tab\there", ""]
+
+
+@pytest.mark.parametrize("long", [False, True])
+def test_a_project_is_found_however_its_path_is_written(
+    archive: SqliteArchive, home: Path, take_in: Callable[[], Report], long: bool
+) -> None:
+    """In the index a path is one word, if it is not too long for that."""
+    projects = [*PROJECTS, "/src/" + "x" * 3000] if long else PROJECTS
+    for number, project in enumerate(projects):
+        note(home, f"n{number}", ("me", "same words"), project=project)
+    take_in()
+    catch_up(archive)
+    search = Search(archive)
+    for number, project in enumerate(projects):
+        if project:
+            found = search.find(f'same project:"{project}"').talks
+            assert [talk.conversation.native_id for talk in found] == [f"n{number}"], project
+    assert search.find("same project:src").conversations == len(projects) - 1
+    assert search.find("same -project:src").conversations == 1
+    assert search.find("same project:nowhere").conversations == 0
+    search.close()

@@ -16,11 +16,12 @@ from zlib import crc32
 import msgspec
 import zstandard
 
+from rireki.archive.base import Heading
 from rireki.model.conversation import Reading
 from rireki.model.strand import Ref, Strand
 from rireki.search.match import Doc
 from rireki.search.results import Where
-from rireki.search.texts import docs_of
+from rireki.search.texts import docs_of, talk_facts
 from rireki.search.tokens import cut, cut_all, fold
 
 __all__ = [
@@ -98,7 +99,11 @@ def digest(
     """A conversation for the index; messages whose mark is `known` are left out."""
     docs = docs_of(reading.messages())
     texts = ["\n".join([text for _, text in doc.parts]) for doc in docs]
-    marks = {doc.message or "": mark_of(doc, text) for doc, text in zip(docs, texts, strict=True)}
+    told = reading.conversation
+    about = talk_facts(told.source, told.nature, told.project)
+    marks = {
+        doc.message or "": mark_of(doc, text, about) for doc, text in zip(docs, texts, strict=True)
+    }
     if known:
         fresh = [
             at
@@ -108,7 +113,7 @@ def digest(
         docs, texts = [docs[at] for at in fresh], [texts[at] for at in fresh]
     keeper = _Keeper(reading, strands)
     rows = [
-        Row(words, fold(" ".join(doc.facts)), _milliseconds(doc.at))
+        Row(words, fold(" ".join([*doc.facts, *about])), _milliseconds(doc.at))
         for doc, words in zip(docs, cut_all(texts), strict=True)
     ]
     entries = [keeper.entry(doc, marks[doc.message or ""]) for doc in docs]
@@ -136,14 +141,16 @@ def packed_digest(reading: Reading, strands: Sequence[Strand]) -> bytes:
 open_digest = msgspec.msgpack.Decoder(Digest).decode
 
 
-def mark_of(doc: Doc, text: str) -> int:
+def mark_of(doc: Doc, text: str, about: Sequence[str] = ()) -> int:
     """Tells a message from itself in another state."""
-    shape = "\n".join([doc.at or "", *doc.facts, *[where for where, _ in doc.parts]])
+    shape = "\n".join([doc.at or "", *about, *doc.facts, *[where for where, _ in doc.parts]])
     return crc32(text.encode("utf-8", "replace"), crc32(shape.encode()))
 
 
-def heading_row(title: str, project: str | None, at: str | None) -> Row:
-    return Row(cut(f"{title}\n{project or ''}"), "", _milliseconds(at))
+def heading_row(heading: Heading) -> Row:
+    words = cut(f"{heading.title}\n{heading.project or ''}")
+    about = talk_facts(heading.source, heading.nature, heading.project)
+    return Row(words, fold(" ".join(about)), _milliseconds(heading.updated_at))
 
 
 def _milliseconds(at: str | None) -> int:

@@ -31,8 +31,9 @@ __all__ = ["Candidate", "Group", "Hunt"]
 #: Candidates of the first look into the index; grows while a page is not full. Those that come by
 #: time, or in the order of the index, are of few conversations: so more of them are needed.
 FIRST_LOOK, FIRST_LOOK_UNRANKED = 90, 1000
-#: More conversations than this are not told apart when they are counted.
-COUNTED = 2000
+#: More conversations than this are not told apart when they are counted; and none are when more
+#: messages than this answer, for that would take longer than all the rest.
+COUNTED, MANY = 2000, 50_000
 _KEY_AND_COUNT = itemgetter("key", "doc_count")
 
 
@@ -84,6 +85,8 @@ class Hunt:
             self.planner = Planner(view.reader, view.numbers)
             self.plan = self.planner.without(self.planner.plan(query.root), view.stale)
         self.exhausted = False
+        #: Documents of the index that answer, once its first look has counted them.
+        self.matched: int | None = None
         #: Messages that answered so far, and how many of them the index did not know of.
         self.messages = 0
         self.direct = 0
@@ -154,7 +157,7 @@ class Hunt:
         if self.planner is None or not self.view.covered or talks == []:
             return
         query = self.planner.messages(self.plan, self.query.root, talks)
-        for order, place, heading in self._looked_up(query):
+        for order, place, heading in self._looked_up(query, counting=talks is None):
             yield Candidate(order, heading, place)
 
     def _titles(self) -> Iterator[Candidate]:
@@ -171,16 +174,21 @@ class Hunt:
                     yield Candidate(order, heading, doc=doc)
                     break
 
-    def _looked_up(self, query: Any) -> Iterator[tuple[float, int, Heading]]:
+    def _looked_up(
+        self, query: Any, counting: bool = False
+    ) -> Iterator[tuple[float, int, Heading]]:
         assert self.view.reader is not None
         searcher = self.view.reader.searcher
         field = "at" if self.by_time else None
-        unranked = self.by_time or (self.planner is not None and self.planner.unranked)
+        unranked = self.by_time or self._in_order_of_index
         offset, size = 0, FIRST_LOOK_UNRANKED if unranked else FIRST_LOOK
         while True:
-            hits = searcher.search(
-                query, limit=size, count=False, offset=offset, order_by_field=field
-            ).hits
+            found = searcher.search(
+                query, limit=size, count=counting, offset=offset, order_by_field=field
+            )
+            hits = found.hits
+            if counting:
+                self.matched, counting = found.count, False
             addresses = [address for _, address in hits]
             places = searcher.fast_field_values("place", addresses)
             numbers = searcher.fast_field_values("talk", addresses)
@@ -190,10 +198,10 @@ class Hunt:
                 orders = [
                     order + PERSON * int(by or 0) for order, by in zip(orders, typed, strict=True)
                 ]
-            found = sorted(
+            ordered = sorted(
                 zip(orders, places, numbers, strict=True), key=itemgetter(0), reverse=True
             )
-            for order, place, number in found:
+            for order, place, number in ordered:
                 heading = self.view.covered.get(int(number or 0))
                 if heading is not None:
                     yield order, int(place or 0), heading
@@ -202,12 +210,17 @@ class Hunt:
             offset += size
             size *= 4
 
+    @property
+    def _in_order_of_index(self) -> bool:
+        """Whether all hits of a conversation come together: then no more of them are to be had."""
+        return self.planner is not None and self.planner.unranked and not self.by_time
+
     def more_of(self, groups: list[Group]) -> None:
         """Look for further hits in the conversations of a page."""
         enough = self.wish.hits
         lacking = {g.heading.id: g for g in groups if len(g.hits) < enough}
         numbers = [self.view.number_of[id] for id in lacking if id in self.view.number_of]
-        if not numbers or self.exhausted:
+        if not numbers or self.exhausted or self._in_order_of_index:
             return
         tries = 4 * enough * len(numbers)
         for candidate in self._indexed(numbers):
@@ -233,13 +246,18 @@ class Hunt:
         messages each conversation of the page has."""
         if self.planner is None or not self.plan.exact:
             return None
+        numbers = self.view.number_of
+        shown = [numbers[group.heading.id] for group in page if group.heading.id in numbers]
+        if self.matched is not None and self.matched > MANY:
+            assert self.view.reader is not None
+            self.totals, _ = self._per_talk(COUNTED, shown)
+            talks = self.view.reader.more_talks_than(self.matched)
+            return Counts(self.matched + self.direct, talks, True)
         self.totals, rest = self._per_talk(COUNTED)
         messages = sum(self.totals.values()) + rest
-        numbers = self.view.number_of
         others = self.direct_talks | self.title_talks
         more = sum(numbers.get(id) not in self.totals for id in others)
         counts = Counts(messages + self.direct, len(self.totals) + more, rest > 0)
-        shown = [numbers[group.heading.id] for group in page if group.heading.id in numbers]
         if rest and shown:
             self.totals, _ = self._per_talk(COUNTED, shown)
         return counts
@@ -252,8 +270,6 @@ class Hunt:
             query, {"talks": {"terms": {"field": "talk", "size": most}}}
         )["talks"]
         totals: dict[int, int] = dict(map(_KEY_AND_COUNT, found["buckets"]))
-        # The index's own note about its commit is no message.
-        totals.pop(0, None)
         return totals, int(found.get("sum_other_doc_count") or 0)
 
     def total(self, id: str) -> int | None:

@@ -356,7 +356,7 @@ class IndexWriter:
         self._settling.append(kept._replace(changed=heading.changed, generation=self.generation))
 
     def _head(self, number: int, heading: Heading) -> None:
-        self.words.head(number, heading_row(heading.title, heading.project, heading.updated_at))
+        self.words.head(number, heading_row(heading))
 
     def drop(self, numbers: list[int]) -> None:
         """Forget conversations that the archive no longer has."""

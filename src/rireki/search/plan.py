@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rireki.model.times import to_datetime
 from rireki.search.match import Facts, fact_test, talk_test
 from rireki.search.query import And, Exact, Filter, Node, Not, Or, Phrase, Regex, Word
+from rireki.search.texts import TOO_LONG, project_in
 from rireki.search.tokens import LONG, fold, is_joined, is_named, pieces, runs, terms
 from rireki.search.words import HEADING, WordReader
 
@@ -26,6 +27,8 @@ __all__ = ["PERSON", "Plan", "Planner", "literals", "query_terms"]
 FEW_TERMS, MANY_TERMS = 64, 2000
 #: What a person typed counts a little more than what was printed.
 PERSON = 1.0
+#: Filters that are about a conversation and told by each of its messages.
+_TOLD = {"source": "source", "project": "project", "is:subagent": "nature"}
 #: Shorter pieces of a word are too frequent to be worth a look through all words.
 SHORTEST_PIECE = 3
 
@@ -247,13 +250,30 @@ class Planner:
             return Plan(self._silent(self._times(node)), True)
         about_talk = talk_test(node)
         if about_talk is not None:
-            return self._talks(node, about_talk)
+            kind = _TOLD.get(node.name) or _TOLD.get(f"{node.name}:{node.value}")
+            told = self._told(kind, about_talk) if kind else None
+            return told or self._talks(node, about_talk)
         passes = fact_test(node)
         known = self.searcher.terms_with_prefix("facts", f"{node.name}:")
         found = [fact for fact, _ in known if passes(fact)]
         if not found:
             return Plan(self.query.empty_query(), True)
         return Plan(self._silent(self.query.term_set_query(self.schema, "facts", found)), True)
+
+    def _told(self, kind: str, test: Callable[[Facts], bool]) -> Plan | None:
+        """By what every message tells of its conversation; None where that is not all there is to know.
+
+        A few facts are looked up many times faster than thousands of conversations.
+        """
+        known = [fact for fact, _ in self.searcher.terms_with_prefix("facts", f"{kind}:")]
+        if f"project:{TOO_LONG}" in known:
+            return None
+        passing = [fact for fact in known if test(_talk_with(kind, fact))]
+        if not passing:
+            return Plan(self.query.empty_query(), True)
+        if len(passing) == len(known):
+            return EVERYTHING
+        return Plan(self._silent(self.query.term_set_query(self.schema, "facts", passing)), True)
 
     def _talks(self, node: Filter, test: Callable[[Facts], bool]) -> Plan:
         """The messages of the conversations that pass; said by the fewer, those or the others."""
@@ -279,6 +299,23 @@ class Planner:
         return self.query.range_query(
             self.schema, "at", integer, lower_bound=1, upper_bound=milliseconds, include_upper=False
         )
+
+
+class _Talk(NamedTuple):
+    """A conversation of which one thing is known."""
+
+    id: str = ""
+    source: str = ""
+    project: str | None = None
+    nature: str = ""
+    finished: bool = True
+
+
+def _talk_with(kind: str, fact: str) -> _Talk:
+    value = fact.partition(":")[2]
+    if kind == "project":
+        return _Talk(project=project_in(fact))
+    return _Talk(source=value) if kind == "source" else _Talk(nature=value)
 
 
 def needs_words(node: Node | None) -> bool:

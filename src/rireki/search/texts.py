@@ -6,6 +6,7 @@ of a prompt that a program keeps for itself.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -23,12 +24,17 @@ from rireki.model.parts import (
 from rireki.search.match import Doc
 from rireki.search.results import Where
 
-__all__ = ["docs_of"]
+__all__ = ["TOO_LONG", "docs_of", "project_in", "talk_facts"]
 
 #: An argument of this many characters stands by itself: it is a file or a script.
 LONG_ARGUMENT = 400
 #: Values nested deeper than this are not walked.
 DEEPEST = 40
+#: Stands for a project whose path is longer than a fact can be.
+TOO_LONG = "\x01"
+_LONGEST = 1000
+_PARTING = re.compile(r"[\s%]")
+_PARTED = re.compile("%([0-9a-f]{6})")
 
 
 def docs_of(messages: Iterable[Message]) -> list[Doc]:
@@ -117,3 +123,17 @@ def _facts_of(part: Part, tools: dict[str, str]) -> Iterator[str]:
         yield "has:attachment"
     elif isinstance(part, Notice) and part.level == "error":
         yield "has:error"
+
+
+def talk_facts(source: str, nature: str, project: str | None) -> list[str]:
+    """What filters ask about a whole conversation, said of each of its messages."""
+    path = _PARTING.sub(lambda found: f"%{ord(found[0]):06x}", project or "")
+    if len(path) > _LONGEST:
+        path = TOO_LONG
+    return [f"source:{source}", f"nature:{nature}", f"project:{path}"]
+
+
+def project_in(fact: str) -> str:
+    """The path in a fact, as it was."""
+    path = fact.removeprefix("project:")
+    return _PARTED.sub(lambda found: chr(int(found[1], 16)), path)

@@ -8,8 +8,11 @@ believed: those this program has not stamped itself by their checksums.
 from __future__ import annotations
 
 import json
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import cached_property
+from itertools import accumulate
 from os import SEEK_END
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -126,6 +129,15 @@ class WordReader:
         )
         return {int(b["key"]): int(b["doc_count"]) for b in found["talks"]["buckets"]}
 
+    def more_talks_than(self, messages: int) -> int:
+        """So many conversations, however large, do not hold that many messages."""
+        return bisect_left(self._filled, messages)
+
+    @cached_property
+    def _filled(self) -> list[int]:
+        """How many documents the largest conversation has, the two largest, and so on."""
+        return list(accumulate(sorted(self.per_talk().values(), reverse=True)))
+
     def _generation(self) -> int:
         import tantivy
 
@@ -175,7 +187,7 @@ class WordWriter:
     def head(self, talk: int, row: Row) -> None:
         """The title and project of a conversation."""
         with _telling():
-            self._add(talk, 0, Row(row.words, HEADING, row.at), "title")
+            self._add(talk, 0, Row(row.words, f"{HEADING} {row.facts}", row.at), "title")
 
     def remove_head(self, talk: int) -> None:
         import tantivy
@@ -210,7 +222,8 @@ class WordWriter:
     def commit(self, generation: int) -> None:
         with _telling():
             self.writer.delete_documents_by_term("facts", _MARKER)
-            self._add(0, 0, Row("", _MARKER, generation))
+            # It is no message: what leaves headings out leaves this out as well.
+            self._add(0, 0, Row("", f"{_MARKER} {HEADING}", generation))
             self.writer.commit()
 
     def close(self) -> None:
