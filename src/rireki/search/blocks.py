@@ -100,9 +100,10 @@ def digest(
     docs = docs_of(reading.messages())
     texts = ["\n".join([text for _, text in doc.parts]) for doc in docs]
     told = reading.conversation
-    about = talk_facts(told.source, told.nature, told.project)
+    about = fold(" ".join(talk_facts(told.source, told.nature, told.project)))
+    seed = crc32(about.encode("utf-8", "replace"))
     marks = {
-        doc.message or "": mark_of(doc, text, about) for doc, text in zip(docs, texts, strict=True)
+        doc.message or "": mark_of(doc, text, seed) for doc, text in zip(docs, texts, strict=True)
     }
     if known:
         fresh = [
@@ -113,7 +114,7 @@ def digest(
         docs, texts = [docs[at] for at in fresh], [texts[at] for at in fresh]
     keeper = _Keeper(reading, strands)
     rows = [
-        Row(words, fold(" ".join([*doc.facts, *about])), _milliseconds(doc.at))
+        Row(words, f"{fold(' '.join(doc.facts))} {about}", _milliseconds(doc.at))
         for doc, words in zip(docs, cut_all(texts), strict=True)
     ]
     entries = [keeper.entry(doc, marks[doc.message or ""]) for doc in docs]
@@ -141,10 +142,10 @@ def packed_digest(reading: Reading, strands: Sequence[Strand]) -> bytes:
 open_digest = msgspec.msgpack.Decoder(Digest).decode
 
 
-def mark_of(doc: Doc, text: str, about: Sequence[str] = ()) -> int:
-    """Tells a message from itself in another state."""
-    shape = "\n".join([doc.at or "", *about, *doc.facts, *[where for where, _ in doc.parts]])
-    return crc32(text.encode("utf-8", "replace"), crc32(shape.encode()))
+def mark_of(doc: Doc, text: str, seed: int) -> int:
+    """Tells a message from itself in another state, or in a conversation that tells something else."""
+    shape = "\n".join([doc.at or "", *doc.facts, *[where for where, _ in doc.parts]])
+    return crc32(text.encode("utf-8", "replace"), crc32(shape.encode(), seed))
 
 
 def heading_row(heading: Heading) -> Row:
