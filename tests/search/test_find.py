@@ -199,7 +199,16 @@ def test_where_no_index_can_be_written_the_archive_itself_is_searched(
     assert str(archive.path.with_suffix(".search")) in results.scope.slower
 
 
-PROJECTS = ["/src/my app", "/src/100%", "/src/100%000020x", "/src/全角　空白", "/src/Tab\there", ""]
+PROJECTS = [
+    "/src/my app",
+    "/src/100%",
+    "/src/100%000020x",
+    "/src/全角　空白",
+    "/src/Tab\there",
+    # Folded, this has a space in it.
+    "/src/na¨ive",
+    "",
+]
 
 
 @pytest.mark.parametrize("long", [False, True])

@@ -100,8 +100,8 @@ def digest(
     docs = docs_of(reading.messages())
     texts = ["\n".join([text for _, text in doc.parts]) for doc in docs]
     told = reading.conversation
-    about = fold(" ".join(talk_facts(told.source, told.nature, told.project)))
-    seed = crc32(about.encode("utf-8", "replace"))
+    about = " ".join(talk_facts(told.source, told.nature, told.project))
+    seed = crc32(about.encode())
     marks = {
         doc.message or "": mark_of(doc, text, seed) for doc, text in zip(docs, texts, strict=True)
     }
@@ -151,7 +151,7 @@ def mark_of(doc: Doc, text: str, seed: int) -> int:
 def heading_row(heading: Heading) -> Row:
     words = cut(f"{heading.title}\n{heading.project or ''}")
     about = talk_facts(heading.source, heading.nature, heading.project)
-    return Row(words, fold(" ".join(about)), _milliseconds(heading.updated_at))
+    return Row(words, " ".join(about), _milliseconds(heading.updated_at))
 
 
 def _milliseconds(at: str | None) -> int:

@@ -23,6 +23,7 @@ from rireki.model.parts import (
 )
 from rireki.search.match import Doc
 from rireki.search.results import Where
+from rireki.search.tokens import fold
 
 __all__ = ["TOO_LONG", "docs_of", "project_in", "talk_facts"]
 
@@ -126,14 +127,15 @@ def _facts_of(part: Part, tools: dict[str, str]) -> Iterator[str]:
 
 
 def talk_facts(source: str, nature: str, project: str | None) -> list[str]:
-    """What filters ask about a whole conversation, said of each of its messages."""
-    path = _PARTING.sub(lambda found: f"%{ord(found[0]):06x}", project or "")
+    """What filters ask about a whole conversation, folded, said of each of its messages."""
+    folded = fold(project or "").encode("utf-8", "replace").decode()
+    path = _PARTING.sub(lambda found: f"%{ord(found[0]):06x}", folded)
     if len(path) > _LONGEST:
         path = TOO_LONG
     return [f"source:{source}", f"nature:{nature}", f"project:{path}"]
 
 
 def project_in(fact: str) -> str:
-    """The path in a fact, as it was."""
+    """The path in a fact, folded."""
     path = fact.removeprefix("project:")
     return _PARTED.sub(lambda found: chr(int(found[1], 16)), path)
