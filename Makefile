@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: serve test types tests stress bench clean
+.PHONY: serve test stress bench clean
 
 serve: $(READY)  ## this machine's histories in a browser
 	@$(BIN)/rireki serve
@@ -16,14 +16,11 @@ test: $(READY)  ## everything that has to hold: lint, types, layers, tests, brow
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
-	@$(MAKE) --no-print-directory -j 2 types tests
-
-# Side by side: many tests wait for a browser or another process most of their time.
-types: $(READY)
-	$(BIN)/mypy
-
-tests: $(READY)
-	$(BIN)/python -m pytest -n 3
+# Types beside the tests, of which many wait for a browser or another process; said at the end.
+	@echo "$(BIN)/mypy & $(BIN)/python -m pytest -n 3"; \
+	$(BIN)/mypy > $(VENV)/types 2>&1 & types=$$!; \
+	$(BIN)/python -m pytest -n 3; tests=$$?; \
+	wait $$types || tests=1; cat $(VENV)/types; exit $$tests
 
 stress: $(READY)  ## long campaigns: hundreds of kills, fuzzing
 	$(BIN)/python -m pytest -q tests/stress --campaign

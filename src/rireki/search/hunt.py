@@ -183,7 +183,7 @@ class Hunt:
         unranked = self.by_time or self._in_order_of_index
         offset, size = 0, FIRST_LOOK_UNRANKED if unranked else FIRST_LOOK
         while True:
-            found = searcher.search(
+            found: Any = searcher.search(
                 query, limit=size, count=counting, offset=offset, order_by_field=field
             )
             hits = found.hits
