@@ -7,9 +7,10 @@ from datetime import datetime, timezone
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from rireki.intake.demo import change_demo_home, make_demo_home
+from tests.browser.driving import DriveSite
 from tests.browser.serving import Session, Site
 from tests.support.browser import PATIENCE, Trap, Visit, launch, trapping
 
@@ -85,3 +86,23 @@ def visit(browser: Browser, trap: Trap) -> Iterator[Visiting]:
     assert [fault for each in visits for fault in each.faults] == []
     assert [stray for each in visits for stray in each.strays] == []
     assert trap.caught == []
+
+
+@pytest.fixture(scope="module")
+def driven(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DriveSite]:
+    """A server that drives agents."""
+    site = DriveSite(tmp_path_factory.mktemp("driven") / "site")
+    site.start()
+    yield site
+    site.end()
+
+
+@pytest.fixture
+def visitor(driven: DriveSite, visit: Visiting) -> Visit:
+    there: Visit = visit(driven)
+    return there
+
+
+@pytest.fixture
+def page(visitor: Visit) -> Page:
+    return visitor.context.new_page()

@@ -2,30 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import Visiting
 from tests.browser.driving import DriveSite, begin, sent, settled, write
 from tests.browser.test_looks import ACCESS, PHONE
-from tests.support.browser import Visit
 from tests.support.payloads import MARKER, PAYLOADS
-
-
-@pytest.fixture(scope="module")
-def driven(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DriveSite]:
-    site = DriveSite(tmp_path_factory.mktemp("asking") / "site")
-    site.start()
-    yield site
-    site.end()
-
-
-@pytest.fixture
-def page(driven: DriveSite, visit: Visiting) -> Page:
-    visitor: Visit = visit(driven)
-    return visitor.context.new_page()
 
 
 def card(page: Page) -> Locator:

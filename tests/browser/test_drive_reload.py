@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import signal
-from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -18,25 +17,6 @@ from tests.browser.driving import DriveSite, begin, messages, sent, settled, wri
 from tests.support.browser import Visit
 
 AGENTS = ["scripted", "twin"]
-
-
-@pytest.fixture(scope="module")
-def driven(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DriveSite]:
-    site = DriveSite(tmp_path_factory.mktemp("driven") / "site")
-    site.start()
-    yield site
-    site.end()
-
-
-@pytest.fixture
-def visitor(driven: DriveSite, visit: Visiting) -> Visit:
-    there: Visit = visit(driven)
-    return there
-
-
-@pytest.fixture
-def page(visitor: Visit) -> Page:
-    return visitor.context.new_page()
 
 
 def forgive(visitor: Visit, base: str = "") -> None:

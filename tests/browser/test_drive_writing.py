@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -19,25 +18,6 @@ from tests.support.browser import Visit
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
 )
-
-
-@pytest.fixture(scope="module")
-def driven(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DriveSite]:
-    site = DriveSite(tmp_path_factory.mktemp("writing") / "site")
-    site.start()
-    yield site
-    site.end()
-
-
-@pytest.fixture
-def visitor(driven: DriveSite, visit: Visiting) -> Visit:
-    there: Visit = visit(driven)
-    return there
-
-
-@pytest.fixture
-def page(visitor: Visit) -> Page:
-    return visitor.context.new_page()
 
 
 # ── The box ──

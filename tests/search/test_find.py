@@ -93,33 +93,17 @@ def test_pages_follow_each_other(find: Callable[..., Results]) -> None:
     assert [page.more for page in pages] == [True, True, False, False]
 
 
-def test_conversations_are_not_counted_where_very_much_answers(
-    archive: SqliteArchive,
-    home: Path,
-    take_in: Callable[[], Report],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("rireki.search.hunt.MANY", 6)
-    for name in ("a", "b", "c", "d"):
-        note(home, name, ("me", "same words"), ("agent", "same words again"))
-    take_in()
-    catch_up(archive)
-    results = Search(archive).find("same", Wish(limit=3))
-    assert (results.messages, results.exact) == (8, True)
-    # No two conversations hold eight messages.
-    assert (results.conversations, results.more_conversations) == (2, True)
-    assert [talk.total for talk in results.talks] == [2, 2, 2]
-    for query in ("", "-other", "since:2000-01-01"):
-        assert Search(archive).find(query).messages == 8
-
-
+@pytest.mark.parametrize(("limit", "number"), [("COUNTED", 2), ("MANY", 6)])
 def test_more_conversations_than_are_told_apart(
     archive: SqliteArchive,
     home: Path,
     take_in: Callable[[], Report],
     monkeypatch: pytest.MonkeyPatch,
+    limit: str,
+    number: int,
 ) -> None:
-    monkeypatch.setattr("rireki.search.hunt.COUNTED", 2)
+    """Too many of them, or too many messages to tell: no two conversations hold eight messages."""
+    monkeypatch.setattr(f"rireki.search.hunt.{limit}", number)
     for name in ("a", "b", "c", "d"):
         note(home, name, ("me", "same words"), ("agent", "same words again"))
     take_in()
@@ -129,6 +113,8 @@ def test_more_conversations_than_are_told_apart(
     assert (results.conversations, results.more_conversations) == (2, True)
     # Those of the page are counted all the same.
     assert [talk.total for talk in results.talks] == [2, 2, 2]
+    for query in ("", "-other", "since:2000-01-01"):
+        assert Search(archive).find(query).messages == 8
 
 
 def test_neighbours(find: Callable[..., Results]) -> None:

@@ -17,14 +17,11 @@ from rireki.sources.bridge.filing import Filed, note_line
 from rireki.sources.kit import journals
 from rireki.sources.kit.jsonl import BLOCK, read_lines
 from rireki.sources.kit.places import BRIDGE, Places
-from rireki.sources.kit.stamps import is_regular
 from rireki.sources.reader import Discovery, Known, Origin, Roll, Update, Watched
 
 __all__ = ["NAME", "READER"]
 
 NAME = BRIDGE
-#: How much of a file that was named by hand is looked at.
-PEEK = 64 << 10
 
 
 class Bridge:
@@ -32,17 +29,11 @@ class Bridge:
     family = NAME
 
     def discover(self, places: Places) -> Discovery:
-        found = Discovery()
-        for folder in places.bridge_folders():
-            journals.look(found, NAME, folder)
-        return found
+        return journals.discover(NAME, places.bridge_folders())
 
     def recognise(self, path: Path) -> list[Origin]:
-        if not path.is_dir():
-            return journals.origins(NAME, [path] if _is_journal(path) else [], path.parent)
-        folders = [path, path / BRIDGE, *Places.at(path).bridge_folders()]
-        files = [file for folder in dict.fromkeys(folders) for file in journals.files(folder)]
-        return journals.origins(NAME, [file for file in files if _is_journal(file)], path)
+        folders = [path / BRIDGE, *Places.at(path).bridge_folders()]
+        return journals.recognise(NAME, path, folders, _is_entry)
 
     def read(self, origin: Origin, known: Known) -> Iterator[Update | Roll]:
         cursor = known.cursors.get("") or {}
@@ -103,16 +94,8 @@ def _look_ahead(origin: Origin, offset: int, filed: Filed) -> Filed:
         return filed
 
 
-def _is_journal(path: Path) -> bool:
-    """Whether one of the first lines is an entry of ours."""
-    try:
-        if not is_regular(path.stat()):
-            return False
-        with path.open("rb") as file:
-            head = file.read(PEEK)
-    except OSError:
-        return False
-    return any(parse(line) is not None for line in head.split(b"\n")[:20])
+def _is_entry(line: bytes) -> bool:
+    return parse(line) is not None
 
 
 READER = Bridge()

@@ -11,15 +11,12 @@ from rireki.sources.kit import journals
 from rireki.sources.kit.journals import ENDING
 from rireki.sources.kit.jsonl import read_lines
 from rireki.sources.kit.places import Places
-from rireki.sources.kit.stamps import is_regular
 from rireki.sources.native.entry import parse
 from rireki.sources.reader import Discovery, Known, Origin, Roll, Update, Watched
 
 __all__ = ["ENDING", "NAME", "READER", "origin_of"]
 
 NAME = "rireki"
-#: How much of a file that was named by hand is looked at.
-PEEK = 64 << 10
 
 
 class Native:
@@ -27,17 +24,11 @@ class Native:
     family = NAME
 
     def discover(self, places: Places) -> Discovery:
-        found = Discovery()
-        for folder in places.history_folders():
-            journals.look(found, NAME, folder)
-        return found
+        return journals.discover(NAME, places.history_folders())
 
     def recognise(self, path: Path) -> list[Origin]:
-        if not path.is_dir():
-            return journals.origins(NAME, [path] if _is_journal(path) else [], path.parent)
-        folders = [path, path / "histories", *Places.at(path).history_folders()]
-        files = [file for folder in dict.fromkeys(folders) for file in journals.files(folder)]
-        return journals.origins(NAME, [file for file in files if _is_journal(file)], path)
+        folders = [path / "histories", *Places.at(path).history_folders()]
+        return journals.recognise(NAME, path, folders, _is_entry)
 
     def read(self, origin: Origin, known: Known) -> Iterator[Update | Roll]:
         yield from read_lines(origin, known)
@@ -69,18 +60,6 @@ class Native:
 def origin_of(file: Path) -> Origin | None:
     """A journal as `discover` finds it; None when it is not there, or no plain file."""
     return next(iter(journals.origins(NAME, [file], file.parent)), None)
-
-
-def _is_journal(path: Path) -> bool:
-    """Whether one of the first lines is an entry of ours."""
-    try:
-        if not is_regular(path.stat()):
-            return False
-        with path.open("rb") as file:
-            head = file.read(PEEK)
-    except OSError:
-        return False
-    return any(map(_is_entry, head.split(b"\n")[:20]))
 
 
 def _is_entry(line: bytes) -> bool:
