@@ -92,9 +92,7 @@ class Keeper:
 
     def _run(self) -> None:
         try:
-            self._follow()
-            if not self._stopping.is_set():
-                self._keep()
+            self._work()
         except Stopped:
             # Told to end in the middle of an import: what was committed is complete.
             self._told.tell(state="stopped")
@@ -105,7 +103,14 @@ class Keeper:
             raise
         else:
             self._told.tell(state="stopped")
+
+    def _work(self) -> None:
+        try:
+            self._follow()
+            if not self._stopping.is_set():
+                self._keep()
         finally:
+            # Before the end is told: whoever hears of it may take over at once.
             self._lock.release()
 
     def _fail(self, message: str, hint: str) -> None:
