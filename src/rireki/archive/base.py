@@ -17,7 +17,7 @@ import msgspec
 from rireki.model.conversation import Answer, Conversation, Reading, Trouble
 
 if TYPE_CHECKING:
-    from rireki.archive.pack import Chunk
+    from rireki.archive.pack import Chunk, Opened
     from rireki.model.record import Origin, Update
     from rireki.model.strand import Strand
 
@@ -256,10 +256,10 @@ class Archive(Protocol):
         """These conversations, with their links, by id."""
         ...
 
-    def around(self, strand: int, lane: str, record: int) -> tuple[int, list[bytes]]:
-        """A record with those that are kept together with it, and the number of the first of them.
+    def around(self, wanted: Sequence[tuple[int, str, int]]) -> dict[tuple[int, str, int], Opened]:
+        """Records (by strand, lane and number) with those that are kept together with them.
 
-        Raises KeyError when it is not there.
+        By the first record of each chunk; where a record is not there, neither is its chunk.
         """
         ...
 

@@ -16,7 +16,7 @@ import zstandard
 
 from rireki.errors import ArchiveTrouble
 
-__all__ = ["FULL", "Chunk", "pack", "unpack"]
+__all__ = ["FULL", "Chunk", "Opened", "open_chunk", "pack", "unpack"]
 
 #: A chunk is closed once it holds this many bytes: twice as many would make an archive four per
 #: cent smaller, but a search unpacks a whole one for a single record.
@@ -75,8 +75,25 @@ def _chunk(lane: str, first: int, records: Sequence[bytes], digests: Sequence[by
     )
 
 
+class Opened(msgspec.Struct, frozen=True):
+    """A chunk without its compression; records are cut out of it when they are asked for."""
+
+    plain: bytes
+    #: Where each record ends.
+    ends: list[int]
+
+    def record(self, at: int) -> bytes:
+        return self.plain[self.ends[at - 1] if at else 0 : self.ends[at]]
+
+
 def unpack(data: bytes, size: int, lengths: str, place: str) -> list[bytes]:
     """The records of a chunk, checked; `place` names it in the message when it is damaged."""
+    plain, ends = msgspec.structs.astuple(open_chunk(data, size, lengths, place))
+    return [plain[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+
+
+def open_chunk(data: bytes, size: int, lengths: str, place: str) -> Opened:
+    """The same for those who want few of its records."""
     try:
         plain = _zstd.decompressor.decompress(data, max_output_size=max(size, 1))
     except zstandard.ZstdError as error:
@@ -84,7 +101,7 @@ def unpack(data: bytes, size: int, lengths: str, place: str) -> list[bytes]:
     ends = list(accumulate(msgspec.json.decode(lengths, type=list[int])))
     if (ends[-1] if ends else 0) != len(plain):
         raise _damaged(place, "its lengths do not add up")
-    return [plain[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+    return Opened(plain, ends)
 
 
 def _damaged(place: str, why: str) -> ArchiveTrouble:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from heapq import merge
+from itertools import islice
 from math import log
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -34,6 +35,8 @@ FIRST_LOOK, FIRST_LOOK_UNRANKED = 90, 1000
 #: More conversations than this are not told apart when they are counted; and none are when more
 #: messages than this answer, for that would take longer than all the rest.
 COUNTED, MANY = 2000, 50_000
+#: Candidates whose texts are fetched together where they have to be checked.
+AHEAD = 16
 _KEY_AND_COUNT = itemgetter("key", "doc_count")
 
 
@@ -44,6 +47,8 @@ class Candidate(msgspec.Struct):
     heading: Heading
     place: int = 0
     doc: Doc | None = None
+    #: Whether it is known to answer.
+    checked: bool = False
 
     @property
     def is_title(self) -> bool:
@@ -102,7 +107,7 @@ class Hunt:
         """Conversations in order, one more than asked for if there are more; maybe only `among` some."""
         wanted = self.wish.offset + self.wish.limit + 1
         groups: dict[str, Group] = {}
-        for candidate in self._stream(among):
+        for candidate in self._ahead(self._stream(among)):
             group = groups.get(candidate.heading.id)
             if group is None and len(groups) == wanted:
                 break
@@ -117,14 +122,30 @@ class Hunt:
             self.exhausted = True
         return list(groups.values())
 
+    def _ahead(self, stream: Iterator[Candidate]) -> Iterator[Candidate]:
+        """The same, with the texts that have to be looked at fetched a few ahead."""
+        if self.plan.exact:
+            yield from stream
+            return
+        while batch := list(islice(stream, AHEAD)):
+            self.bring_texts(batch)
+            yield from batch
+
+    def bring_texts(self, candidates: Sequence[Candidate]) -> None:
+        """Fetch what the candidates say, where it is not at hand."""
+        lacking = [candidate for candidate in candidates if candidate.doc is None]
+        docs = self.library.docs_at([candidate.place for candidate in lacking])
+        for candidate, doc in zip(lacking, docs, strict=True):
+            candidate.doc = doc
+
     def _answers(self, candidate: Candidate) -> bool:
-        if self.plan.exact or candidate.doc is not None:
+        if self.plan.exact or candidate.checked:
             return True
-        doc = self.library.doc(candidate.place)
-        if not self.matcher.matches(candidate.heading, doc):
-            return False
-        candidate.doc = doc
-        return True
+        if candidate.doc is None:
+            self.bring_texts([candidate])
+        assert candidate.doc is not None
+        candidate.checked = self.matcher.matches(candidate.heading, candidate.doc)
+        return candidate.checked
 
     def _stream(self, among: set[str] | None = None) -> Iterator[Candidate]:
         outside = sorted(self._direct(), key=lambda c: -c.order)
@@ -171,7 +192,7 @@ class Hunt:
             for doc in titles(heading):
                 if self.matcher.matches(heading, doc):
                     self.title_talks.add(heading.id)
-                    yield Candidate(order, heading, doc=doc)
+                    yield Candidate(order, heading, doc=doc, checked=True)
                     break
 
     def _looked_up(
@@ -286,7 +307,7 @@ class Hunt:
                 if self.matcher.matches(heading, doc):
                     self.direct += doc.message is not None
                     self.direct_talks.add(heading.id)
-                    yield Candidate(self._order(doc, weights), heading, doc=doc)
+                    yield Candidate(self._order(doc, weights), heading, doc=doc, checked=True)
 
     def _direct_docs(self) -> Iterator[tuple[Heading, list[Doc]]]:
         changing = {group[:2] for group in self.view.dirty}

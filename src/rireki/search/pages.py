@@ -24,6 +24,7 @@ def page_of(archive: Archive, hunt: Hunt, groups: list[Group]) -> list[Talk]:
     hunt.more_of(groups)
     known = archive.pick([group.heading.id for group in groups])
     conversations = known | hunt.uninterpreted
+    hunt.bring_texts([hit for group in groups for hit in _shown_of(hunt, group)])
     return [
         _talk(hunt, group, conversations[group.heading.id])
         for group in groups
@@ -33,22 +34,27 @@ def page_of(archive: Archive, hunt: Hunt, groups: list[Group]) -> list[Talk]:
 
 
 def _talk(hunt: Hunt, group: Group, conversation: Conversation) -> Talk:
-    messages = [hit for hit in group.hits if not hit.is_title]
-    shown = sorted(messages or group.hits, key=lambda hit: -hit.order)[: hunt.wish.hits]
     marks = hunt.matcher.spans(conversation.title, ENOUGH)[0]
     total = hunt.total(conversation.id)
     if total is None and (hunt.exhausted or conversation.id in hunt.direct_talks):
-        total = len(messages)
+        total = sum(not hit.is_title for hit in group.hits)
     return Talk(
         conversation=conversation,
-        hits=[_hit(hunt, group, candidate) for candidate in shown],
+        hits=[_hit(hunt, group, candidate) for candidate in _shown_of(hunt, group)],
         total=total,
         title_marks=marks,
     )
 
 
+def _shown_of(hunt: Hunt, group: Group) -> list[Candidate]:
+    """The best hits of a conversation: messages where there are any, else its title."""
+    messages = [hit for hit in group.hits if not hit.is_title]
+    return sorted(messages or group.hits, key=lambda hit: -hit.order)[: hunt.wish.hits]
+
+
 def _hit(hunt: Hunt, group: Group, candidate: Candidate) -> Hit:
-    doc = candidate.doc or hunt.library.doc(candidate.place)
+    doc = candidate.doc
+    assert doc is not None, "its text was fetched before"
     where, shown = _shown(hunt, doc)
     before, after = _neighbours(hunt, group, doc) if hunt.wish.context else ([], [])
     return Hit(

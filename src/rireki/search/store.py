@@ -6,7 +6,8 @@ shows itself instead of hiding a message.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import json
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -218,10 +219,14 @@ class Store:
     def drop_blocks(self, talk: int) -> None:
         self.sql.execute("DELETE FROM block WHERE talk = ?", (talk,))
 
-    def block(self, id: int) -> tuple[str, bytes] | None:
+    def pick(self, ids: Sequence[int]) -> list[tuple[int, str, bytes]]:
+        """These blocks, as far as they are there."""
+        wanted = "SELECT value FROM json_each(?)"
         with self._guarded():
-            row = self.sql.execute(f"{_BLOCKS} WHERE id = ?", (id,)).fetchone()
-        return _block(row)[1:] if row else None
+            rows = self.sql.execute(
+                f"{_BLOCKS} WHERE id IN ({wanted})", (json.dumps(ids),)
+            ).fetchall()
+        return [_block(row) for row in rows]
 
     def blocks(self, talk: int) -> list[tuple[int, str, bytes]]:
         with self._guarded():

@@ -6,12 +6,13 @@ what a record means, nor which of them a source still holds.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import TypeAlias
 
 import apsw
 
-from rireki.archive.pack import FULL, Chunk, pack, unpack
+from rireki.archive.pack import FULL, Chunk, Opened, open_chunk, pack, unpack
 from rireki.archive.sqlite.connect import select
 from rireki.model.record import DIGEST_SIZE, digest_of_bytes
 
@@ -95,20 +96,22 @@ class Chunks:
             records.update(enumerate(found, first))
         return [records[ordinal] for ordinal in ordinals]
 
-    def around(self, strand: int, lane: str, ordinal: int) -> tuple[int, list[bytes]]:
-        """The chunk that holds a record: the number of its first record, and all of them."""
-        row = self.sql.execute(
-            """SELECT id, first, size, lengths, data FROM chunk
-                WHERE strand = ? AND lane = ? AND first <= ? ORDER BY first DESC LIMIT 1""",
-            (strand, lane, ordinal),
-        ).fetchone()
-        if row is None:
-            raise KeyError(ordinal)
-        number, first, size, lengths, data = row
-        records = unpack(data, size, lengths, f"chunk {number}")
-        if ordinal >= first + len(records):
-            raise KeyError(ordinal)
-        return first, records
+    def around(self, wanted: Sequence[tuple[int, str, int]]) -> dict[tuple[int, str, int], Opened]:
+        """The chunks that hold these records; all by one statement, which is many times faster."""
+        rows = select(
+            self.sql,
+            """SELECT id, strand, lane, first, size, lengths, data FROM chunk
+                WHERE id IN (SELECT (SELECT id FROM chunk
+                                      WHERE strand = w.value ->> 0 AND lane = w.value ->> 1
+                                        AND first <= w.value ->> 2
+                                      ORDER BY first DESC LIMIT 1)
+                               FROM json_each(?) w)""",
+            (json.dumps(wanted),),
+        )
+        return {
+            (strand, lane, first): open_chunk(data, size, lengths, f"chunk {number}")
+            for number, strand, lane, first, size, lengths, data in rows
+        }
 
     def redact(self, family: str, name: str) -> int:
         """Empty every record of a shared file that names this conversation; returns the bytes."""

@@ -16,7 +16,7 @@ from rireki.archive.sqlite.projection import Projection
 from rireki.model.conversation import Answer, Conversation, Reading, Trouble
 
 if TYPE_CHECKING:
-    from rireki.archive.pack import Chunk
+    from rireki.archive.pack import Chunk, Opened
     from rireki.archive.sqlite.records import Group, Records
     from rireki.model.record import Origin, Update
     from rireki.model.strand import Strand
@@ -135,8 +135,8 @@ class SqliteArchive:
     def pick(self, ids: Sequence[str]) -> dict[str, Conversation]:
         return self.projection.pick(ids)
 
-    def around(self, strand: int, lane: str, record: int) -> tuple[int, list[bytes]]:
-        return self.records.chunks.around(strand, lane, record)
+    def around(self, wanted: Sequence[tuple[int, str, int]]) -> dict[tuple[int, str, int], Opened]:
+        return self.records.chunks.around(wanted)
 
     def strand_ids(self, family: str, grouping: str) -> dict[str, int]:
         rows: Any = select(

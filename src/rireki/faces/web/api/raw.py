@@ -96,15 +96,14 @@ async def raw_message(call: Call[Nothing]) -> RawMessage:
                 "Ask for `messages` to see the ids; `raw` gives the whole transcript.",
             )
         strands = {s.id: s for s in archive.strands(found.family, found.grouping)}
-        records = [_record(archive, ref, strands[ref.strand]) for ref in refs]
+        records = [_record(ref, strands[ref.strand]) for ref in refs]
         return RawMessage(found.conversation.id, call.names["message"], records)
 
     return await call.desk.read(look)
 
 
-def _record(archive: Archive, ref: Ref, strand: Strand) -> RawRecord:
-    first, records = archive.around(*ref)
-    data = records[ref.record - first]
+def _record(ref: Ref, strand: Strand) -> RawRecord:
+    (data,) = strand.fetch(ref.lane, [ref.record])
     told = RawRecord(
         source=strand.source,
         origin=strand.place,

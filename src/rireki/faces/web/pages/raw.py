@@ -82,11 +82,9 @@ def _records(
             f"'rireki show {found.conversation.id} --raw --all' prints every record.",
         )
     strands = {s.id: s for s in archive.strands(found.family, found.grouping)}
-    return found.conversation, [
-        _piece(archive, ref, strands[ref.strand]) for ref in dict.fromkeys(refs)
-    ]
+    return found.conversation, [_piece(ref, strands[ref.strand]) for ref in dict.fromkeys(refs)]
 
 
-def _piece(archive: Archive, ref: Ref, strand: Strand) -> Piece:
-    first, records = archive.around(*ref)
-    return Piece(strand.place, strand.key, ref.record, records[ref.record - first])
+def _piece(ref: Ref, strand: Strand) -> Piece:
+    (data,) = strand.fetch(ref.lane, [ref.record])
+    return Piece(strand.place, strand.key, ref.record, data)
