@@ -414,6 +414,15 @@ def test_own_thinking_that_was_cut_off_has_no_signature_and_is_dropped(
     assert "thinking-dropped" in codes
 
 
+@each
+def test_own_thinking_that_was_written_by_hand_is_sent_in_some_form(provider: str) -> None:
+    """Responses takes back only items that the server itself has named."""
+    said = Turn("assistant", [Thinking("hm", "s", None, provider), Text("yes")], provider)
+    request, codes = render(provider, [user("go"), said])
+    assert "hm" in json.dumps(request.messages)
+    assert ("thinking-as-text" in codes) == (provider == "responses")
+
+
 def test_the_first_unsigned_call_of_a_step_gets_the_signature_for_nobody() -> None:
     turns = [user("go"), agent(read("a"), read("b")), user(result("a"), result("b"))]
     request, codes = render("gemini", turns, "gemini-3-pro")

@@ -87,7 +87,9 @@ class Fitter:
         return [part if self.own or part.raw is None else Text(text)]
 
     def _thinking(self, part: Thinking) -> list[Part]:
-        if self.own and part.provider == self.provider and self.role == "assistant":
+        named = part.raw is not None or not self.rules.thinking_elsewhere
+        mine = self.own and part.provider == self.provider and named
+        if mine and self.role == "assistant":
             if self.rules.signed_thinking and not part.signature and part.redacted is None:
                 self._note("thinking-dropped", "thinking that was never finished has no signature")
                 return []

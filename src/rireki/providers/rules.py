@@ -73,6 +73,8 @@ class Rules:
     signed_thinking: bool = False
     #: Thinking must be followed by what it led to.
     thinking_leads: bool = False
+    #: Own thinking lies with the provider: only the item that names it can be sent back.
+    thinking_elsewhere: bool = False
     #: The first call of a step needs a thought signature: nobody's, other providers', any.
     sign: Literal["none", "foreign", "all"] = "none"
     #: Media a user turn may hold, and a result.
@@ -121,6 +123,7 @@ _PROVIDERS: dict[str, Rules] = {
         call_id=re.compile(r"[\s\S]{1,64}"),
         join=_NOTHING,
         thinking_leads=True,
+        thinking_elsewhere=True,
         media=frozenset({"image", "document"}),
         result_media=frozenset({"image", "document"}),
         by_url=frozenset({"image", "document"}),
