@@ -19,6 +19,7 @@ from tests.support.q_rows import (
     shown,
     talk,
     texts,
+    to_a_model,
     words,
 )
 
@@ -86,6 +87,7 @@ def test_compacting_leaves_the_whole_talk_and_a_divider(q: Client) -> None:
     assert (divider.display, divider.label) == ("divider", "context compacted")
     assert reading.conversation.upstream == "changed"
     assert reading.conversation.turns == 3
+    assert to_a_model(reading) == ["They spoke of undoing.", "thanks", "You are welcome."]
 
 
 def test_what_was_compacted_before_we_came_survives_in_the_transcript(q: Client) -> None:
@@ -104,6 +106,7 @@ def test_what_was_compacted_before_we_came_survives_in_the_transcript(q: Client)
     assert (notice.author, notice.display) == ("harness", "chip")
     assert reading.conversation.turns == 1
     assert words(reading)[-3:] == ["They spoke of undoing.", "thanks", "You are welcome."]
+    assert to_a_model(reading) == words(reading)[-3:]
 
 
 def test_trimming_drops_the_head_and_rewrites_the_first_entry(q: Client) -> None:

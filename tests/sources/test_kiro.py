@@ -22,7 +22,7 @@ from rireki.sources.kit.places import Places
 from rireki.sources.kit.q.draft import Pictures
 from rireki.sources.kit.q.log import Replay
 from tests.support.memory import Memory
-from tests.support.q_rows import Client, message_saying, said, shown, talk, texts, words
+from tests.support.q_rows import Client, message_saying, said, shown, talk, texts, to_a_model, words
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "amazon-q"
 EXPECTED = json.loads((FIXTURES / "expected.json").read_text())
@@ -176,6 +176,7 @@ def test_compaction_keeps_what_it_threw_out(kiro: Sessions) -> None:
     }
     assert message_saying(reading, "numbers").display == "divider"
     assert message_saying(reading, "(context)").label == "kept by compaction"
+    assert to_a_model(reading) == ["numbers", "42.", "(context)"]
     assert reading.conversation.turns == 2
 
 

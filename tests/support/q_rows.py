@@ -132,6 +132,13 @@ def words(reading: Reading, upstream: str | None = None) -> list[str]:
     ]
 
 
+def to_a_model(reading: Reading) -> list[str]:
+    """What a model is shown that goes on with it, in order."""
+    assert reading.shown is not None
+    told = {message.id: message for message in reading.messages()}
+    return [text for id in reading.shown() for text in texts(told[id])]
+
+
 def texts(message: Message) -> list[str]:
     return [
         part.text if isinstance(part, Text) else part.output

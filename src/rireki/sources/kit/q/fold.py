@@ -34,6 +34,7 @@ from rireki.sources.kit.q.roles import (
 )
 from rireki.sources.kit.q.rows import directory_of, is_left_behind
 from rireki.sources.kit.q.session import Session, open_session
+from rireki.sources.kit.q.shown import shown
 from rireki.sources.kit.q.story import SavedStory
 from rireki.sources.kit.q.transcript import Noted, add_typed
 from rireki.sources.kit.q.v3 import Telling, open_v3_session
@@ -56,6 +57,7 @@ def interpret(conversation: str, strands: Sequence[Strand]) -> list[Reading]:
             ties=told.ties,
             attachment=told.pictures.get,
             records=lambda: told.records,
+            shown=lambda: shown(told.messages),
         )
     ]
 

@@ -18,9 +18,9 @@ from rireki.model.parts import Notice, Part, Text
 from rireki.model.strand import Ref
 from rireki.sources.kit.q.draft import Draft, short_hash
 
-__all__ = ["LABEL", "Noted", "add_typed", "add_witnessed"]
+__all__ = ["LABEL", "TYPED", "Noted", "add_typed", "add_witnessed"]
 
-LABEL = "only in the transcript"
+LABEL, TYPED = "only in the transcript", "only in the list of typed lines"
 _TOOLS = re.compile(r"\n\[Tool uses: ([^\n]*)\]$")
 #: A command to the client, or after `!` to the shell.
 _COMMAND = re.compile(r"/[a-z][\w-]*(\s|$)|!\S")
@@ -59,7 +59,7 @@ def add_typed(flow: list[Draft], lines: Sequence[Noted]) -> None:
     typed = [
         _Line("user", noted.text.replace("\\n", "\n"), "", noted) for noted in lines if noted.text
     ]
-    _add(flow, typed, "only in the list of typed lines")
+    _add(flow, typed, TYPED)
 
 
 def _add(flow: list[Draft], lines: list[_Line], label: str) -> None:
