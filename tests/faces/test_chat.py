@@ -20,6 +20,8 @@ pty = pytest.importorskip("pty")
 
 SUPPORT = Path(__file__).parents[1] / "support"
 WAIT = 60.0
+#: A loaded machine hears a key this late.
+PATIENCE = 10.0
 Start = Callable[..., "Typist"]
 
 
@@ -151,7 +153,7 @@ class Typist:
         end = time.monotonic() + WAIT
         while True:
             self.type("\x03")
-            pause = time.monotonic() + 2
+            pause = time.monotonic() + PATIENCE
             while time.monotonic() < pause:
                 if not self._read() or (told and told in self.shown[self._seen :]):
                     return
