@@ -111,6 +111,18 @@ def test_a_rewind_to_within_a_turn_leaves_what_was_sent_meanwhile() -> None:
     assert not next(m for m in messages if "after rewind" in words(m)).abandoned
 
 
+def test_a_branch_is_seen_below_a_line_of_an_unknown_type(home: Path) -> None:
+    transcript = Transcript()
+    transcript.user("one")
+    answer = transcript.answer("first")
+    transcript.add("narration")
+    transcript.user("left behind")
+    transcript.answer("second")
+    transcript.user("another way", parent=answer)
+    left = [words(m) for m in tell(home, transcript).messages() if m.abandoned]
+    assert left == ["left behind", "second"]
+
+
 def test_whether_it_is_finished_is_decided_on_the_branch_that_is_live(home: Path) -> None:
     transcript = Transcript()
     start = transcript.user("start")
@@ -193,6 +205,22 @@ def test_a_model_is_shown_the_last_summary_what_it_spared_and_what_came_since() 
     assert list(told).index(shown[1].id) < list(told).index(shown[0].id)
     prompts = [words(m) for m in shown if m.entry and m.entry.rule == "20"]
     assert prompts == ["SCENE:plain five"]
+
+
+def test_a_compaction_may_name_only_the_ends_of_what_it_spared(home: Path) -> None:
+    transcript = Transcript()
+    transcript.user("one")
+    transcript.answer("first")
+    head = transcript.user("two")
+    tail = transcript.answer("second")
+    segment = {"headUuid": head, "anchorUuid": head, "tailUuid": tail}
+    transcript.system("compact_boundary", compactMetadata={"preservedSegment": segment})
+    transcript.user("they counted", isCompactSummary=True)
+    transcript.user("three")
+    reading = tell(home, transcript)
+    assert reading.shown is not None
+    told = {message.id: words(message) for message in reading.messages()}
+    assert [told[id] for id in reading.shown()] == ["they counted", "two", "second", "three"]
 
 
 def test_without_a_compaction_a_model_is_shown_everything(home: Path) -> None:
@@ -531,6 +559,32 @@ def test_a_rewritten_line_keeps_its_earlier_version(home: Path) -> None:
     assert told["u1"] == ("what I mean", "present", None)
     assert told["u2"] == ("fine", "present", None)
     assert (reading.conversation.upstream, reading.conversation.messages) == ("changed", 2)
+
+
+def test_a_line_written_anew_stands_where_the_old_one_stood(home: Path) -> None:
+    transcript = Transcript()
+    transcript.user("alpha", uuid="u1")
+    transcript.answer("first", uuid="a1")
+    transcript.user("beta", uuid="u2")
+    transcript.answer("second", uuid="a2")
+    path = lay(home, transcript.bytes())
+    memory = Memory(READER)
+    memory.import_home(home)
+    path.write_bytes(b"".join(transcript.lines[:2]).replace(b"first", b"first, redone"))
+    memory.import_home(home)
+    (reading,) = memory.readings().values()
+    told = [(words(m), m.turn) for m in reading.messages()]
+    redone = [("alpha", 1), ("first", 1), ("first, redone", 1)]
+    assert told == [*redone, ("beta", 2), ("second", 2)]
+    # What the file lost does not keep open what it still holds.
+    assert reading.conversation.finished
+
+
+def test_the_same_words_as_text_and_as_a_block_are_one_version(home: Path) -> None:
+    transcript = Transcript()
+    transcript.user("hello", uuid="u1")
+    transcript.user([{"type": "text", "text": "hello"}], uuid="u1")
+    assert [words(m) for m in tell(home, transcript).messages()] == ["hello"]
 
 
 def test_a_truncated_file_loses_nothing(home: Path) -> None:

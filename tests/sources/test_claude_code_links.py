@@ -109,6 +109,9 @@ def test_a_summary_in_another_file_gives_a_session_its_title(
     before, after = Transcript(), Transcript(later)
     before.user("the first prompt", uuid="one")
     before.answer("the last answer", uuid="two")
+    # What the person did to leave comes after it.
+    for text in ("<local-command-caveat>x", "<command-name>/exit</command-name>", "bye"):
+        before.user(text)
     after.meta("summary", summary="Fixing the flaky test", leafUuid="two")
     after.user("something else", uuid="three")
     for name, transcript in ((SESSION, before), (later, after)):

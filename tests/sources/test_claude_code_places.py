@@ -157,6 +157,17 @@ def test_a_transcript_under_another_name_belongs_to_its_session(tmp_path: Path) 
     assert (origin.conversation, origin.role, origin.root) == (SESSION, "main", str(tmp_path))
 
 
+def test_a_backup_beside_a_transcript_is_the_same_session(home: Path) -> None:
+    folder = home / ".claude" / "projects" / "-x"
+    folder.mkdir(parents=True)
+    for name in (SESSION, f"{SESSION}.backup"):
+        (folder / f"{name}.jsonl").write_bytes(transcript())
+    origins = READER.discover(Places.at(home)).origins
+    assert [origin.conversation for origin in origins] == [SESSION, SESSION]
+    (located,) = READER.locate(Places.at(home), str(folder / f"{SESSION}.backup.jsonl"))
+    assert located in origins
+
+
 @pytest.mark.parametrize(
     "line",
     [

@@ -67,9 +67,12 @@ def _starts(*starts: str) -> Callable[[Case], bool]:
     return lambda case: case.text.startswith(starts)
 
 
+def _is_flagged_summary(case: Case) -> bool:
+    return bool(case.look.isCompactSummary or case.look.isVisibleInTranscriptOnly)
+
+
 def _is_summary(case: Case) -> bool:
-    flagged = case.look.isCompactSummary or case.look.isVisibleInTranscriptOnly
-    return bool(flagged) or case.text.startswith(SUMMARY)
+    return _is_flagged_summary(case) or case.text.startswith(SUMMARY)
 
 
 def _from_elsewhere(case: Case) -> bool:
@@ -79,13 +82,12 @@ def _from_elsewhere(case: Case) -> bool:
     return look.promptSource == "system" or look.turnOrigin == "task_notification"
 
 
-def _is_skill_body(case: Case) -> bool:
-    asked_by_model = bool(case.look.isMeta and case.look.sourceToolUseID)
-    return asked_by_model or case.text.startswith(SKILL_BODY)
+def _is_skill_of_model(case: Case) -> bool:
+    return bool(case.look.isMeta and case.look.sourceToolUseID)
 
 
 def _is_command(case: Case) -> bool:
-    return case.text.startswith("<") and "<command-name>" in case.text
+    return case.text.startswith("<command-") and "<command-name>" in case.text
 
 
 def _is_local_command(case: Case) -> bool:
@@ -105,6 +107,11 @@ def _empty(*starts: str) -> Callable[[Case], bool]:
     return lambda case: case.text.startswith(starts) and not output_of(case.text)
 
 
+#: Told by how they begin, in old files that mark nothing. A person may quote such a text: where
+#: the entry says that a human wrote it, they do not count.
+_SUMMARY = Rule("3", _starts(SUMMARY), "harness", "divider")
+_SKILL = Rule("4", _starts(SKILL_BODY), "harness", "chip")
+_CAVEAT = Rule("6", _starts(*CAVEATS), "harness", "hidden")
 #: Flags decide before text does.
 MARKED = (
     Rule("2", lambda c: c.agent and c.text.strip() == "Warmup", "harness", "hidden"),
@@ -112,10 +119,12 @@ MARKED = (
     Rule("2", lambda c: c.agent and c.text.startswith(INTERRUPTED), "harness", "chip", "act"),
     Rule("2", lambda c: c.agent and bool(c.look.isMeta), "harness", "fold"),
     Rule("2", lambda c: c.agent, "harness", "bubble", "turn"),
-    Rule("3", _is_summary, "harness", "divider"),
-    Rule("4", _is_skill_body, "harness", "chip"),
+    Rule("3", _is_flagged_summary, "harness", "divider"),
+    _SUMMARY,
+    Rule("4", _is_skill_of_model, "harness", "chip"),
+    _SKILL,
     Rule("5", lambda c: bool(c.look.isMeta) and c.under_command, "harness", "fold"),
-    Rule("6", _starts(*CAVEATS), "harness", "hidden"),
+    _CAVEAT,
     Rule("7", _meta("[Image: source:"), "harness", "fold"),
     Rule("8", _meta("Stop hook feedback:"), "harness", "chip"),
     Rule("9", lambda c: bool(c.look.isMeta), "harness", "hidden"),
@@ -145,7 +154,11 @@ TYPED = (
 )
 ALL = MARKED + TAGGED + TYPED
 #: What people do by typing is spelled in tags as well.
-HUMAN = MARKED + tuple(rule for rule in TAGGED if rule.author == "person") + TYPED
+HUMAN = (
+    *(rule for rule in MARKED if rule not in (_SUMMARY, _SKILL, _CAVEAT)),
+    *(rule for rule in TAGGED if rule.author == "person"),
+    *TYPED,
+)
 #: All that can hit a text without marks: most entries, so the others are not asked.
 PLAIN = tuple(rule for rule in ALL if rule.row in ("10", "19", "20"))
 #: What the texts begin with that any other rule asks for.

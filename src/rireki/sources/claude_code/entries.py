@@ -15,6 +15,7 @@ __all__ = [
     "holds_result",
     "is_marked",
     "is_silent",
+    "says_nothing",
     "sessions_named",
     "text_of",
 ]
@@ -109,5 +110,9 @@ def is_marked(look: Look) -> bool:
 
 def is_silent(attached: Attached) -> bool:
     """A hook that printed nothing."""
-    said = (attached.content, attached.stdout, attached.stderr, attached.blockingError)
-    return all(bytes(raw) in _SILENCE for raw in said)
+    said = (attached.content, attached.message, attached.stdout, attached.stderr)
+    return all(map(says_nothing, (*said, attached.blockingError)))
+
+
+def says_nothing(raw: Raw) -> bool:
+    return bytes(raw) in _SILENCE

@@ -18,6 +18,7 @@ from rireki.sources.claude_code.entries import (
     holds_result,
     is_marked,
     is_silent,
+    says_nothing,
     sessions_named,
     text_of,
 )
@@ -91,6 +92,10 @@ class Fold:
             return
         read = _READERS.get(look.type)
         if read is None:
+            if look.uuid and look.parentUuid:
+                # Whatever it says, what hangs below it must not hang in the air.
+                self.tree.add(look.uuid, look.parentUuid, look.logicalParentUuid)
+                self.tree.skip(look.uuid)
             self._metadata(line, look)
             return
         self.facts.note(look)
@@ -156,6 +161,7 @@ class Fold:
             self._prompt(look, rule, case.text)
         elif rule.row not in ("14", "15"):
             self._skip(look)
+            self.queue.appeared(case.text)
         if rule.author == "person" and context_of(case.text)[0] and rule.row in ("18", "19", "20"):
             self._draft(line, "context", classify.AROUND, "#context")
         self._draft(line, "prompt", rule)
@@ -251,10 +257,11 @@ class Fold:
             self._boundary = self._draft(line, "divider", classify.BOUNDARY)
             return
         text = flat(look.content)
-        if not text and look.subtype in QUIET_SYSTEM:
+        silent = not text and says_nothing(look.hookErrors)
+        if silent and look.subtype in QUIET_SYSTEM:
             self._skip(look)
             return
-        if not text and not bytes(look.error):
+        if silent and not bytes(look.error):
             self._skip(look)
             known = look.subtype in SILENT_SYSTEM
             self._draft(line, "system", classify.CONTEXT if known else classify.STRANGE)

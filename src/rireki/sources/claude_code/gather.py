@@ -11,8 +11,10 @@ from collections.abc import Iterable
 
 from msgspec import Struct, field
 
+from rireki.sources.claude_code.entries import text_of
 from rireki.sources.claude_code.kinds import is_metadata
 from rireki.sources.claude_code.lines import Line
+from rireki.sources.claude_code.shapes import Block
 
 __all__ = ["Gathered", "gather"]
 
@@ -31,6 +33,8 @@ def gather(files: Iterable[list[Line]], *, split: bool) -> Gathered:
     known: dict[str, Line] = {}
     unnamed: dict[bytes, Line] = {}
     roots: dict[str, str] = {}
+    #: Lines that stand where another stood, by the identity of that one.
+    instead: dict[int, Line] = {}
     keep = gathered.main.append
     for lines in files:
         for line in lines:
@@ -40,17 +44,32 @@ def gather(files: Iterable[list[Line]], *, split: bool) -> Gathered:
                     continue
             elif look.uuid not in known:
                 known[look.uuid] = line
-            elif _is_known(line, known, look.uuid):
+            elif _is_settled(line, known, look.uuid, instead):
                 continue
             if split and look is not None and look.isSidechain:
                 _sidechain(line, roots, gathered.sidechains)
             else:
                 keep(line)
+    if instead:
+        gathered.main = _with_newer(gathered.main, instead)
+        chains = gathered.sidechains.items()
+        gathered.sidechains = {root: _with_newer(chain, instead) for root, chain in chains}
     return gathered
 
 
-def _is_known(line: Line, known: dict[str, Line], uuid: str) -> bool:
-    """Whether a line says nothing that one we have does not say.
+def _with_newer(lines: list[Line], instead: dict[int, Line]) -> list[Line]:
+    """Each line followed by what took its place, and by what took the place of that."""
+    found: list[Line] = []
+    for line in lines:
+        newer: Line | None = line
+        while newer is not None:
+            found.append(newer)
+            newer = instead.get(id(newer))
+    return found
+
+
+def _is_settled(line: Line, known: dict[str, Line], uuid: str, instead: dict[int, Line]) -> bool:
+    """Whether a line needs no place of its own: it says nothing new, or has that of an older one.
 
     Of two that differ, the one the source still has counts, else the later; the other is
     kept as an earlier version of it.
@@ -66,7 +85,9 @@ def _is_known(line: Line, known: dict[str, Line], uuid: str) -> bool:
     older.version = 1 + _versions(known, uuid)
     known[f"{uuid}~{older.version}"] = older
     known[uuid] = newer
-    return False
+    if newer is line:
+        instead[id(older)] = line
+    return newer is line
 
 
 def _says(line: Line) -> object:
@@ -74,7 +95,17 @@ def _says(line: Line) -> object:
     look = line.look
     if look is None:
         return line.data
-    return look.message.content if look.message else bytes(look.content), look.attachment
+    spoken = look.message
+    if spoken is not None and _is_text(spoken.content):
+        # The same words stand there as a string, or as a block of text.
+        return text_of(spoken.content), look.attachment
+    return spoken.content if spoken else bytes(look.content), look.attachment
+
+
+def _is_text(content: str | list[Block] | None) -> bool:
+    if isinstance(content, list):
+        return all(block.type == "text" for block in content)
+    return content is not None
 
 
 def _versions(known: dict[str, Line], uuid: str) -> int:

@@ -6,6 +6,7 @@ Takes whole decoded lines; knows rows by their numbers, not how they were decide
 from __future__ import annotations
 
 from collections.abc import Mapping
+from json import dumps
 from typing import Any
 
 from msgspec import Struct
@@ -249,7 +250,7 @@ def _hook(attached: Any) -> Shown:
         words = _string(blocked, "blockingError") or (blocked if isinstance(blocked, str) else "")
         return Shown(label, [Notice(without_colours(words).strip(), "error")])
     said = texts(_get(attached, "content")) or _lines(_get(attached, "content"))
-    pieces = [said, *(_string(attached, name) for name in ("stdout", "stderr"))]
+    pieces = [said, *(_string(attached, name) for name in ("message", "stdout", "stderr"))]
     unique = dict.fromkeys(without_colours(piece).strip() for piece in pieces if piece.strip())
     failed = "error" in _string(attached, "type")
     if failed:
@@ -297,16 +298,27 @@ def system_shown(row: str, line: Any) -> Shown:
 
 
 def _notice(line: Any, text: str) -> Notice:
-    error = _get(line, "error")
-    words = (
-        without_colours(text).strip() or _string(error, "formatted") or _string(error, "message")
-    )
-    if not words:
-        words = error if isinstance(error, str) else one_line(str(error))
+    words = without_colours(text).strip() or _lines(_get(line, "hookErrors"))
+    words = words or _error(_get(line, "error"))
     level = _string(line, "level")
     if level == "error":
         return Notice(words, "error")
     return Notice(words, "warning" if level.startswith("warn") else "info")
+
+
+def _error(error: Any) -> str:
+    """What went wrong: in the program's words, else in the server's, else what is known of it."""
+    if isinstance(error, str):
+        return error
+    if words := _string(error, "formatted"):
+        return words
+    inside = error
+    while not words and isinstance(inside, dict):
+        words, inside = _string(inside, "message"), inside.get("error")
+    cause = _get(error, "cause")
+    words = words or _string(cause, "message") or _string(cause, "code")
+    told = [str(told) for told in (_get(error, "status"), words) if told]
+    return " ".join(told) or dumps(error, ensure_ascii=False)
 
 
 def queued_shown(line: Any) -> Shown:

@@ -8,7 +8,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from rireki.sources.claude_code.walk import _UUID, BESIDE, Walk
+from rireki.sources.claude_code.naming import UUID, session_of
+from rireki.sources.claude_code.walk import BESIDE, Walk
 from rireki.sources.reader import Origin
 
 __all__ = ["locate"]
@@ -25,18 +26,18 @@ def locate(root: Path, path: str) -> list[Origin]:
         case ["projects", _]:
             walk.project(path)
         case ["projects", _, name] if name.endswith(".jsonl"):
-            walk.transcript(path, name[:-6])
+            walk.transcript(path, session_of(name[:-6], path))
         case ["projects", project, session, *below]:
             if _is_session(os.path.join(root, "projects", project), session):
                 _session(walk, path, session, bool(below))
-        case [name, session, *below] if name in BESIDE and _UUID.fullmatch(session):
+        case [name, session, *below] if name in BESIDE and UUID.fullmatch(session):
             _session(walk, path, session, bool(below))
     return [o for o in walk.origins if o.place == path or o.place.startswith(path + os.sep)]
 
 
 def _is_session(project: str, name: str) -> bool:
     """Other folders in a project, such as `memory`, hold no conversations."""
-    return bool(_UUID.fullmatch(name)) or os.path.exists(os.path.join(project, f"{name}.jsonl"))
+    return bool(UUID.fullmatch(name)) or os.path.exists(os.path.join(project, f"{name}.jsonl"))
 
 
 def _session(walk: Walk, path: str, session: str, below: bool) -> None:

@@ -97,11 +97,15 @@ def is_finished(drafts: list[Draft], results: Container[str]) -> bool:
     """Whether the agent had the last word on the branch the person is on.
 
     Commands the program answers itself, notices and prompts never sent say nothing about it.
-    `results` are the calls that have one.
+    `results` are the calls that have one. What the source no longer has counts only where it has
+    nothing at all any more.
     """
+    held = any(draft.present for draft in drafts)
     for draft in reversed(drafts):
         rule = draft.rule
         if draft.abandoned or draft.replaced_by is not None or rule.row in ("A3", "filler"):
+            continue
+        if held and not draft.present:
             continue
         if draft.what == "answer":
             open_calls = [call for call in calls_of(draft) if call not in results]

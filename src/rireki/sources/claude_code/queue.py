@@ -55,6 +55,14 @@ class Queue:
         for waiting in same or inside or oldest:
             self._waiting.remove(waiting)
 
+    def appeared(self, text: str) -> None:
+        """The same text stands in the transcript, though nobody typed it: a program had queued it."""
+        beginning = _beginning(text) if self._waiting else ""
+        for waiting in self._waiting:
+            if waiting.text == beginning:
+                self._waiting.remove(waiting)
+                return
+
     def never_sent(self) -> list[Line]:
         return [
             waiting.line

@@ -6,23 +6,19 @@ other readers.
 
 from __future__ import annotations
 
-import re
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from rireki.sources.claude_code.repair import loads
+from rireki.sources.claude_code.naming import first_value, session_of
 from rireki.sources.claude_code.walk import Walk
-from rireki.sources.kit.stamps import is_regular
 from rireki.sources.reader import Origin
 
 __all__ = ["recognise"]
 
-#: How much of a file is looked at, and how many files of a folder.
-PEEK = 256 << 10
+#: How many files of a folder are looked at.
 SAMPLE = 20
 _MARKS = ("sessionId", "uuid", "leafUuid", "messageId")
-_UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 #: Types that other tools' transcripts use as well: these need our envelope.
 _ENVELOPE = ("parentUuid", "isSidechain", "userType", "leafUuid", "messageId", "version")
 
@@ -54,7 +50,7 @@ def _folder(path: Path) -> list[Origin]:
 def _file(path: Path) -> list[Origin]:
     if path.suffix != ".jsonl":
         return []
-    first = _first_value(path)
+    first = first_value(path)
     if _is_typed_prompt(first):
         walk = Walk(path.parent)
         walk.history(str(path))
@@ -62,21 +58,13 @@ def _file(path: Path) -> list[Origin]:
     if not _is_line(first):
         return []
     walk = Walk(_root_of(path.parent))
-    conversation = _conversation(path.stem, first)
+    conversation = session_of(path.stem, str(path))
     walk.transcript(str(path), conversation)
     if path.stem.startswith("agent-"):
         walk.agent_meta(str(path.with_suffix(".meta.json")), conversation)
     elif path.with_suffix("").is_dir():
         walk.session_folder(str(path.with_suffix("")), conversation)
     return walk.origins
-
-
-def _conversation(stem: str, first: dict[str, Any]) -> str:
-    """A file with a name of its own belongs to the session its lines name."""
-    if stem.startswith("agent-") or _UUID.fullmatch(stem):
-        return stem
-    session = first.get("sessionId")
-    return session if isinstance(session, str) and session else stem
 
 
 def _root_of(folder: Path) -> Path:
@@ -91,24 +79,11 @@ def _is_root(path: Path) -> bool:
     if (path / "projects").is_dir() and _any_transcript(path.glob("projects/*/*.jsonl")):
         return True
     history = path / "history.jsonl"
-    return history.is_file() and _is_typed_prompt(_first_value(history))
+    return history.is_file() and _is_typed_prompt(first_value(history))
 
 
 def _any_transcript(paths: Any) -> bool:
-    return any(_is_line(_first_value(path)) for path in islice(paths, SAMPLE))
-
-
-def _first_value(path: Path) -> Any:
-    """The first JSON object of a file of lines, or None."""
-    if not is_regular(path.stat()):
-        return None
-    with path.open("rb") as file:
-        head = file.read(PEEK)
-    for line in head.split(b"\n"):
-        value = loads(line.replace(b"\0", b""))
-        if isinstance(value, dict):
-            return value
-    return None
+    return any(_is_line(first_value(path)) for path in islice(paths, SAMPLE))
 
 
 def _is_line(value: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from hashlib import sha256
 from typing import Any
@@ -39,7 +40,8 @@ _PICTURES = (
     ("attachment", "content"),
     ("content",),
 )
-_NEVER_SEEN = "the full output lay in a file that was never seen"
+_IMAGE_AT = re.compile(r"\[Image: source:([^\]\n]*)\]?")
+_NEVER_SEEN = "the full output lay in a file that is not among those of this session"
 _WITH_SESSION = "the full output lies with the files of the session that started this agent"
 
 
@@ -162,20 +164,23 @@ class _Rendering:
 
 
 def _name_pictures(messages: list[Message], drafts: list[Draft]) -> None:
-    """A line "[Image: source: path]" names the picture of the prompt above it."""
+    """Lines "[Image: source: path]" name the pictures of the prompt above them, in order."""
     by_id = {message.id: message for message in messages}
     for message, draft in zip(messages, drafts, strict=True):
         above = by_id.get(message.parent or "")
-        if draft.rule.row != "7" or above is None:
-            continue
-        path = next((part.text for part in message.parts if isinstance(part, Text)), "")
-        name = base_name(path.partition("source:")[2].strip().removesuffix("]"))
-        above.parts = [
-            msgspec.structs.replace(part, name=name)
-            if isinstance(part, Attachment) and not part.name
-            else part
-            for part in above.parts
-        ]
+        if draft.rule.row == "7" and above is not None:
+            texts = [part.text for part in message.parts if isinstance(part, Text)]
+            above.parts = _named(above.parts, [_IMAGE_AT.findall(text) for text in texts])
+
+
+def _named(parts: list[Part], found: list[list[str]]) -> list[Part]:
+    names = [base_name(path.strip()) for paths in found for path in paths]
+    nameless = (part for part in parts if isinstance(part, Attachment) and not part.name)
+    given = {id(part): name for part, name in zip(nameless, names, strict=False)}
+    return [
+        msgspec.structs.replace(part, name=given[id(part)]) if id(part) in given else part
+        for part in parts
+    ]
 
 
 def _strange(line: Line, value: Any) -> Shown:

@@ -68,6 +68,7 @@ class Attached(Struct, frozen=True, gc=False):
     content: Raw = _NOTHING
     stdout: Raw = _NOTHING
     stderr: Raw = _NOTHING
+    message: Raw = _NOTHING
     blockingError: Raw = _NOTHING
 
 
@@ -110,6 +111,7 @@ class Look(Struct, frozen=True, gc=False):
     subtype: str | None = None
     content: Raw = _NOTHING
     error: Raw = _NOTHING
+    hookErrors: Raw = _NOTHING
     attachment: Attached | None = None
     operation: str | None = None
     # titles

@@ -17,20 +17,31 @@ def shown(drafts: Sequence[Draft]) -> list[str]:
     if last is None:
         return [draft.id for draft in drafts]
     at = drafts.index(last)
-    kept = _kept_by(last)
-    before = [draft.id for draft in drafts[:at] if kept & _uuids(draft)]
+    before = [draft.id for draft in _kept_by(last, drafts[:at])]
     return [last.id, *before, *(draft.id for draft in drafts[at + 1 :])]
 
 
-def _kept_by(divider: Draft) -> set[str]:
-    """A compaction may spare the last few messages: they follow its summary as they were."""
-    kept: set[str] = set()
+def _kept_by(divider: Draft, before: Sequence[Draft]) -> list[Draft]:
+    """A compaction may spare the last few messages: they follow its summary as they were.
+
+    It names all of them, or the first and the last.
+    """
+    kept: dict[str, Draft] = {}
     for line in divider.lines:
-        value = loads(line.data)
-        metadata = _inside(value, "compactMetadata")
-        uuids = _inside(_inside(metadata, "preservedMessages"), "allUuids")
-        kept.update(uuid for uuid in uuids or () if isinstance(uuid, str))
-    return kept
+        metadata = _inside(loads(line.data), "compactMetadata")
+        named = _inside(_inside(metadata, "preservedMessages"), "allUuids")
+        uuids = {uuid for uuid in named or () if isinstance(uuid, str)}
+        found = [draft for draft in before if uuids & _uuids(draft)]
+        segment = _inside(metadata, "preservedSegment")
+        for draft in found or _between(before, segment):
+            kept[draft.id] = draft
+    return list(kept.values())
+
+
+def _between(drafts: Sequence[Draft], segment: Any) -> Sequence[Draft]:
+    ends = [_inside(segment, name) for name in ("headUuid", "tailUuid")]
+    places = [at for at, draft in enumerate(drafts) if _uuids(draft).intersection(ends)]
+    return drafts[places[0] : places[-1] + 1] if places else []
 
 
 def _uuids(draft: Draft) -> set[str]:

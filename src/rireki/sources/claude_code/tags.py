@@ -35,14 +35,24 @@ _AFTERWORD = "\n\nNote: The user's next message may contain a correction"
 _COLOURS = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 _CONTEXT = re.compile(
     r"\s*<(ide_opened_file|ide_selection|ide_diagnostics|post-tool-use-hook|session-start-hook"
-    r"|user-prompt-submit-hook|tick|goal)\b[^>]*>(?:.*?</\1>|.*\Z)",
+    r"|user-prompt-submit-hook|system-reminder|tick|goal)\b[^>]*>(?:.*?</\1>|.*\Z)",
     re.DOTALL,
 )
 #: An editor may put it after the prompt as well, as a block of its own.
 _CONTEXT_BEHIND = re.compile(
-    r"\n\s*<(ide_opened_file|ide_selection|ide_diagnostics|post-tool-use-hook)\b[^>]*>"
+    r"\n\s*<(ide_opened_file|ide_selection|ide_diagnostics|post-tool-use-hook|system-reminder)\b[^>]*>"
     r"(?:(?!</\1>).)*</\1>\s*\Z",
     re.DOTALL,
+)
+_CLOSINGS = tuple(
+    f"</{tag}>"
+    for tag in (
+        "ide_opened_file",
+        "ide_selection",
+        "ide_diagnostics",
+        "post-tool-use-hook",
+        "system-reminder",
+    )
 )
 _OUTPUTS = re.compile(
     r"<(local-command-stdout|local-command-stderr|bash-stdout|bash-stderr)>(.*?)(?:</\1>|\Z)",
@@ -85,7 +95,7 @@ def context_of(text: str) -> tuple[str, str]:
     while found := _CONTEXT.match(text, end):
         end = found.end()
     context, rest = text[:end].strip(), text[end:].strip() if end else text
-    while "</ide_" in rest[-40:] and (found := _CONTEXT_BEHIND.search(rest)):
+    while rest.endswith(_CLOSINGS) and (found := _CONTEXT_BEHIND.search(rest)):
         context = f"{context}\n{found.group().strip()}".strip()
         rest = rest[: found.start()].rstrip()
     return context, rest

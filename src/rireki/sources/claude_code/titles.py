@@ -13,8 +13,8 @@ __all__ = ["Titles"]
 
 #: How much of a prompt is kept to make a title of.
 LENGTH = 1000
-#: A title is filed under one of a session's last lines.
-LAST_LINES = 3
+#: A title is filed under one of a session's last lines; a command and what it printed may follow.
+LAST_LINES = 10
 
 
 class Titles:

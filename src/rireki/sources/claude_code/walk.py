@@ -1,4 +1,4 @@
-"""Finding the files of a config root: one walk, no file is opened.
+"""Finding the files of a config root: one walk, and no file is opened whose name says what it is.
 
 Follows symbolic links to folders, but enters each folder once. Folder names
 under `projects` are lossy and never decoded.
@@ -10,11 +10,11 @@ under `projects` are lossy and never decoded.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from rireki.model.conversation import Trouble
+from rireki.sources.claude_code.naming import UUID, session_of
 from rireki.sources.kit.stamps import file_stamp, is_regular
 from rireki.sources.reader import Form, Origin
 
@@ -25,7 +25,6 @@ NAME = "claude-code"
 HISTORY = "@history"
 #: Folders beside `projects` with a folder per session: file versions to rewind to, pasted pictures.
 BESIDE = ("file-history", "image-cache")
-_UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
 class Walk:
@@ -45,7 +44,7 @@ class Walk:
                 self.project(entry.path)
         for name in BESIDE:
             for entry in self._list(os.path.join(self.root, name)):
-                if entry.is_dir() and _UUID.fullmatch(entry.name):
+                if entry.is_dir() and UUID.fullmatch(entry.name):
                     self.session_folder(entry.path, entry.name)
 
     def history(self, path: str) -> None:
@@ -58,12 +57,12 @@ class Walk:
         for entry in self._list(folder):
             name = entry.name
             if name.endswith(".jsonl"):
-                self.transcript(entry.path, name[:-6])
+                self.transcript(entry.path, session_of(name[:-6], entry.path))
                 sessions.add(name[:-6])
             elif entry.is_dir():
                 folders.append(entry)
         for entry in folders:
-            if entry.name in sessions or _UUID.fullmatch(entry.name):
+            if entry.name in sessions or UUID.fullmatch(entry.name):
                 self.session_folder(entry.path, entry.name)
 
     def transcript(self, path: str, conversation: str) -> None:
