@@ -678,3 +678,8 @@ def test_anything_is_read_or_refused_with_its_place(text: str) -> None:
 def test_anything_can_be_quoted(text: str) -> None:
     assert root(f'"{text}"') == Phrase(text)
     assert root(f'a -"{text}"') == And((A, Not(Phrase(text))))
+
+
+@pytest.mark.parametrize("query", ["履歴 (会話 OR", "(a (b OR"])
+def test_what_is_suggested_for_a_lonely_or_can_be_read(query: str) -> None:
+    assert root(refused(query).hint.removeprefix("Try: ")) is not None

@@ -51,7 +51,7 @@ def test_kana_stay_what_they_are() -> None:
         ("os.path.join", {"os", "path", "join"}),
         ("/usr/local/lib", {"usr", "local", "lib"}),
         ("python3", {"python3"}),
-        ("utf8Decode", {"utf8decode", "utf", "decode"}),
+        ("utf8Decode", {"utf8decode", "utf8", "decode"}),
         ("履歴", {"履歴", "歴"}),
         ("履", {"履"}),
         ("linuxカーネル", {"linux", "カー", "ーネ", "ネル", "ル"}),

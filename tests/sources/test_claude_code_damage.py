@@ -313,7 +313,9 @@ def _agrees(reading: Reading) -> None:
     ids = {message.id for message in messages}
     assert len(ids) == len(messages)
     assert {m.parent for m in messages} <= ids | {None}
-    assert told.messages == len([m for m in messages if m.display != "hidden"])
+    # A line that stood there twice and now differs from its copy is an earlier version of it.
+    shown = [m for m in messages if m.display != "hidden" and m.replaced_by is None]
+    assert told.messages == len(shown)
     assert told.tool_calls == len({p.call_id for p in parts if isinstance(p, ToolCall)})
     assert told.tool_results == len({p.call_id for p in parts if isinstance(p, ToolResult)})
     json.dumps(msgspec.to_builtins((told, messages)))

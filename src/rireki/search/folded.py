@@ -10,7 +10,7 @@ from unicodedata import combining, normalize
 
 from rireki.search.tokens import fold, is_plain
 
-__all__ = ["Folded"]
+__all__ = ["Folded", "melts"]
 
 Span: TypeAlias = tuple[int, int]
 _STRANGE = re.compile("[^\x00-\x7f]+")
@@ -96,7 +96,7 @@ def _stretches(line: str) -> Iterator[Span]:
     start = 0
     for strange in _STRANGE.finditer(line):
         first = strange.start()
-        if first > start and _melts(line[first]):
+        if first > start and melts(line[first]):
             first -= 1
         if first > start:
             yield start, first
@@ -107,14 +107,15 @@ def _stretches(line: str) -> Iterator[Span]:
 
 
 def _places_by_cluster(piece: str, offset: int) -> list[int]:
-    starts = [at for at, character in enumerate(piece) if at == 0 or not _melts(character)]
+    starts = [at for at, character in enumerate(piece) if at == 0 or not melts(character)]
     places: list[int] = []
     for start, end in zip(starts, [*starts[1:], len(piece)], strict=True):
         places += [offset + start] * len(fold(piece[start:end]))
     return places
 
 
-def _melts(character: str) -> bool:
+def melts(character: str) -> bool:
+    """Whether a character becomes a part of the one before it."""
     if character.isascii():
         return False
     return _MELTING.match(character) is not None or combining(normalize("NFKC", character)[0]) > 0

@@ -163,6 +163,8 @@ class Hunt:
     def talks(self, among: set[str] | None) -> set[str]:
         """The conversations in which at least one message answers."""
         found = {candidate.heading.id for candidate in self._direct()}
+        if next(self.query.leaves(), None) is not None:
+            found |= {candidate.heading.id for candidate in self._titles()}
         if self.planner is not None and self.plan.exact:
             totals, _ = self._per_talk(len(self.view.covered) + 1)
             found |= {self.view.covered[n].id for n in totals if n in self.view.covered}

@@ -41,6 +41,8 @@ BATCH = 60_000
 MANY_BLOCKS = 40
 #: The archive's note about the last commit of its index.
 NOTE = "index"
+#: Of a folder that holds an index; ours are much shorter.
+_LONGEST_NAME = 100
 
 
 def index_folder(archive: Archive) -> Path:
@@ -141,8 +143,9 @@ def _current(archive: Archive) -> Path | None:
     except (OSError, UnicodeDecodeError) as error:
         raise Damaged(f"{base}: {error}") from error
     folder = base / name
-    if not name or not folder.is_dir():
-        raise Damaged(f"{folder} is not there")
+    # A name of any length may stand there: is_dir() does not take all of them for an answer.
+    if not name or len(name) > _LONGEST_NAME or not folder.is_dir():
+        raise Damaged(f"{base / name[:_LONGEST_NAME]} is not there")
     return folder
 
 

@@ -17,7 +17,7 @@ import msgspec
 from rireki.search.folded import Folded
 from rireki.search.query import And, Exact, Filter, Node, Not, Or, Phrase, Query, Regex, Word
 from rireki.search.results import Where
-from rireki.search.tokens import fold, is_joined, is_letter, is_named, pieces, runs
+from rireki.search.tokens import PIECE, fold, is_joined, is_letter, is_named, pieces, runs
 
 __all__ = ["Doc", "Facts", "Finder", "Matcher", "Span", "fact_test", "finder_of", "talk_test"]
 
@@ -29,7 +29,6 @@ Finder: TypeAlias = Callable[[Folded], Iterator[Span]]
 MOST_COUNTED = 20
 _DIGITS = re.compile("[0-9]*")
 _ASCII_WORD = re.compile("[A-Za-z0-9]+")
-_PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 
 class Facts(Protocol):
@@ -157,10 +156,11 @@ def _folded_path(path: str) -> str:
 
 def fact_test(node: Filter) -> Callable[[str], bool]:
     """The test of a filter against one fact of a message, folded."""
-    value = fold(node.value)
+    # A space would end a fact where the index is concerned.
+    value = fold(node.value).replace(" ", "_")
     start = f"{node.name}:"
     if node.name == "model":
-        return lambda fact: fact.startswith(start) and value in fact
+        return lambda fact: fact.startswith(start) and value in fact.removeprefix(start)
     if node.name == "tool" and value.endswith("*"):
         return lambda fact: fact.startswith(start + value[:-1])
     if node.name == "tool":
@@ -257,13 +257,16 @@ def _is_piece(text: str, first: int, last: int, prefix: bool, several: bool) -> 
     begin, word = identifier[0], text[identifier[0] : identifier[1]]
     if not pieces(word):
         return False
-    spans = [(begin + p.start(), begin + p.end()) for p in _PIECE.finditer(word)]
+    spans = [(begin + p.start(), begin + p.end()) for p in PIECE.finditer(word)]
     starts = {a for a, b in spans if b - a > 1}
     if prefix:
         return first in starts
+    # A number behind the last piece may be left out, as behind any word.
+    ends = {b for _, b in spans if b == last or text[last:b].isdigit()}
     if several:
-        return first in {begin, *(a for a, _ in spans)} and last in {b for _, b in spans}
-    return last - first > 1 and (first, last) in spans
+        return first in {begin, *(a for a, _ in spans)} and bool(ends)
+    named = last in ends or is_named(text[first:last])
+    return last - first > 1 and named and any((first, b) in spans for b in ends)
 
 
 def _identifier_around(text: str, at: int) -> Span | None:

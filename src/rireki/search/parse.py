@@ -344,7 +344,9 @@ class _Parser:
         without = f"{self.text[:start].rstrip()} {self.text[end:].lstrip()}"
         hint = "Put it between two words: cat OR dog."
         if without.strip(" ()"):
-            hint = self.instead(0, without, len(self.text))
+            # A suggestion has to be one: groups that are still open are closed.
+            still_open = without.count("(") - without.count(")")
+            hint = self.instead(0, without.rstrip() + ")" * still_open, len(self.text))
         self.fail(f"OR at character {start + 1} has nothing on its {side}", hint, start, end)
 
     def unexpected_parenthesis(self) -> NoReturn:

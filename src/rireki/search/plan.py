@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
+from unicodedata import normalize
 
 from rireki.model.times import to_datetime
+from rireki.search.folded import melts
 from rireki.search.match import Facts, fact_test, talk_test
 from rireki.search.query import And, Exact, Filter, Node, Not, Or, Phrase, Regex, Word
 from rireki.search.texts import TOO_LONG, project_in
@@ -31,6 +34,20 @@ PERSON = 1.0
 _TOLD = {"source": "source", "project": "project", "is:subagent": "nature"}
 #: Shorter pieces of a word are too frequent to be worth a look through all words.
 SHORTEST_PIECE = 3
+
+
+#: Behind a kana, they make another one of it.
+_SOUND_MARKS = ("\u3099", "\u309a")
+#: Letters and syllables that may grow by another letter.
+_HANGUL = re.compile("[\u1100-\u11ff\ua960-\ua97f\uac00-\ud7ff]")
+
+
+@cache
+def _with_marks(letter: str) -> str:
+    """A letter, and all that it becomes with a mark: what follows it in a text is not known."""
+    alike = (chr(code) for code in range(0xC0, 0x2000))
+    forms = {fold(form) for form in alike if normalize("NFD", form)[0].lower() == letter}
+    return re.escape(letter) + "".join(form for form in sorted(forms) if len(form) == 1)
 
 
 class Plan(NamedTuple):
@@ -141,7 +158,8 @@ class Planner:
         return self.query.boolean_query([(self.occur.Should, each) for each in queries])
 
     def _not(self, plan: Plan) -> Plan:
-        if not plan.exact:
+        # A title and a project share a field; what one of them holds, the other may lack.
+        if not plan.exact or self.field == "title":
             return UNDECIDED
         if plan.query is None:
             return Plan(self.query.empty_query(), True)
@@ -167,17 +185,24 @@ class Planner:
             return self._written(folded, node.prefix)
         if is_joined(folded):
             return self._joined(folded)
-        if node.prefix:
-            return Plan(self._beginning(folded), len(folded) <= LONG)
-        whole = self._all([Plan(self._term(term), True) for term in terms(folded)])
         parts = pieces(node.text)
+        if node.prefix:
+            whole = Plan(self._beginning(folded), len(folded) <= LONG)
+            return self._any([whole, self._begun(parts)]) if parts else whole
+        whole = self._all([Plan(self._term(term), True) for term in terms(folded)])
         numbered = self._numbered(folded) if is_named(folded) else []
         if numbered:
             whole = Plan(self._either([whole.query, *numbered]), True)
         if not parts:
             return Plan(whole.query, len(folded) < LONG)
-        together = self._all([Plan(self._term(part), False) for part in parts])
-        return self._any([whole, together])
+        plans = [Plan(self._term(part), False) for part in parts[:-1]]
+        last = self._either([self._term(parts[-1]), *self._numbered(parts[-1])])
+        return self._any([whole, self._all([*plans, Plan(last, False)])])
+
+    def _begun(self, parts: list[str]) -> Plan:
+        """Pieces of an identifier, the last of which may go on."""
+        plans = [Plan(self._term(part), False) for part in parts[:-1]]
+        return self._all([*plans, Plan(self._beginning(parts[-1]), False)])
 
     def _numbered(self, word: str) -> list[Any]:
         """The word with numbers behind it, as they occur."""
@@ -221,16 +246,26 @@ class Planner:
         """Texts that must all stand somewhere, maybe beginning and ending inside a word."""
         plans: list[Plan] = [UNDECIDED]
         for text in texts:
-            folded = fold(text)
+            # A mark at its beginning melts into what stands before it.
+            folded = fold(
+                text[next((at for at, c in enumerate(text) if not melts(c)), len(text)) :]
+            )
             found = runs(folded)
             for place, run in enumerate(found):
-                if is_joined(run):
-                    plans.append(self._joined(run))
-                    continue
                 opened = place == 0 and folded.startswith(run)
                 closed = place == len(found) - 1 and folded.endswith(run)
-                plans.append(self._inside(run, opened, closed))
+                if is_joined(run):
+                    plans.append(self._joined_inside(run) if closed else self._joined(run))
+                else:
+                    plans.append(self._inside(run, opened, closed))
         return self._all(plans)
+
+    def _joined_inside(self, run: str) -> Plan:
+        """Joined script whose last letter may have a mark behind it in the text."""
+        forms = {normalize("NFC", run[-1] + mark) for mark in ("", *_SOUND_MARKS)}
+        if _HANGUL.match(run[-1]):
+            return self._joined(run[:-1]) if len(run) > 1 else UNDECIDED
+        return self._any([self._joined(run[:-1] + form) for form in forms if len(form) == 1])
 
     def _inside(self, run: str, opened: bool, closed: bool) -> Plan:
         """A word of which the beginning or the end may be missing."""
@@ -239,8 +274,9 @@ class Planner:
         if not SHORTEST_PIECE <= len(run) <= LONG // 2:
             return UNDECIDED
         # A part of a long word carries a mark in front.
-        before, after = (".*" if opened else "\x01?"), (".*" if closed else "")
-        pattern = before + re.escape(run) + after
+        before = ".*" if opened else "\x01?"
+        last = f"[{_with_marks(run[-1])}].*" if closed else re.escape(run[-1])
+        pattern = before + re.escape(run[:-1]) + last
         return Plan(self._silent(self.query.regex_query(self.schema, self.field, pattern)), False)
 
     # ── filters ──

@@ -86,7 +86,8 @@ def _on_one_line(text: str, first: int, last: int, spans: Sequence[Span]) -> Sni
     kept = line.rstrip()
     before = first > 0 and not text[:first].isspace()
     after = last < len(text) and not text[last:].isspace()
-    return Snippet(kept, [m for m in marks if m[1] <= len(kept)], before, after)
+    clipped = [(a, min(b, len(kept))) for a, b in marks if a < len(kept)]
+    return Snippet(kept, clipped, before, after)
 
 
 def _one_line(text: str) -> str:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from rireki.model.colours import without_colours
 from rireki.model.message import Message
 from rireki.model.parts import (
     Attachment,
@@ -44,12 +45,26 @@ def docs_of(messages: Iterable[Message]) -> list[Doc]:
     told: list[tuple[Doc, str | None]] = []
     for message in messages:
         if message.display != "hidden":
-            parts = [text for part in message.parts for text in _texts(part) if text[1]]
+            parts = [
+                (where, without_colours(text))
+                for part in message.parts
+                for where, text in _texts(part)
+                if text
+            ]
             doc = Doc(message.id, message.at, _facts(message, tools), parts)
             told.append((doc, message.replaced_by))
+    _lend_times([doc for doc, _ in told])
     said = {doc.message: doc.parts for doc, successor in told if successor is None}
     # An earlier version counts only where it said something else.
     return [doc for doc, successor in told if not successor or said.get(successor) != doc.parts]
+
+
+def _lend_times(docs: list[Doc]) -> None:
+    """What has no time of its own was said after the message before it, or before the one behind."""
+    for ordered in (docs, docs[::-1]):
+        last: str | None = None
+        for doc in ordered:
+            last = doc.at = doc.at or last
 
 
 def _texts(part: Part) -> Iterator[tuple[Where, str]]:

@@ -12,10 +12,11 @@ from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import accumulate
 from operator import add
-from unicodedata import combining, is_normalized, normalize
+from unicodedata import combining, decomposition, is_normalized, normalize
 
 __all__ = [
     "LONG",
+    "PIECE",
     "VERSION",
     "cut",
     "cut_all",
@@ -29,20 +30,20 @@ __all__ = [
     "terms",
 ]
 
-VERSION = 1
+VERSION = 2
 
 #: Scripts that write words without spaces between them: found by any piece, so cut into pairs.
 JOINED = (
     "\u3005-\u3007\u3021-\u3029\u3031-\u3035\u303b-\u303c\u3041-\u3096\u309d-\u309f\u30a1-\u30fa"
     "\u30fc-\u30ff\u3105-\u312f\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
     "\U00020000-\U0003ffff"  # Chinese, Japanese
-    "\u1100-\u11ff\ua960-\ua97f\uac00-\ud7ff"  # Korean
+    "\u1100-\u11ff\u3131-\u318e\ua960-\ua97f\uac00-\ud7ff"  # Korean
     "\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0ece\u1000-\u109f\u1780-\u17d3"  # Thai, Lao, Burmese, Khmer
 )
 #: The same as first and last characters, in order.
 _RANGES = sorted((JOINED[at], JOINED[at + 2]) for at in range(0, len(JOINED), 3))
 _ASCII_RUN = re.compile("[a-z0-9]+")
-_PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+PIECE = re.compile(r"(?:[A-Z]{2,}s(?![a-z])|[A-Z]+(?![a-z])|[A-Z]?[a-z]+)[0-9]*")
 
 #: Longer words (hashes, encoded data) are kept as overlapping parts of this size.
 LONG = 1000
@@ -75,10 +76,28 @@ def fold(text: str) -> str:
     if plain.isascii() and _STAND_IN not in text:
         # Lower case of ASCII is many times as fast, and the arrow has no other spelling.
         return plain.lower().replace(_STAND_IN, _ARROW)
+    if _single_jamo().search(text):
+        pieces = _single_jamo().split(text)
+        return "".join(_as_typed(p) if at % 2 else fold(p) for at, p in enumerate(pieces))
     if not is_normalized("NFKC", text):
         text = normalize("NFKC", text)
     folded = text.casefold()
     return folded if is_normalized("NFKC", folded) else normalize("NFKC", folded)
+
+
+@cache
+def _single_jamo() -> re.Pattern[str]:
+    """Korean letters that stand for themselves, as in laughter: composition would make syllables."""
+    return re.compile("([\u3131-\u318e\uffa0-\uffdc]+)")
+
+
+def _as_typed(jamo: str) -> str:
+    """In full width; what only fills space stays as it is."""
+    wide = (decomposition(letter).rpartition(" ")[2] for letter in jamo)
+    return "".join(
+        chr(int(code, 16)) if letter >= "\uffa0" and code else letter
+        for letter, code in zip(jamo, wide, strict=True)
+    )
 
 
 def is_plain(text: str) -> bool:
@@ -238,5 +257,5 @@ def pieces(word: str) -> list[str]:
     """
     if word.isupper() or not _SEAM.search(word):
         return []
-    found = [piece.lower() for piece in _PIECE.findall(word)]
+    found = [piece.lower() for piece in PIECE.findall(word)]
     return [piece for piece in found if len(piece) > 1 and piece != word.lower()]

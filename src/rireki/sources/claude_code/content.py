@@ -14,6 +14,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from rireki.model.colours import without_colours
 from rireki.model.parts import (
     Attachment,
     Notice,
@@ -26,7 +27,6 @@ from rireki.model.parts import (
     Unknown,
 )
 from rireki.sources.claude_code.spills import SPILLED
-from rireki.sources.claude_code.tags import without_colours
 
 __all__ = [
     "Outcome",

@@ -11,6 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from rireki.model.colours import without_colours
 from rireki.model.parts import Attachment, Notice, Part, Text, Unknown
 from rireki.sources.claude_code.content import picture_of_file, prompt_parts, texts
 from rireki.sources.claude_code.tags import (
@@ -23,7 +24,6 @@ from rireki.sources.claude_code.tags import (
     output_of,
     persons_reason,
     sender_of,
-    without_colours,
 )
 
 __all__ = [

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 
+from rireki.model.colours import without_colours
+
 __all__ = [
     "CAVEATS",
     "INTERRUPTED",
@@ -20,7 +22,6 @@ __all__ = [
     "persons_reason",
     "sender_of",
     "typed_command",
-    "without_colours",
 ]
 
 SKILL_BODY = "Base directory for this skill:"
@@ -32,7 +33,6 @@ _SAID = "the user said:"
 #: What some versions append to a person's reason for the model's ears.
 _AFTERWORD = "\n\nNote: The user's next message may contain a correction"
 
-_COLOURS = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 _CONTEXT = re.compile(
     r"\s*<(ide_opened_file|ide_selection|ide_diagnostics|post-tool-use-hook|session-start-hook"
     r"|user-prompt-submit-hook|system-reminder|tick|goal)\b[^>]*>(?:.*?</\1>|.*\Z)",
@@ -116,10 +116,6 @@ def persons_reason(text: str) -> str:
 def sender_of(text: str) -> str:
     found = _SENDER.search(text)
     return found.group(1) if found else ""
-
-
-def without_colours(text: str) -> str:
-    return _COLOURS.sub("", text) if "\x1b" in text else text
 
 
 def one_line(text: str, length: int = 200) -> str:

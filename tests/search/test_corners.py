@@ -1,0 +1,134 @@
+"""Corners of spelling: the index finds what reading the archive finds, and marks the right letters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import datetime, timezone
+from pathlib import Path
+
+import pytest
+
+from rireki.archive.sqlite.store import SqliteArchive
+from rireki.search.find import Search
+from rireki.search.index import index_folder
+from rireki.search.parse import parse
+from rireki.search.results import Results, Wish
+from rireki.search.taking import take_in
+from rireki.search.texts import docs_of
+from rireki.search.update import catch_up
+from rireki.search.view import look_without_index
+from rireki.sources.kit.places import Places
+from tests.sources.transcripts import Transcript, lay, tell
+
+NOW = datetime(2026, 11, 16, tzinfo=timezone.utc)
+Find = Callable[[str], Results]
+
+
+@pytest.fixture(params=["index", "archive"])
+def find(request: pytest.FixtureRequest, archive: SqliteArchive, home: Path) -> Iterator[Find]:
+    transcript = Transcript()
+    transcript.meta("custom-title", customTitle="Migration titleword")
+    transcript.user("please look at zebratext", cwd="/home/dev/redis-app")
+    transcript.answer(
+        "ﾊﾞｯｸｱｯﾌﾟ and camelCaseNeedle2 and toBase64, MyHTTPServer, userIDs cafe\u0301 か\u3099く",
+        model="Claude Sonnet 4",
+    )
+    transcript.user("x 한글ㅋㅠㅠ 그리고 needlekr 뒤")
+    transcript.call("c1", "My Tool", input={"command": "\x1b[32mpassedword\x1b[0m and TODO: fix "})
+    lay(home, transcript.bytes())
+    take_in(archive, Places.at(home))
+    catch_up(archive)
+    search = Search(archive)
+
+    def look(query: str) -> Results:
+        if request.param == "index":
+            return search.find(query)
+        return search._answer(look_without_index(archive), parse(query, NOW), Wish())
+
+    yield look
+    search.close()
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        # A word of the title or the project, and one of a message.
+        "titleword zebratext",
+        "redis zebratext",
+        "titleword redis",
+        "migration -redis",
+        # Exact texts that end where a letter grows by what follows it.
+        "=ﾊﾞｯｸｱｯﾌ=",
+        "=ﾊ=",
+        "/ﾌ/",
+        "=cafe=",
+        "/cafe/",
+        "=か=",
+        "=\u0301=",
+        "=ㅋ=",
+        # Parts of identifiers.
+        "caseNeedle",
+        "caseNeedle*",
+        "caseNeed*",
+        "HTTPSer*",
+        "base64",
+        "base",
+        "toBase",
+        "ids",
+        # Single Korean letters are what was typed, no syllables.
+        "ㅋ",
+        "ㅠㅠ",
+        "ﾡ OR 한글",
+        # What a terminal would have coloured.
+        "passedword",
+        'model:"Claude Sonnet 4"',
+        'tool:"My Tool"',
+        "model:sonnet",
+    ],
+)
+def test_it_is_found(find: Find, query: str) -> None:
+    assert len(find(query).talks) == 1
+
+
+@pytest.mark.parametrize("query", ["큐", "caseNeedles*", "model:mode", "model:del:claude"])
+def test_it_is_not_found(find: Find, query: str) -> None:
+    assert find(query).talks == []
+
+
+@pytest.mark.parametrize(
+    ("query", "marked"),
+    [
+        ("그리고", "그리고"),
+        ("needlekr", "needlekr"),
+        ("뒤", "뒤"),
+        ("ㅠㅠ", "ㅠㅠ"),
+        ("=TODO: fix =", "TODO: fix"),
+        ("toBase", "toBase"),
+    ],
+)
+def test_the_right_letters_are_marked(find: Find, query: str, marked: str) -> None:
+    snippet = find(query).talks[0].hits[0].snippet
+    assert [snippet.text[start:end] for start, end in snippet.marks] == [marked]
+
+
+def test_a_message_without_a_time_has_that_of_its_neighbour(home: Path) -> None:
+    transcript = Transcript()
+    transcript.user("before all times", timestamp=None)
+    transcript.answer("first")
+    transcript.answer("without a time", timestamp=None)
+    docs = docs_of(tell(home, transcript).messages())
+    assert len({doc.at for doc in docs}) == 1 and docs[0].at is not None
+
+
+def test_a_name_of_the_index_that_no_file_can_have_leads_to_a_new_one(
+    archive: SqliteArchive, home: Path
+) -> None:
+    transcript = Transcript()
+    transcript.user("zebratext")
+    lay(home, transcript.bytes())
+    take_in(archive, Places.at(home))
+    catch_up(archive)
+    (index_folder(archive) / "current").write_text("x" * 5000, encoding="utf-8")
+    search = Search(archive)
+    assert len(search.find("zebratext").talks) == 1
+    search.close()
