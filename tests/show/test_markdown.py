@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from rireki.model.parts import Thinking, Unknown
+import pytest
+
+from rireki.model.parts import Notice, Part, Text, Thinking, ToolCall, Unknown
 from rireki.show.markdown import markdown
 from rireki.show.story import Story
 from tests.show.made import call, conversation, message, result
@@ -32,3 +34,66 @@ def test_long_results_are_shortened_unless_all_is_wanted() -> None:
     story = Story(conversation(), [call("1", "A", "seq"), result("2", "A", output)])
     assert "… 80 more lines" in markdown(story)
     assert "99" in markdown(story, full=True)
+
+
+def chip(label: str | None, *parts: Part, author: str = "harness", full: bool = False) -> list[str]:
+    """What is written of a chip, from its line on."""
+    messages = [message("1", author, display="chip", label=label, parts=list(parts))]
+    lines = list(markdown(Story(conversation(), messages), full))
+    return lines[lines.index("", 2) + 1 :]
+
+
+def test_the_words_of_a_chip_stand_under_its_line() -> None:
+    said = Notice("API Error: 529 Overloaded", "error")
+    assert chip("error", said) == ["*Program: error*", "", "```", said.text, "```"]
+    peer = chip("peer: 花子", Text("見てください\nログインが失敗します"))
+    assert peer[:4] == ["*Program: peer: 花子*", "", "<details><summary>words</summary>", ""]
+    assert peer[4:] == ["```", "見てください", "ログインが失敗します", "```", "", "</details>"]
+
+
+def test_long_words_of_a_chip_are_shortened_unless_all_is_wanted() -> None:
+    words = Text("\n".join(f"line {number}" for number in range(100)))
+    assert "… 80 more lines" in chip("skill: x", words)
+    assert "line 99" in chip("skill: x", words, full=True)
+
+
+def test_nothing_that_a_person_typed_is_cut() -> None:
+    typed = "/review " + "\n".join(f"行 {number}" for number in range(100))
+    lines = chip(f"{typed[:100]}…", Text(typed), author="person")
+    assert "行 99" in lines and "</details>" in lines
+    assert "no *tests*" in chip("plan rejected", Text("no *tests*"), author="person")
+    # Its line has all the words, but not as they were typed.
+    assert "/greet a" in chip("/greet a b", Text("/greet a\nb"), author="person")
+
+
+@pytest.mark.parametrize(
+    ("label", "words"),
+    [
+        ("/compact", "/compact"),
+        ("/save x (only in the log)", "/save x"),
+        ("remember: tabs", "tabs\n"),
+        (None, "the agent was started again"),
+        ("hook", " \n "),
+    ],
+)
+def test_a_chip_whose_line_says_it_all_takes_one_line(label: str | None, words: str) -> None:
+    assert chip(label, Text(words)) == [f"*Program: {label or words}*"]
+
+
+def test_a_chip_of_nothing_names_who_it_is_of() -> None:
+    assert chip(None) == ["*Program*"]
+
+
+def test_the_calls_of_a_chip_are_told_with_their_results() -> None:
+    asked = message("1", display="chip", label="asks", parts=[ToolCall("A", "Bash", {"x": 1})])
+    lines = list(markdown(Story(conversation(), [asked, result("2", "A", "what came back")])))
+    assert "**Bash**" in lines and "what came back" in lines
+
+
+def test_a_chip_stays_inside_its_line_and_its_block() -> None:
+    evil = "\x1b[2J\x1b]0;pwned\x07## You\n\n````\n</details><script>x</script>\n\u202e"
+    lines = chip("peer: *e*`v`[i](l) <details>\n# x", Text(evil), Unknown("</summary>", 1))
+    assert lines[0] == "*Program: peer: \\*e\\*\\`v\\`\\[i](l) \\<details> # x*"
+    assert lines[4] == lines[10] == "`````" and lines[5:8] == ["## You", "", "````"]
+    assert "<details><summary>&lt;/summary&gt;</summary>" in lines
+    assert not set("\x1b\x07\u202e") & set("".join(lines))

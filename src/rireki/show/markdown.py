@@ -6,6 +6,7 @@ break out of its block. Control characters are left out as on the terminal.
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterator
 
@@ -13,7 +14,7 @@ from rireki.model.message import Message
 from rireki.model.parts import Attachment, Notice, Part, Text, Thinking, ToolCall, ToolResult
 from rireki.show import times
 from rireki.show.heading import facts, fate, relations
-from rireki.show.parts import attachment_words, gist, part_text, pretty
+from rireki.show.parts import attachment_words, line_of, part_text, pretty, untold
 from rireki.show.safe import one_line, safe
 from rireki.show.story import Results, Story, results_by_call
 from rireki.show.tools import preview, tool_name
@@ -55,16 +56,41 @@ def _message(message: Message, results: Results, limit: int | None) -> Iterator[
     notes = [_gone(message), "on a branch that was left" if message.abandoned else ""]
     aside = "".join(f" *({note})*" for note in notes if note)
     if message.display in ("chip", "divider"):
-        label = one_line(message.label or gist(message))
-        yield from ["", f"*{_NAMES[message.author]}: {label}*{aside}"]
+        line = line_of(message)
+        yield from ["", f"*{_titled(message, line)}*{aside}"]
         if message.display == "divider":
             yield from _folded("summary", "\n".join(map(part_text, message.parts)), limit)
+        else:
+            yield from _behind(message, line, results, limit)
         return
     body = [line for part in message.parts for line in _part(part, message, results, limit)]
     if message.display == "bubble" and body:
         stamp = f" {times.moment(message.at)}" if message.author == "person" and message.at else ""
         yield from ["", f"## {_NAMES[message.author]}{stamp}{aside}"]
     yield from body
+
+
+def _titled(message: Message, line: str) -> str:
+    name = _NAMES[message.author]
+    return f"{name}: {_plain(line)}" if line else name
+
+
+def _plain(words: str) -> str:
+    """Words that are no Markdown, on a line that is: `<details>` in them would fold what follows."""
+    return re.sub(r"[\\`*\[<]", r"\\\g<0>", words)
+
+
+def _behind(message: Message, line: str, results: Results, limit: int | None) -> Iterator[str]:
+    """What a message says beyond its one line."""
+    # Whatever a person typed is theirs to the last line.
+    limit = None if message.author == "person" else limit
+    for part in untold(message, line):
+        if not isinstance(part, Text | Notice):
+            yield from _part(part, message, results, limit)
+        elif "\n" in safe(part.text).strip():
+            yield from _folded("words", part.text, limit)
+        else:
+            yield from ["", *_block(part.text.strip(), limit)]
 
 
 def _gone(message: Message) -> str:
@@ -95,15 +121,19 @@ def _verdict(result: ToolResult) -> str:
 
 
 def _fenced(title: str, text: str, limit: int | None) -> Iterator[str]:
-    shown = preview(text, limit)
-    lines = [*shown.lines, f"… {shown.more:,} more lines"] if shown.more else shown.lines
-    longest = max((len(run) for line in lines for run in re.findall("`+", line)), default=0)
-    fence = "`" * max(3, longest + 1)
-    yield from ["", title, "", fence, *lines, fence]
+    yield from ["", title, "", *_block(text, limit)]
 
 
 def _folded(summary: str, text: str, limit: int | None) -> Iterator[str]:
     if text.strip():
-        yield from ["", f"<details><summary>{summary}</summary>"]
-        yield from _fenced("", text, limit)
+        yield from ["", f"<details><summary>{html.escape(summary)}</summary>"]
+        yield from ["", *_block(text, limit)]
         yield from ["", "</details>"]
+
+
+def _block(text: str, limit: int | None) -> Iterator[str]:
+    shown = preview(text, limit)
+    lines = [*shown.lines, f"… {shown.more:,} more lines"] if shown.more else shown.lines
+    longest = max((len(run) for line in lines for run in re.findall("`+", line)), default=0)
+    fence = "`" * max(3, longest + 1)
+    yield from [fence, *lines, fence]

@@ -16,10 +16,11 @@ from rireki.model.parts import (
     ToolResult,
     Unknown,
 )
+from rireki.show.safe import one_line, safe
 from rireki.show.tools import tell
 from rireki.show.words import size
 
-__all__ = ["attachment_words", "gist", "part_text", "pretty"]
+__all__ = ["attachment_words", "gist", "line_of", "part_text", "pretty", "untold"]
 
 
 def part_text(part: Part) -> str:
@@ -63,3 +64,24 @@ def gist(message: Message) -> str:
         if words := part_text(part).strip():
             return words[:500]
     return ""
+
+
+def line_of(message: Message) -> str:
+    """What a message says where it has a single line."""
+    return one_line(message.label or gist(message))
+
+
+def untold(message: Message, line: str) -> list[Part]:
+    """The parts that such a line does not tell as they are; calls and results it only names."""
+    return [
+        part
+        for part in message.parts
+        if isinstance(part, ToolCall | ToolResult) or not _tells(line, part_text(part))
+    ]
+
+
+def _tells(line: str, text: str) -> bool:
+    """`/compact`, `/compact (only in the log)` and `remember: tabs` leave nothing to be said."""
+    words = safe(text).strip()
+    said = line == words or line.startswith(f"{words} (") or line.endswith(f": {words}")
+    return said or not words
