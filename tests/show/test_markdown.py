@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from rireki.model.parts import Notice, Part, Text, Thinking, ToolCall, Unknown
+from rireki.model.parts import (
+    Attachment,
+    Notice,
+    Part,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Unknown,
+)
 from rireki.show.markdown import markdown
 from rireki.show.story import Story
 from tests.show.made import call, conversation, message, result
@@ -88,6 +97,50 @@ def test_the_calls_of_a_chip_are_told_with_their_results() -> None:
     asked = message("1", display="chip", label="asks", parts=[ToolCall("A", "Bash", {"x": 1})])
     lines = list(markdown(Story(conversation(), [asked, result("2", "A", "what came back")])))
     assert "**Bash**" in lines and "what came back" in lines
+
+
+def test_what_was_put_in_is_not_told_as_the_words_of_who_spoke_before() -> None:
+    messages = [
+        message("1", "person", "look at @a.txt"),
+        message("2", "harness", "# A file\nof two lines", display="fold", label="file: a.txt"),
+        message("3", "harness", "injected", display="hidden", upstream="gone"),
+        message("4", "harness", display="fold", label="directory: x"),
+    ]
+    lines = list(markdown(Story(conversation(), messages)))
+    start = lines.index("*Program: file: a.txt*")
+    assert lines[start - 4 : start - 1] == ["## You", "", "look at @a.txt"]
+    assert lines[start + 2 :] == [
+        "<details><summary>words</summary>",
+        "",
+        "```",
+        "# A file",
+        "of two lines",
+        "```",
+        "",
+        "</details>",
+        "",
+        "*Program* *(hidden)* *(no longer in the source)*",
+        "",
+        "```",
+        "injected",
+        "```",
+        "",
+        "*Program: directory: x*",
+    ]
+
+
+def test_what_came_back_from_a_call_is_not_announced() -> None:
+    came: list[Part] = [ToolResult("A", "ok", "see picture"), Attachment("image/png", "00", "", 70)]
+    messages = [
+        call("1", "A", "shot"),
+        message("2", "tool", display="fold", parts=came),
+        result("3", "A", "again", label="result"),
+        result("4", "B", "lost and found"),
+    ]
+    lines = list(markdown(Story(conversation(), messages)))
+    assert not [line for line in lines if line.startswith("*Tool")]
+    assert "> [attachment: image/png, 70 B]" in lines
+    assert lines[-5:] == ["result", "", "```", "lost and found", "```"]
 
 
 def test_a_chip_stays_inside_its_line_and_its_block() -> None:

@@ -53,26 +53,51 @@ def markdown(story: Story, full: bool = False) -> Iterator[str]:
 
 
 def _message(message: Message, results: Results, limit: int | None) -> Iterator[str]:
-    notes = [_gone(message), "on a branch that was left" if message.abandoned else ""]
-    aside = "".join(f" *({note})*" for note in notes if note)
-    if message.display in ("chip", "divider"):
+    if message.display == "bubble":
+        yield from _bubble(message, results, limit)
+    elif message.display in ("chip", "divider"):
         line = line_of(message)
-        yield from ["", f"*{_titled(message, line)}*{aside}"]
+        yield from ["", _title(message, line)]
         if message.display == "divider":
             yield from _folded("summary", "\n".join(map(part_text, message.parts)), limit)
         else:
             yield from _behind(message, line, results, limit)
-        return
+    else:
+        yield from _fold(message, results, limit)
+
+
+def _bubble(message: Message, results: Results, limit: int | None) -> Iterator[str]:
     body = [line for part in message.parts for line in _part(part, message, results, limit)]
-    if message.display == "bubble" and body:
+    if body:
         stamp = f" {times.moment(message.at)}" if message.author == "person" and message.at else ""
-        yield from ["", f"## {_NAMES[message.author]}{stamp}{aside}"]
+        yield from ["", f"## {_NAMES[message.author]}{stamp}{_notes(message)}"]
     yield from body
 
 
-def _titled(message: Message, line: str) -> str:
+def _fold(message: Message, results: Results, limit: int | None) -> Iterator[str]:
+    """Under a name of its own, or it would be taken for the words of who spoke before."""
+    line = one_line(message.label or "")
+    body = list(_behind(message, line, results, limit))
+    # What came back from a call stands there, and needs no line to announce it.
+    came = all(isinstance(part, ToolResult | Attachment) for part in message.parts)
+    if (line and (body or not message.parts)) or not came:
+        yield from ["", _title(message, line)]
+    yield from body
+
+
+def _title(message: Message, line: str) -> str:
+    """The one line of what is no bubble."""
     name = _NAMES[message.author]
-    return f"{name}: {_plain(line)}" if line else name
+    return f"*{name}: {_plain(line)}*{_notes(message)}" if line else f"*{name}*{_notes(message)}"
+
+
+def _notes(message: Message) -> str:
+    notes = {
+        "hidden": message.display == "hidden",
+        "no longer in the source": message.upstream == "gone",
+        "on a branch that was left": message.abandoned,
+    }
+    return "".join(f" *({note})*" for note, stands in notes.items() if stands)
 
 
 def _plain(words: str) -> str:
@@ -91,10 +116,6 @@ def _behind(message: Message, line: str, results: Results, limit: int | None) ->
             yield from _folded("words", part.text, limit)
         else:
             yield from ["", *_block(part.text.strip(), limit)]
-
-
-def _gone(message: Message) -> str:
-    return "no longer in the source" if message.upstream == "gone" else ""
 
 
 def _part(part: Part, message: Message, results: Results, limit: int | None) -> Iterator[str]:
