@@ -99,6 +99,21 @@ def test_the_calls_of_a_chip_are_told_with_their_results() -> None:
     assert "**Bash**" in lines and "what came back" in lines
 
 
+def test_a_label_says_what_became_of_the_words_under_it() -> None:
+    messages = [
+        message("1", "person", "and the tests", label="never sent"),
+        message("2", "person", "too slow", label="refused", upstream="gone"),
+    ]
+    lines = list(markdown(Story(conversation(), messages)))
+    assert "## You *(never sent)*" in lines
+    assert "## You *(refused)* *(no longer in the source)*" in lines
+
+
+def test_a_divider_does_not_repeat_its_line() -> None:
+    cleared = message("1", "harness", "cleared", display="divider", label="cleared")
+    assert list(markdown(Story(conversation(), [cleared])))[-1] == "*Program: cleared*"
+
+
 def test_what_was_put_in_is_not_told_as_the_words_of_who_spoke_before() -> None:
     messages = [
         message("1", "person", "look at @a.txt"),

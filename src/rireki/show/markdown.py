@@ -59,7 +59,7 @@ def _message(message: Message, results: Results, limit: int | None) -> Iterator[
         line = line_of(message)
         yield from ["", _title(message, line)]
         if message.display == "divider":
-            yield from _folded("summary", "\n".join(map(part_text, message.parts)), limit)
+            yield from _folded("summary", "\n".join(map(part_text, untold(message, line))), limit)
         else:
             yield from _behind(message, line, results, limit)
     else:
@@ -70,7 +70,8 @@ def _bubble(message: Message, results: Results, limit: int | None) -> Iterator[s
     body = [line for part in message.parts for line in _part(part, message, results, limit)]
     if body:
         stamp = f" {times.moment(message.at)}" if message.author == "person" and message.at else ""
-        yield from ["", f"## {_NAMES[message.author]}{stamp}{_notes(message)}"]
+        label = f" *({_plain(one_line(message.label))})*" if message.label else ""
+        yield from ["", f"## {_NAMES[message.author]}{stamp}{label}{_notes(message)}"]
     yield from body
 
 
