@@ -2,8 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
 from rireki.model.conversation import Link, Trouble
-from rireki.model.parts import Attachment, Notice, Text, Thinking, ToolCall, ToolResult, Unknown
+from rireki.model.parts import (
+    Attachment,
+    Notice,
+    Part,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Unknown,
+)
 from rireki.show.safe import safe
 from rireki.show.story import Story, choose
 from rireki.show.style import Style
@@ -104,6 +117,78 @@ def test_chips_take_one_line_and_dividers_a_rule() -> None:
     assert has(lines, "┄ context compacted ┄")
     assert lines[-1] == "  … 5 more lines"
     assert has(told(Story(conversation(), messages), View(full=True)), "with lines")
+
+
+def chip(
+    label: str | None, *parts: Part, author: str = "harness", view: View | None = None, **facts: Any
+) -> list[str]:
+    """The lines of a chip."""
+    about = message("1", author, display="chip", label=label, parts=list(parts), **facts)
+    *_, block = tell_story(Story(conversation(), [about]), view or View())
+    return block.lines
+
+
+def test_a_chip_tells_how_its_words_begin() -> None:
+    overloaded = Notice("API Error: 529 Overloaded\n(try again)", "error")
+    assert chip("error", overloaded) == ["  · error: API Error: 529 Overloaded (try again)"]
+    peer = Text("ログイン画面を確認してもらえますか？" * 9)
+    assert chip("peer: 花子", peer, view=View(40)) == ["  · peer: 花子: ログイン画面を確認して…"]
+    refused = chip("plan rejected", Text("No, tests first"), author="person")
+    assert refused == ["", "── you · plan rejected: No, tests first " + "─" * 40]
+    asked = chip("refused: git push", Text("git push"), Notice("not yet"))
+    assert asked == ["  · refused: git push: not yet"]
+
+
+def test_a_chip_is_one_line_also_where_lines_have_no_end() -> None:
+    (line,) = chip("peer: bob", Text("word\n" * 9999), view=View(100_000))
+    assert line.endswith("…") and width(line) < 250
+
+
+@pytest.mark.parametrize(
+    ("label", "words", "line"),
+    [
+        ("/compact", "/compact", "/compact"),
+        ("/greet a b", "/greet a\nb", "/greet a b"),
+        ("/review the…", "/review the\nwhole thing", "/review the…"),
+        ("/save x (only in the log)", "/save x", "/save x (only in the log)"),
+        ("remember: tabs", "tabs", "remember: tabs"),
+        ("remember: a b", "a\nb", "remember: a b"),
+        ("remember: a…", "a\nb", "remember: a…"),
+        ("error", "error: no more tokens", "error: no more tokens"),
+        ("interrupted", "[Request interrupted by user]", "interrupted"),
+        ("skill: x", "Base directory for this skill: /y/x", "skill: x"),
+        (None, "started\nagain", "started again"),
+        ("hook", " \n ", "hook"),
+        (None, "", "program"),
+    ],
+)
+def test_a_chip_does_not_say_twice_what_its_label_says(
+    label: str | None, words: str, line: str
+) -> None:
+    assert chip(label, Text(words)) == [f"  · {line}"]
+
+
+def test_words_that_were_wrapped_for_the_model_are_told_without_the_wrapping() -> None:
+    wrapped = Text('<teammate-message id="carol">\nplease rebase\n</teammate-message>')
+    assert chip("from carol", wrapped) == ["  · from carol: please rebase"]
+    task = Text("<task-notification>\n<status>completed</status>\n</task-notification>")
+    assert chip("task completed: build", task) == ["  · task completed: build"]
+    assert chip("peer: bob", Text("<3 that")) == ["  · peer: bob: <3 that"]
+
+
+def test_marks_are_told_behind_words_that_are_cut_for_them() -> None:
+    (line,) = chip("peer: bob", Text("long " * 99), upstream="gone")
+    assert line.endswith("… · no longer in the source") and width(line) <= 80
+    _, turn = chip("/x " + "long " * 99, author="person", upstream="gone")
+    assert turn.endswith("… · no longer in the source") and width(turn) <= 80
+
+
+def test_in_full_a_chip_has_its_words_under_it() -> None:
+    lines = chip("peer: bob", Text("one\ntwo"), view=View(full=True))
+    assert lines == ["  · peer: bob", "  one", "  two"]
+    # The line may have them, and the screen be too narrow for it.
+    command = "/greet " + "long " * 20
+    assert len(chip(command, Text(command), view=View(full=True))) > 2
 
 
 def test_hidden_messages_and_earlier_versions_come_only_when_asked_for() -> None:

@@ -6,6 +6,7 @@ nothing of the kind itself, and lets no control character of a transcript throug
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
@@ -13,7 +14,7 @@ from rireki.model.message import Message
 from rireki.model.parts import Attachment, Notice, Part, Text, Thinking, ToolCall, ToolResult
 from rireki.show import times
 from rireki.show.heading import heading
-from rireki.show.parts import gist, part_text, pretty
+from rireki.show.parts import gist, line_of, part_text, pretty, untold
 from rireki.show.safe import one_line, safe
 from rireki.show.story import Placed, Story, results_by_call
 from rireki.show.style import PLAIN, Style
@@ -29,7 +30,13 @@ Painter: TypeAlias = Callable[[str], str]
 _RULE = 100
 #: How many lines of something folded are shown.
 _SHORT = 4
+#: Columns of a chip's words, also where lines have no end.
+_CHIP = 2 * _RULE
+#: Columns that words keep, whatever stands behind them.
+_LEAST = 20
 _GONE = "no longer in the source"
+#: What opens words that a program wrapped for the model.
+_TAG = re.compile(r"<([a-z][\w-]*)[^<>]*>\s*")
 
 
 class View(NamedTuple):
@@ -116,19 +123,20 @@ class _Teller:
         number = str(message.turn) if message.turn and message.turn != self.turn else None
         self.turn = message.turn or self.turn
         words = [number, AUTHORS[message.author], self._time(message), label]
-        text = "── " + _dotted([*words, *self._marks(message)]) + " "
-        text = truncate(text, self.view.columns)
-        rest = min(self.view.columns, _RULE) - width(text)
-        return self.style.person(text + "─" * rest)
+        text = self._marked("── " + _dotted(words), message)
+        rest = min(self.view.columns, _RULE) - width(text) - 1
+        return self.style.person(f"{text} {'─' * rest}".rstrip())
 
     def _chip(self, message: Message) -> Iterator[str]:
         self.speaker = ()
-        said = message.label or gist(message)
+        # In full, the words follow.
+        said = line_of(message) if self.view.full else _with_words(message)
         if message.author == "person":
             yield ""
             yield self._turn(message, said)
         else:
-            yield self._joined([f"  · {one_line(said)}", *self._marks(message)], self.style.dim)
+            said = f"  · {said or AUTHORS[message.author]}"
+            yield self.style.dim(self._marked(said, message))
         yield from self._body_of_short(message)
 
     def _divider(self, message: Message) -> Iterator[str]:
@@ -236,6 +244,12 @@ class _Teller:
             marks.append("on a branch you left")
         return marks
 
+    def _marked(self, said: str, message: Message) -> str:
+        """Where there is no room for all, the words are cut rather than the marks behind them."""
+        marks = "".join(f" · {mark}" for mark in self._marks(message))
+        room = max(self.view.columns - width(marks), _LEAST)
+        return truncate(truncate(said, room) + marks, self.view.columns)
+
     def _stands_elsewhere(self, part: Part, message: Message) -> bool:
         """A result is told under its call, not where it came in."""
         if not isinstance(part, ToolResult):
@@ -272,6 +286,36 @@ class _Teller:
 def _dotted(words: Iterable[str | None]) -> str:
     """Facts in a row; the indentation of the first stays."""
     return " · ".join(safe(word).replace("\n", " ") for word in words if word)
+
+
+def _with_words(message: Message) -> str:
+    """A chip's line with the beginning of its words, as far as it does not have them itself."""
+    line = line_of(message)
+    words = " · ".join(filter(None, (_for_people(part, line) for part in untold(message, line))))
+    # The name of a skill says more than how its text begins.
+    if not message.label or not words or line.startswith("skill: ") or _begins(line, words):
+        return line
+    return truncate(words if words.startswith(line) else f"{line}: {words}", _CHIP)
+
+
+def _begins(line: str, words: str) -> bool:
+    """Whether a line has the words, or as many as it was cut to: `/x a b…`, `remember: a b…`."""
+    begun, cut, _ = line.partition("…")
+    said = (begun, begun.partition(": ")[2])
+    return any(words == one or (cut and one and words.startswith(one)) for one in said)
+
+
+def _for_people(part: Part, line: str) -> str:
+    """What is said in a part, without the tag around it; tags within tags are for the model."""
+    if isinstance(part, Notice):
+        return one_line(part.text)
+    text = part.text.strip() if isinstance(part, Text) else ""
+    # "[Request interrupted by user]" is no more than "interrupted".
+    if text.startswith("[") and text.endswith("]") and line in text:
+        return ""
+    if tag := _TAG.match(text):
+        text = text[tag.end() :].partition(f"</{tag[1]}>")[0]
+    return "" if _TAG.match(text) else one_line(text)
 
 
 def _only_results(message: Message) -> bool:
