@@ -309,13 +309,13 @@ def _fields(value: Any) -> Iterator[tuple[dict[str, Any], str]]:
 
 def _agrees(reading: Reading) -> None:
     messages, told = reading.messages(), reading.conversation
-    parts = [part for message in messages for part in message.parts]
+    # A line that stood there twice and now differs from its copy is an earlier version of it.
+    latest = [message for message in messages if message.replaced_by is None]
+    parts = [part for message in latest for part in message.parts]
     ids = {message.id for message in messages}
     assert len(ids) == len(messages)
     assert {m.parent for m in messages} <= ids | {None}
-    # A line that stood there twice and now differs from its copy is an earlier version of it.
-    shown = [m for m in messages if m.display != "hidden" and m.replaced_by is None]
-    assert told.messages == len(shown)
+    assert told.messages == len([m for m in latest if m.display != "hidden"])
     assert told.tool_calls == len({p.call_id for p in parts if isinstance(p, ToolCall)})
     assert told.tool_results == len({p.call_id for p in parts if isinstance(p, ToolResult)})
     json.dumps(msgspec.to_builtins((told, messages)))
