@@ -345,6 +345,45 @@ def test_a_subagent_looks_for_the_session_that_started_it(kiro: Sessions) -> Non
     assert Tie("subagent", "offer", "session:s1") in reading.ties
 
 
+def test_the_prompts_of_a_subagent_were_written_by_the_agent_that_started_it(
+    kiro: Sessions,
+) -> None:
+    kiro.log(*TALK)
+    kiro.session(parent_session_id="s0", session_created_reason="subagent")
+    reading = kiro.look()
+    prompts = [message_saying(reading, text) for text in ("remember 41", "add one")]
+    assert [(m.author, m.display, m.label, m.turn) for m in prompts] == [
+        ("harness", "bubble", "task", None)
+    ] * 2
+    assert [m.entry.rule for m in prompts if m.entry] == ["task"] * 2
+    found = reading.conversation
+    assert (found.turns, found.title, found.finished) == (0, "remember 41", True)
+
+
+def test_what_a_person_typed_into_a_subagent_is_theirs(kiro: Sessions) -> None:
+    back = {"toolUseId": "t1", "content": [], "status": "error"}
+    kiro.log(
+        *TALK,
+        message("AssistantMessage", "a3", ("toolUse", {"toolUseId": "t1", "name": "x"})),
+        message("ToolResults", "u4", ("toolResult", back), ("text", "do not")),
+        answered("a4", "OK."),
+    )
+    kiro.session(parent_session_id="s0", session_created_reason="subagent")
+    (kiro.folder / "s1.history").write_text("/model opus\nadd one\n")
+    reading = kiro.look()
+    typed = {texts(m)[0] for m in reading.messages() if m.author == "person"}
+    assert typed == {"/model opus", "add one", "do not"}
+    assert reading.conversation.turns == 2
+
+
+def test_a_session_without_a_parent_is_a_persons_whatever_reason_it_gives(kiro: Sessions) -> None:
+    kiro.log(*TALK)
+    kiro.session(parent_session_id=None, session_created_reason="subagent")
+    reading = kiro.look()
+    assert message_saying(reading, "add one").author == "person"
+    assert (reading.conversation.nature, reading.conversation.turns) == ("conversation", 2)
+
+
 def test_typed_lines_that_no_message_shows_are_there_too(kiro: Sessions) -> None:
     kiro.log(*TALK)
     (kiro.folder / "s1.history").write_text(

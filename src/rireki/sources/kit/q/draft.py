@@ -13,7 +13,22 @@ from rireki.model.strand import Ref
 from rireki.sources.kit.q.decode import text_of
 from rireki.sources.kit.q.synthetic import CANCELLED, rule_of_prompt
 
-__all__ = ["Draft", "Pictures", "divider", "output_of", "prompt", "result", "short_hash", "unknown"]
+__all__ = [
+    "TASK",
+    "Draft",
+    "Pictures",
+    "divider",
+    "make_task",
+    "output_of",
+    "prompt",
+    "result",
+    "short_hash",
+    "unknown",
+]
+
+#: A prompt that another agent wrote.
+TASK = "task"
+TYPED_PROMPT = "typed prompt"
 
 
 @dataclass(slots=True)
@@ -81,13 +96,25 @@ def prompt(name: str, text: str, at: str | None, position: int, flags: tuple[str
                 position,
                 "user",
                 (*flags, "synthetic") if rule else flags,
-                rule.name if rule else "typed prompt",
+                rule.name if rule else TYPED_PROMPT,
             ),
         ),
         typed=person,
         ends=False,
         witness=("user", text),
     )
+
+
+def make_task(draft: Draft) -> None:
+    """The agent that started a sub-agent wrote it, in a person's place."""
+    message = draft.message
+    entry = message.entry
+    # What was typed or chosen instead of allowing a call is a person's, in a sub-agent too.
+    if entry is None or entry.rule != TYPED_PROMPT or "Prompt" not in entry.flags:
+        return
+    message.author, message.label = "harness", message.label or TASK
+    message.entry = Entry(entry.position, entry.role, entry.flags, TASK)
+    draft.typed = False
 
 
 def divider(name: str, label: str, parts: list[Part], at: str | None = None) -> Draft:

@@ -13,7 +13,7 @@ from rireki.model.parts import Text, ToolCall, ToolResult
 from rireki.model.strand import Ref, Strand
 from rireki.model.tally import Tally
 from rireki.model.times import from_iso, from_ms
-from rireki.sources.kit.q.draft import Draft, Pictures
+from rireki.sources.kit.q.draft import TASK, Draft, Pictures
 from rireki.sources.kit.q.roles import LIVE
 from rireki.sources.kit.q.session import Session
 from rireki.sources.kit.q.synthetic import REDACTED
@@ -45,6 +45,10 @@ class Facts:
     openings: list[str] = field(default_factory=list)
     #: Nothing but typed lines is left.
     prompts_only: bool = False
+
+    @property
+    def is_subagent(self) -> bool:
+        return any(session.is_subagent for session in self.sessions)
 
     def note_directory(self, directory: str | None) -> None:
         if directory and directory not in self.directories:
@@ -166,7 +170,7 @@ def _conversation(facts: Facts, flow: Sequence[Draft], live: Sequence[Strand]) -
 
 
 def _nature(facts: Facts) -> Literal["conversation", "subagent", "prompts"]:
-    if any(session.is_subagent for session in facts.sessions):
+    if facts.is_subagent:
         return "subagent"
     return "prompts" if facts.prompts_only else "conversation"
 
@@ -202,9 +206,13 @@ def _observed(strands: Sequence[Strand]) -> list[str]:
 
 
 def _title(flow: Sequence[Draft]) -> str:
-    """The first line of the story that a person typed, even if only the transcript still has it."""
+    """The first line of the story that a person typed, even if only the transcript still has it.
+
+    A sub-agent is named after the task it was given.
+    """
     for message in (draft.message for draft in flow):
-        if message.author == "person" and message.display == "bubble" and not message.replaced_by:
+        asks = message.author == "person" or (message.entry and message.entry.rule == TASK)
+        if asks and message.display == "bubble" and not message.replaced_by:
             line = _first_line(message)
             if line and not line.endswith(REDACTED):
                 return line[:_TITLE]

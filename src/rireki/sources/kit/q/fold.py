@@ -16,7 +16,7 @@ from rireki.model.times import from_iso
 from rireki.sources.kit.document import LANE as WHOLE
 from rireki.sources.kit.jsonl import LANE
 from rireki.sources.kit.q.decode import NotReadable, load, text_of
-from rireki.sources.kit.q.draft import Draft, short_hash
+from rireki.sources.kit.q.draft import Draft, make_task, short_hash
 from rireki.sources.kit.q.facts import Facts, Told, conclude
 from rireki.sources.kit.q.files import open_export
 from rireki.sources.kit.q.join import join
@@ -36,7 +36,7 @@ from rireki.sources.kit.q.rows import directory_of, is_left_behind
 from rireki.sources.kit.q.session import Session, open_session
 from rireki.sources.kit.q.shown import shown
 from rireki.sources.kit.q.story import SavedStory
-from rireki.sources.kit.q.transcript import Noted, add_typed
+from rireki.sources.kit.q.transcript import Noted, add_typed, not_typed
 from rireki.sources.kit.q.v3 import Telling, open_v3_session
 from rireki.sources.kit.q.versions import Chronicle, chronicle
 
@@ -74,8 +74,13 @@ def _tell(conversation: str, strands: Sequence[Strand]) -> Told:
         _join(facts, flow, *_exported(facts, one, one in live))
     _open_sessions(facts)
     _date_answers(facts, flow)
-    for one in _of(strands, TYPED):
-        add_typed(flow, _typed(one))
+    typed = [_typed(one) for one in _of(strands, TYPED)]
+    if facts.is_subagent:
+        # A person can look over a sub-agent's shoulder and join in: those lines are noted as typed.
+        for draft in not_typed(flow, [line for lines in typed for line in lines]):
+            make_task(draft)
+    for lines in typed:
+        add_typed(flow, lines)
     facts.prompts_only = all(one.role == TYPED for one in strands)
     return conclude(facts, flow, live)
 

@@ -18,7 +18,7 @@ from rireki.model.parts import Notice, Part, Text
 from rireki.model.strand import Ref
 from rireki.sources.kit.q.draft import Draft, short_hash
 
-__all__ = ["LABEL", "TYPED", "Noted", "add_typed", "add_witnessed"]
+__all__ = ["LABEL", "TYPED", "Noted", "add_typed", "add_witnessed", "not_typed"]
 
 LABEL, TYPED = "only in the transcript", "only in the list of typed lines"
 _TOOLS = re.compile(r"\n\[Tool uses: ([^\n]*)\]$")
@@ -56,10 +56,24 @@ def add_witnessed(flow: list[Draft], lines: Sequence[Noted]) -> None:
 
 def add_typed(flow: list[Draft], lines: Sequence[Noted]) -> None:
     """The same for a file of typed lines, as Kiro keeps one beside each session."""
-    typed = [
+    _add(flow, _typed(lines), TYPED)
+
+
+def not_typed(flow: Sequence[Draft], lines: Sequence[Noted]) -> list[Draft]:
+    """What stands in a person's place, but not in the file of typed lines."""
+    typed = {line.witness for line in _typed(lines)}
+    said = [(draft, draft.witness) for draft in flow if draft.witness]
+    return [
+        draft
+        for draft, (speaker, text) in said
+        if speaker == "user" and (speaker, _bare(text)) not in typed
+    ]
+
+
+def _typed(lines: Sequence[Noted]) -> list[_Line]:
+    return [
         _Line("user", noted.text.replace("\\n", "\n"), "", noted) for noted in lines if noted.text
     ]
-    _add(flow, typed, TYPED)
 
 
 def _add(flow: list[Draft], lines: list[_Line], label: str) -> None:
