@@ -14,6 +14,7 @@ from tests.support.q_rows import (
     Value,
     called,
     message_saying,
+    put_in,
     returned,
     said,
     shown,
@@ -213,6 +214,33 @@ def test_a_newer_client_writes_old_pairs_as_objects_and_nothing_doubles(q: Clien
     assert words(reading) == _text(*entries)
     assert reading.conversation.upstream == "present"
     assert reading.conversation.entries == 3
+
+
+def test_what_an_mcp_prompt_put_in_is_nobodys_turn_and_no_title(q: Client) -> None:
+    brought = put_in("You review code.", "Understood.")
+    reading = q.save_and_look(talk("one", brought, FIRST))
+    sides = [message_saying(reading, text) for text in ("You review code.", "Understood.")]
+    assert [(m.author, m.display, m.label, m.turn) for m in sides] == [
+        ("harness", "chip", "from an MCP prompt", None)
+    ] * 2
+    assert [m.entry.rule for m in sides if m.entry] == ["MCP prompt"] * 2
+    assert reading.conversation.title == "how do I undo a commit?"
+    assert reading.conversation.turns == 1
+
+    pair = [brought["user"], brought["assistant"]]
+    reading = q.save_and_look(talk("old", FIRST, history=[pair, FIRST]))
+    assert message_saying(reading, "You review code.").author == "harness"
+
+
+def test_a_typed_prompt_whose_answer_has_no_id_stays_typed(q: Client) -> None:
+    timeout = put_in("write it all", "Response timed out - message took too long to generate")
+    requested = {**put_in("and the docs", "Done."), "request_metadata": {"request_id": "r1"}}
+    unnamed = said("-", "and push it?", "Pushed.")
+    del unnamed["assistant"]["Response"]["message_id"]
+    reading = q.save_and_look(talk("one", timeout, requested, unnamed))
+    typed = ("write it all", "and the docs", "and push it?")
+    assert [message_saying(reading, text).author for text in typed] == ["person"] * 3
+    assert reading.conversation.turns == 3
 
 
 def test_two_chats_in_one_directory_take_turns_and_both_are_complete(q: Client) -> None:

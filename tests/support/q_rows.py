@@ -26,6 +26,14 @@ def said(name: str, prompt: str, answer: str, **more: Any) -> Value:
     )
 
 
+def put_in(prompt: str, answer: str) -> Value:
+    """A history entry that an MCP prompt brought along: no request was made for it."""
+    return _entry(
+        {"Prompt": {"prompt": prompt}},
+        {"Response": {"message_id": None, "content": answer}},
+    )
+
+
 def called(
     name: str, prompt: str, answer: str, call: str, tool: str = "fs_read", **args: Any
 ) -> Value:

@@ -11,7 +11,7 @@ from rireki.model.message import Entry, Message
 from rireki.model.parts import Attachment, Part, ResultStatus, Text, ToolResult, Unknown
 from rireki.model.strand import Ref
 from rireki.sources.kit.q.decode import text_of
-from rireki.sources.kit.q.synthetic import CANCELLED, rule_of_prompt
+from rireki.sources.kit.q.synthetic import CANCELLED, Rule, rule_of_prompt
 
 __all__ = [
     "TASK",
@@ -80,9 +80,19 @@ def short_hash(text: str | bytes) -> str:
     return sha256(data).hexdigest()[:8]
 
 
-def prompt(name: str, text: str, at: str | None, position: int, flags: tuple[str, ...]) -> Draft:
-    """What stands in a person's place: typed, chosen by a key, or written by the client."""
-    rule = rule_of_prompt(text)
+def prompt(
+    name: str,
+    text: str,
+    at: str | None,
+    position: int,
+    flags: tuple[str, ...],
+    place: Rule | None = None,
+) -> Draft:
+    """What stands in a person's place: typed, chosen by a key, or written by the client.
+
+    `place` is the rule for where it stands, which holds if its text tells nothing.
+    """
+    rule = rule_of_prompt(text) or place
     person = rule is None or not rule.harness
     return Draft(
         Message(

@@ -20,7 +20,7 @@ from rireki.sources.kit.digests import digest_of_json
 from rireki.sources.kit.q import state
 from rireki.sources.kit.q.decode import NotReadable, fit, fit_loosely, load, text_of
 from rireki.sources.kit.q.draft import Draft, Pictures, output_of, prompt, result
-from rireki.sources.kit.q.synthetic import rule_of_answer
+from rireki.sources.kit.q.synthetic import PUT_IN, Rule, rule_of_answer
 
 __all__ = ["Said", "drafts_of", "open_entry", "user_drafts"]
 
@@ -98,15 +98,39 @@ def _answer_of(assistant: Any) -> str | None:
 def drafts_of(said: Said, name: str, position: int, pictures: Pictures) -> list[Draft]:
     """The messages of an entry; `name` is unique to it and stable."""
     at = _from_ms(said.metadata.request_start_timestamp_ms)
-    drafts = user_drafts(said.user, name, position, pictures, at)
-    drafts.append(_answer(said, name, position))
+    place = PUT_IN if _is_put_in(said) else None
+    drafts = user_drafts(said.user, name, position, pictures, at, place)
+    drafts.append(_answer(said, name, position, place))
     for draft in drafts:
         draft.group = name
     return drafts
 
 
+def _is_put_in(said: Said) -> bool:
+    """Whether no request was made for it: a prompt of a tool server (`@name`) brought both sides.
+
+    Every version gives an id to each answer of a model, and null to what no model said. The texts
+    that the client then writes itself, to what somebody did type, are known.
+    """
+    if said.answer is not None:
+        return False
+    assistant, _ = fit_loosely(said.assistant, state.AssistantMessage)
+    side = assistant.response
+    return (
+        side is not UNSET
+        and side.message_id in (None, "")
+        and rule_of_answer(side.content or "") is None
+        and said.metadata == state.RequestMetadata()
+    )
+
+
 def user_drafts(
-    value: Any, name: str, position: int, pictures: Pictures, at: str | None = None
+    value: Any,
+    name: str,
+    position: int,
+    pictures: Pictures,
+    at: str | None = None,
+    place: Rule | None = None,
 ) -> list[Draft]:
     """The user side: hook output, tool results, and what was typed."""
     user, misfits = fit_loosely(value, state.UserMessage)
@@ -119,7 +143,7 @@ def user_drafts(
     flags = ("hook context",) if context else ()
     if content.prompt is not UNSET:
         text = content.prompt.prompt or ""
-        drafts.append(prompt(f"{name}-u", text, at, position, (*flags, "Prompt")))
+        drafts.append(prompt(f"{name}-u", text, at, position, (*flags, "Prompt"), place))
     elif content.results is not UNSET:
         results = content.results.tool_use_results
         drafts.append(_results(f"{name}-u", results, at, position, (*flags, "ToolUseResults")))
@@ -203,7 +227,7 @@ def _hook_text(context: str) -> str:
     return "\n".join(lines).strip()
 
 
-def _answer(said: Said, name: str, position: int) -> Draft:
+def _answer(said: Said, name: str, position: int, place: Rule | None) -> Draft:
     assistant, misfits = fit_loosely(said.assistant, state.AssistantMessage)
     side = assistant.tool_use if assistant.tool_use is not UNSET else assistant.response
     if side is UNSET:
@@ -212,7 +236,7 @@ def _answer(said: Said, name: str, position: int) -> Draft:
     parts: list[Part] = [*_thinking(side.thinking), *([Text(text)] if text else [])]
     parts += [_call(use) for use in side.tool_uses or ()]
     parts += [Unknown(what, raw) for what, raw in misfits.items()]
-    made_up = rule_of_answer(text)
+    made_up = rule_of_answer(text) or place
     # Where the id is not even null, someone left it out: that tells nothing about the answer.
     synthetic = made_up is not None or side.message_id in (None, "")
     display: Display = "chip" if synthetic else "bubble"

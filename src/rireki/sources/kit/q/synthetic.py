@@ -1,14 +1,14 @@
 """Texts that the client itself puts into a conversation, and what they mean.
 
-A table, read by the interpreters of rows and of logs. It knows texts only, not
-where they stand.
+A table, read by the interpreters of rows and of logs. It knows texts only; where
+a text must stand for a rule to hold is theirs to say.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["CANCELLED", "REDACTED", "Rule", "rule_of_answer", "rule_of_prompt"]
+__all__ = ["CANCELLED", "PUT_IN", "REDACTED", "Rule", "rule_of_answer", "rule_of_prompt"]
 
 #: The output of every call that a person cancelled.
 CANCELLED = "Tool use was cancelled by the user"
@@ -25,6 +25,8 @@ class Rule(NamedTuple):
     harness: bool = True
 
 
+#: Any text, of either side, that a prompt of a tool server put in.
+PUT_IN = Rule("MCP prompt", "from an MCP prompt")
 _RESUME = Rule("resume prompt", "asked for a summary on resuming")
 _TIMEOUT_PROMPT = Rule("timeout prompt", "asked again after a timeout")
 _INTERRUPT_PROMPT = Rule("interrupt text", "interrupted")
