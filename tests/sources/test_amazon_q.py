@@ -23,7 +23,7 @@ from rireki.sources.kit.q.roles import BROKEN
 from rireki.sources.kit.q.split import split
 from rireki.sources.reader import Content, Known, Roll, Update
 from tests.support.memory import Memory
-from tests.support.q_rows import Client, message_saying, said, talk, texts
+from tests.support.q_rows import Client, called, message_saying, returned, said, talk, texts
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "amazon-q"
 EXPECTED = json.loads((FIXTURES / "expected.json").read_text())
@@ -364,3 +364,41 @@ def test_what_is_not_understood_is_kept_and_shown_folded(tmp_path: Path) -> None
     assert "Dance" in str(folded) and "Sing" in str(folded)
     assert texts(reading.messages()[-2]) == ["a"]
     assert "images" in str(reading.messages()[-2].parts)
+
+
+TEXT = {"type": "text", "text": "three rows"}
+
+
+@pytest.mark.parametrize(
+    ("output", "told", "status"),
+    [
+        ({"content": [TEXT, TEXT], "isError": False}, "three rows\nthree rows", "ok"),
+        ({"content": [TEXT], "isError": True}, "three rows", "error"),
+        (
+            {"content": [TEXT], "structuredContent": {"rows": [1]}, "_meta": None, "total": 57},
+            'three rows\n{"structuredContent":{"rows":[1]},"total":57}',
+            "ok",
+        ),
+        ({"content": [{**TEXT, "uri": "a.md"}]}, 'three rows\n{"uri":"a.md"}', "ok"),
+        (
+            {"content": [{"type": "link", "text": "three rows"}]},
+            'three rows\n{"type":"link"}',
+            "ok",
+        ),
+        ({"content": [{"type": "audio"}]}, '{"type":"audio"}', "ok"),
+        ({"content": ["a", "b"], "page": 2}, '{"content":["a","b"],"page":2}', "ok"),
+        ({"exit_status": "exit status: 0", "stdout": "ok\n", "stderr": ""}, "ok", "ok"),
+        (
+            {"exit_status": "1", "stdout": "ok", "stderr": None, "truncated": True},
+            'ok\n[1]\n{"truncated":true}',
+            "ok",
+        ),
+        ({"stdout": ["a"], "stderr": ""}, '{"stdout":["a"],"stderr":""}', "ok"),
+        ({"isError": True, "reason": "no"}, '{"isError":true,"reason":"no"}', "error"),
+    ],
+)
+def test_json_output_is_told_whole(tmp_path: Path, output: Any, told: str, status: str) -> None:
+    call = called("m1", "count", "", "t1", "db___count")
+    reading = Client(tmp_path).save_and_look(talk("one", call, returned("m2", "t1", output, "57.")))
+    (found,) = [p for m in reading.messages() for p in m.parts if isinstance(p, ToolResult)]
+    assert (found.output, found.status) == (told, status)

@@ -254,6 +254,18 @@ def test_calls_results_thinking_and_pictures(kiro: Sessions) -> None:
     assert reading.attachment(attachment.digest) == b"\x89P"
 
 
+def test_a_tool_server_that_says_it_failed_did_fail(kiro: Sessions) -> None:
+    output = {"content": [{"type": "text", "text": "no such table"}], "isError": True, "code": 7}
+    result = {"toolUseId": "t1", "content": [{"kind": "json", "data": output}], "status": "success"}
+    engine = {"t2": {"tool": None, "result": {"Success": {"items": [{"Json": output}]}}}}
+    kiro.log(TALK[0], message("ToolResults", "u2", ("toolResult", result), results=engine))
+    told = 'no such table\n{"code":7}'
+    assert kiro.look().messages()[-1].parts == [
+        ToolResult("t1", "error", told),
+        ToolResult("t2", "error", told),
+    ]
+
+
 def test_results_after_the_wrong_answer_are_matched_by_id(kiro: Sessions) -> None:
     calls = [
         message("AssistantMessage", f"a{n}", ("toolUse", {"toolUseId": f"t{n}", "name": "x"}))

@@ -43,9 +43,10 @@ def called(
     return _entry({"Prompt": {"prompt": prompt}}, answered)
 
 
-def returned(name: str, call: str, output: str, answer: str) -> Value:
-    """A history entry that brings a result back and ends in an answer."""
-    result = {"tool_use_id": call, "content": [{"Text": output}], "status": "Success"}
+def returned(name: str, call: str, output: Any, answer: str) -> Value:
+    """A history entry that brings a result back, a text or a value, and ends in an answer."""
+    block = {"Text" if isinstance(output, str) else "Json": output}
+    result = {"tool_use_id": call, "content": [block], "status": "Success"}
     content = {"ToolUseResults": {"tool_use_results": [result]}}
     return _entry(content, {"Response": {"message_id": name, "content": answer}})
 

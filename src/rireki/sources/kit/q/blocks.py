@@ -10,7 +10,8 @@ from rireki.model.message import Entry, Message
 from rireki.model.parts import Notice, Part, Text, Thinking, ToolCall, Unknown
 from rireki.model.times import from_ms
 from rireki.sources.kit.q.decode import fit
-from rireki.sources.kit.q.draft import Draft, Pictures, output_of, prompt, result
+from rireki.sources.kit.q.draft import Draft, Pictures, prompt, result
+from rireki.sources.kit.q.outputs import output_of, says_error
 from rireki.sources.kit.q.synthetic import rule_of_answer
 
 __all__ = ["Block", "LogMessage", "drafts_of_message"]
@@ -149,8 +150,9 @@ def _result(block: Block, known: dict[str, Any], told: set[str], pictures: Pictu
         output_of(item.data) for item in found.content if item.kind in ("text", "json")
     )
     cancelled = _engine_result(known.get(found.id)) == "Cancelled"
+    failed = found.status != "success" or any(says_error(item.data) for item in found.content)
     return [
-        result(found.id, output, found.status != "success", cancelled),
+        result(found.id, output, failed, cancelled),
         *_others(found.content, pictures),
     ]
 
@@ -158,12 +160,7 @@ def _result(block: Block, known: dict[str, Any], told: set[str], pictures: Pictu
 def _untold(known: dict[str, Any], told: set[str]) -> list[Part]:
     """Results that only the engine's own list holds."""
     return [
-        result(
-            call,
-            _items(_engine_result(value)),
-            failed=isinstance(_engine_result(value), dict) and "Error" in _engine_result(value),
-            cancelled=_engine_result(value) == "Cancelled",
-        )
+        _engine_told(call, _engine_result(value))
         for call, value in known.items()
         if call not in told
     ]
@@ -173,14 +170,19 @@ def _engine_result(value: Any) -> Any:
     return value.get("result") if isinstance(value, dict) else None
 
 
-def _items(value: Any) -> str:
-    """The output inside `{"Success": {"items": [{"Text": …}]}}`."""
+def _engine_told(call: str, value: Any) -> Part:
+    items = _items(value)
+    failed = (isinstance(value, dict) and "Error" in value) or any(map(says_error, items))
+    return result(call, "\n".join(map(output_of, items)), failed, value == "Cancelled")
+
+
+def _items(value: Any) -> list[Any]:
+    """The outputs inside `{"Success": {"items": [{"Text": …}]}}`."""
     success = value.get("Success") if isinstance(value, dict) else None
     items = success.get("items") if isinstance(success, dict) else None
     if not isinstance(items, list):
-        return output_of(value)
-    texts = [next(iter(item.values()), "") if isinstance(item, dict) else item for item in items]
-    return "\n".join(output_of(text) for text in texts)
+        return [value]
+    return [next(iter(item.values()), "") if isinstance(item, dict) else item for item in items]
 
 
 def _answer(message: LogMessage, name: str, position: int, pictures: Pictures) -> Draft:

@@ -10,7 +10,6 @@ from typing import Any
 from rireki.model.message import Entry, Message
 from rireki.model.parts import Attachment, Part, ResultStatus, Text, ToolResult, Unknown
 from rireki.model.strand import Ref
-from rireki.sources.kit.q.decode import text_of
 from rireki.sources.kit.q.synthetic import CANCELLED, Rule, rule_of_prompt
 
 __all__ = [
@@ -19,7 +18,6 @@ __all__ = [
     "Pictures",
     "divider",
     "make_task",
-    "output_of",
     "prompt",
     "result",
     "short_hash",
@@ -152,29 +150,3 @@ def result(call: str, output: str, failed: bool, cancelled: bool = False) -> Too
     if cancelled or (failed and output == CANCELLED):
         status = "cancelled"
     return ToolResult(call, status, output)
-
-
-def output_of(value: Any) -> str:
-    """A tool's JSON output as people read it."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, dict) and "stdout" in value and "stderr" in value:
-        return _shell(value)
-    if isinstance(value, dict) and isinstance(value.get("content"), list):
-        return "\n".join(_content(item) for item in value["content"])
-    return text_of(value)
-
-
-def _shell(value: dict[str, Any]) -> str:
-    lines = [str(value[name]).rstrip("\n") for name in ("stdout", "stderr") if value[name]]
-    status = value.get("exit_status")
-    if status not in (None, "", 0, "0", "exit status: 0"):
-        lines.append(f"[{status}]")
-    return "\n".join(lines)
-
-
-def _content(item: Any) -> str:
-    """One block of what a tool server answered."""
-    if isinstance(item, dict) and isinstance(item.get("text"), str):
-        return str(item["text"])
-    return text_of(item)

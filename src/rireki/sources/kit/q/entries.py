@@ -19,7 +19,8 @@ from rireki.model.times import from_iso, from_ms
 from rireki.sources.kit.digests import digest_of_json
 from rireki.sources.kit.q import state
 from rireki.sources.kit.q.decode import NotReadable, fit, fit_loosely, load, text_of
-from rireki.sources.kit.q.draft import Draft, Pictures, output_of, prompt, result
+from rireki.sources.kit.q.draft import Draft, Pictures, prompt, result
+from rireki.sources.kit.q.outputs import output_of, says_error
 from rireki.sources.kit.q.synthetic import PUT_IN, Rule, rule_of_answer
 
 __all__ = ["Said", "drafts_of", "open_entry", "user_drafts"]
@@ -185,7 +186,7 @@ def _results(
         result(
             item.tool_use_id or "",
             "\n".join(_block(block) for block in item.content or ()),
-            item.status not in ("Success", None),
+            item.status not in ("Success", None) or _says_error(item),
             cancelled,
         )
         for item in results or ()
@@ -202,6 +203,10 @@ def _results(
         ),
         ends=False,
     )
+
+
+def _says_error(item: state.ToolUseResult) -> bool:
+    return any(says_error(block.json) for block in item.content or ())
 
 
 def _block(block: state.ResultBlock) -> str:

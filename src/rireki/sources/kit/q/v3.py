@@ -17,7 +17,8 @@ from rireki.model.parts import Notice, Part, Text, Thinking, ToolCall, Unknown
 from rireki.model.strand import Ref
 from rireki.model.times import from_iso
 from rireki.sources.kit.q.decode import NotReadable, fit_loosely, load, text_of
-from rireki.sources.kit.q.draft import Draft, output_of, prompt, result, short_hash, unknown
+from rireki.sources.kit.q.draft import Draft, prompt, result, short_hash, unknown
+from rireki.sources.kit.q.outputs import output_of, says_error
 
 __all__ = ["Telling", "V3Session", "open_v3_session"]
 
@@ -92,7 +93,7 @@ class Telling:
             )
             return _draft(name, "agent", "bubble", [call], position, "assistant")
         if kind == "tool_result":
-            failed = payload.get("success") is False
+            failed = payload.get("success") is False or says_error(content)
             outcome = result(str(payload.get("toolCallId")), output_of(content or ""), failed)
             return _draft(name, "tool", "fold", [outcome], position, "user")
         if kind in _NOTES:
