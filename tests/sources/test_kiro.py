@@ -132,6 +132,23 @@ def test_clearing_keeps_what_was_said_and_marks_it(kiro: Sessions) -> None:
     assert reading.conversation.turns == 3
 
 
+@pytest.mark.parametrize(
+    ("kind", "data", "label"),
+    [
+        ("Clear", None, "conversation cleared"),
+        ("ResetTo", {"target_index": 0}, "went back to an earlier point"),
+        ("Compaction", {"summary": "numbers"}, "context compacted"),
+    ],
+)
+def test_a_prompt_without_an_answer_stands_before_what_took_it_out(
+    kiro: Sessions, kind: str, data: Any, label: str
+) -> None:
+    kiro.log(*TALK, asked("u3", "wait"), entry(kind, data), asked("u4", "hello"), entry("Future"))
+    told = [(m.label if m.display == "divider" else m.id) for m in kiro.look().messages()]
+    assert told[4:7] == ["u3", label, "u4"]
+    assert len(told) == 8
+
+
 def test_going_back_replays_the_first_entries(kiro: Sessions) -> None:
     kiro.log(
         *TALK, entry("ResetTo", {"target_index": 2}), asked("u3", "add two"), answered("a3", "43.")
@@ -485,13 +502,41 @@ def test_an_export_beside_its_log_appears_once(kiro: Sessions) -> None:
     assert reading.conversation.entries == 5
 
 
+def third_engine(home: Path, *payloads: dict[str, Any]) -> Path:
+    """The folder of a session of Kiro's third engine that holds these messages."""
+    folder = home / ".kiro" / "sessions" / "abc" / "sess_s3"
+    folder.mkdir(parents=True)
+    lines = [
+        {"id": f"i{n}", "timestamp": f"2026-06-01T00:00:0{n}Z", "payload": payload}
+        for n, payload in enumerate(payloads)
+    ]
+    (folder / "messages.jsonl").write_text("".join(json.dumps(one) + "\n" for one in lines))
+    return folder
+
+
+def look_at_third(home: Path) -> Reading:
+    memory = Memory(READER)
+    memory.import_home(home)
+    return memory.readings()["kiro/s3"]
+
+
+def test_the_third_engine_is_told_in_the_order_of_its_lines(tmp_path: Path) -> None:
+    third_engine(
+        tmp_path,
+        {"type": "session_start"},
+        {"type": "user", "content": "hello"},
+        {"type": "turn_start"},
+        {"type": "assistant", "operationType": "Say", "content": "Hi."},
+        {"type": "turn_end", "stopReason": "end_turn"},
+        {"type": "user", "content": "wait"},
+        {"type": "turn_start"},
+    )
+    assert [m.id for m in look_at_third(tmp_path).messages()] == [f"i{n}" for n in range(7)]
+
+
 def test_the_third_engine_leniently(tmp_path: Path) -> None:
-    folder = tmp_path / ".kiro" / "sessions" / "abc" / "sess_s3"
-    (folder / "snapshots").mkdir(parents=True)
-    (folder / "snapshots" / "one.bin").write_bytes(b"\x00")
-    session = {"id": "sess_s3", "title": "third", "workspacePaths": ["/w"], "modelId": "opus"}
-    (folder / "session.json").write_text(json.dumps(session))
-    payloads: list[dict[str, Any]] = [
+    folder = third_engine(
+        tmp_path,
         {"type": "session_start"},
         {"type": "user", "content": "list files", "images": [], "documents": []},
         {"type": "assistant", "operationType": "Reasoning", "content": "hm"},
@@ -500,12 +545,13 @@ def test_the_third_engine_leniently(tmp_path: Path) -> None:
         {"type": "assistant", "operationType": "Say", "content": "Two."},
         {"type": "future", "x": 1},
         {"type": "turn_end", "stopReason": "end"},
-    ]
-    lines = [
-        {"id": f"i{n}", "timestamp": f"2026-06-01T00:00:0{n}Z", "payload": payload}
-        for n, payload in enumerate(payloads)
-    ]
-    (folder / "messages.jsonl").write_text("".join(json.dumps(one) + "\n" for one in lines) + "{\n")
+    )
+    with (folder / "messages.jsonl").open("a") as file:
+        file.write("{\n")
+    (folder / "snapshots").mkdir()
+    (folder / "snapshots" / "one.bin").write_bytes(b"\x00")
+    session = {"id": "sess_s3", "title": "third", "workspacePaths": ["/w"], "modelId": "opus"}
+    (folder / "session.json").write_text(json.dumps(session))
     memory = Memory(READER)
     memory.import_home(tmp_path)
     reading = memory.readings()["kiro/s3"]
@@ -723,6 +769,28 @@ def test_what_only_the_log_has_stands_where_it_stood(stores: Stores) -> None:
         "how do I undo?",
         "really?",
         "and push?",
+    ]
+
+
+def test_what_the_log_alone_has_before_a_divider_is_no_copy(stores: Stores) -> None:
+    stores.save_in_kiro(talk("one", ONE, TWO))
+    stores.sessions.log(
+        asked("x1", "how do I undo?"),
+        answered("m1", "git reset"),
+        asked("x2", "wait"),
+        entry("Clear"),
+        asked("x3", "and push?"),
+        entry("Future"),
+        answered("m2", "git push"),
+        name="one",
+    )
+    told = [(m.display, *texts(m)) for m in stores.look()["one"].messages()]
+    assert told[2:] == [
+        ("bubble", "wait"),
+        ("divider",),
+        ("fold",),
+        ("bubble", "and push?"),
+        ("bubble", "git push"),
     ]
 
 

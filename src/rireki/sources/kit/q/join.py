@@ -37,7 +37,7 @@ class _Seam:
         self._known |= {draft.answer: draft for draft in flow if draft.answer}
         self._unnamed = [one for one in flow if one.role == "assistant" and not one.answer]
         self._kept: list[Draft] = []
-        #: User sides whose answer is still to come.
+        #: User sides whose answer is still to come, and what stands between them and it.
         self._asking: list[Draft] = []
         #: What is new, each piece with the message before which it stands; the end is None.
         self._pieces: list[tuple[Draft | None, list[Draft]]] = []
@@ -50,17 +50,18 @@ class _Seam:
         twin = self._known.get(draft.message.id) or self._unnamed_twin(draft)
         if twin is not None:
             self._cut(twin, draft)
-        elif draft.role in ("user", "context"):
-            self._asking.append(draft)
-        elif draft.role == "assistant":
+        elif draft.role == "assistant" or draft.message.display == "divider":
+            # Behind a divider, nobody answers what was asked before it.
             self._kept += [*self._asking, draft]
             self._asking = []
         else:
-            self._kept.append(draft)
+            self._asking.append(draft)
 
     def _cut(self, twin: Draft, copy: Draft) -> None:
-        # What asked for an answer that we have is a copy too, under another id.
-        asked = self._asking if copy.role != "assistant" else []
+        asked = self._asking
+        if copy.role == "assistant":
+            # What asked for an answer that we have is a copy too, under another id.
+            asked = [draft for draft in asked if draft.role not in ("user", "context")]
         if self._kept or asked:
             self._pieces.append((twin, [*self._kept, *asked]))
         self._kept, self._asking = [], []
