@@ -534,6 +534,35 @@ def test_the_third_engine_is_told_in_the_order_of_its_lines(tmp_path: Path) -> N
     assert [m.id for m in look_at_third(tmp_path).messages()] == [f"i{n}" for n in range(7)]
 
 
+SAY = {"type": "assistant", "operationType": "Say", "content": "Two."}
+THINK = {"type": "assistant", "operationType": "Reasoning", "content": "hm"}
+
+
+@pytest.mark.parametrize(
+    ("last", "reason", "finished"),
+    [
+        (SAY, "end_turn", True),
+        (SAY, None, True),
+        (THINK, "end_turn", False),
+        (SAY, "cancelled", False),
+        (SAY, "Error", False),
+        (SAY, "failed", False),
+    ],
+)
+def test_a_turn_of_the_third_engine_is_finished_when_the_agent_had_its_say(
+    tmp_path: Path, last: dict[str, Any], reason: str | None, finished: bool
+) -> None:
+    third_engine(
+        tmp_path,
+        {"type": "user", "content": "list files"},
+        {"type": "assistant", "operationType": "Say", "content": "Looking."},
+        last,
+        {"type": "turn_end", "stopReason": reason},
+        {"type": "usage_summary", "promptTurnSummaries": []},
+    )
+    assert look_at_third(tmp_path).conversation.finished is finished
+
+
 def test_the_third_engine_leniently(tmp_path: Path) -> None:
     folder = third_engine(
         tmp_path,

@@ -25,6 +25,8 @@ __all__ = ["Telling", "V3Session", "open_v3_session"]
 _HINT = "It is kept as it was found; the other lines are not affected."
 #: What the engine notes for itself.
 _NOTES = ("session_start", "turn_start", "turn_end", "session_metadata", "usage_summary")
+#: Words in the reason why a turn stopped that mean it was broken off. Not every reason is known.
+_BROKEN_OFF = ("error", "fail", "cancel", "abort", "interrupt")
 
 
 class V3Session(msgspec.Struct, frozen=True):
@@ -81,11 +83,12 @@ class Telling:
             draft.message.parts += [Unknown(what, raw) for what, raw in extra]
             return draft
         if kind == "assistant":
-            said: Part = Text(output_of(content or ""))
-            if payload.get("operationType") == "Reasoning":
-                said = Thinking(output_of(content or ""))
+            text = output_of(content or "")
+            thinks = payload.get("operationType") == "Reasoning"
+            said: Part = Thinking(text) if thinks else Text(text)
             answer = _draft(name, "agent", "bubble", [said], position, "assistant")
-            answer.ends = True
+            # Who only thought has not had their say.
+            answer.ends = not thinks
             return answer
         if kind == "tool_call":
             call = ToolCall(
@@ -99,7 +102,7 @@ class Telling:
         if kind in _NOTES:
             note = Notice(f"{kind}: {text_of({**payload, 'type': kind})}")
             draft = _draft(name, "harness", "hidden", [note], position, "note")
-            draft.ends = None
+            draft.ends = False if _is_broken_off(payload) else None
             return draft
         return unknown(name, str(kind), value, position)
 
@@ -110,6 +113,11 @@ class Telling:
             name += "+"
         self._seen.add(name)
         return name
+
+
+def _is_broken_off(payload: dict[str, Any]) -> bool:
+    reason = str(payload.get("stopReason") or "").lower()
+    return payload.get("type") == "turn_end" and any(word in reason for word in _BROKEN_OFF)
 
 
 def _draft(
