@@ -109,6 +109,7 @@ JAPANESE = {
     "cut off at the token limit": "トークン上限で打ち切り",
     "expired": "期限切れ",
     "failed": "失敗",
+    "from an MCP prompt": "MCP プロンプト",
     "headless": "非対話",
     "interrupted": "中断",
     "not answered yet": "未回答",
