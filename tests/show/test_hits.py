@@ -225,6 +225,14 @@ def test_every_line_fits_the_screen() -> None:
         assert all(width(line) <= columns for line in told(found, columns=columns))
 
 
+def test_a_long_id_takes_the_place_of_the_time() -> None:
+    found = results(talk(hit("x", message="msg_" + "0" * 48)))
+    for columns in (70, 80):
+        lines = told(found, columns=columns)
+        assert all(width(line) <= columns for line in lines)
+        assert "#msg_" + "0" * 48 in lines[1]
+
+
 def test_a_hostile_transcript_steers_nothing() -> None:
     bad = "a\x1b]0;owned\x07b\x1b[2J\x9b2Jc\r\u202e"
     found = talk(

@@ -44,6 +44,8 @@ Mark: TypeAlias = tuple[int, int]
 
 #: From this width on there is room for the project beside the title; below that one for little.
 ROOMY, NARROW = 110, 60
+#: At least so much of who said it is told.
+SHORTEST_NAME = 8
 #: Columns of a neighbour's text that are told.
 NEIGHBOUR = 200
 _SPACE = re.compile(r"\s+")
@@ -280,11 +282,13 @@ class _Teller:
         for neighbour in hit.before:
             yield from self._neighbour(neighbour)
         facts = [f"#{one_line(short_message(hit.message))}"] if hit.message else []
-        if hit.author and hit.at and self.view.columns >= NARROW:
-            facts.insert(0, times.moment(hit.at))
-        paint = self.style.person if hit.author == "person" else self.style.cyan
         room = self.view.columns - sum(width(fact) + 3 for fact in facts) - 4
-        name = truncate(who(hit), max(room, 8))
+        moment = times.moment(hit.at) if hit.author and hit.at else ""
+        if moment and self.view.columns >= NARROW and room - width(moment) - 3 >= SHORTEST_NAME:
+            facts.insert(0, moment)
+            room -= width(moment) + 3
+        paint = self.style.person if hit.author == "person" else self.style.cyan
+        name = truncate(who(hit), max(room, SHORTEST_NAME))
         line = "".join(self.style.dim(" · ") + fact for fact in facts)
         gone = " " + self.style.yellow("✗") if is_gone(hit, talk) else ""
         yield f"  {paint(name)}{line}{gone}"
