@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from base64 import b64decode
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +15,9 @@ import httpx2
 import pytest
 from pydantic_ai.direct import model_request
 from pydantic_ai.messages import (
+    BinaryContent,
     ModelMessage,
+    ModelMessagesTypeAdapter,
     ModelRequest,
     ModelResponse,
     SystemPromptPart,
@@ -26,6 +29,7 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.models import Model
 
+from rireki.faces.history.adapters.pydantic_told import told
 from rireki.providers import Call, Result, Text, Thinking, Turn, encode
 
 
@@ -302,3 +306,11 @@ def test_call_ids_that_a_provider_rejects_are_only_mended_here() -> None:
     told = encode("anthropic", ours).messages
     assert told[1]["content"][0]["id"] == told[2]["content"][0]["tool_use_id"] == "call_1_0"
     assert "content" not in told[2]["content"][0]
+
+
+def test_pictures_of_pydantic_ai_are_told_with_the_letters_of_base64_that_providers_take() -> None:
+    data = bytes(range(200, 256))
+    asked = ModelRequest(parts=[UserPromptPart([BinaryContent(data, media_type="image/png")])])
+    (message,) = ModelMessagesTypeAdapter.dump_python([asked], mode="json")
+    (shown,) = told(message)[0]["content"]
+    assert b64decode(shown["source"]["data"], validate=True) == data

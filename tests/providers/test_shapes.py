@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64decode, b64encode
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -186,6 +187,39 @@ def test_answers_of_googles_package() -> None:
     again = types.Content.model_validate(messages[0])
     assert again.parts is not None
     assert again.parts[0].thought_signature == b"\xff\xfe"
+
+
+def test_pictures_that_pydantic_wrote_have_the_letters_of_base64_that_others_take() -> None:
+    from google.genai import types
+
+    from rireki.providers import with_bytes
+
+    picture = bytes(range(200, 256))
+    shown = types.Content(
+        role="user", parts=[types.Part.from_bytes(data=picture, mime_type="image/png")]
+    )
+    turns = decode("gemini", [shown])
+    own = encode("gemini", turns).messages
+    assert own == [plain(shown)], "its own form is left alone"
+    assert types.Content.model_validate(own[0]) == shown
+    standard = b64encode(picture).decode()
+    for provider in PROVIDERS:
+        if provider != "gemini":
+            assert standard in str(encode(provider, turns).messages)
+    sent = with_bytes(encode("bedrock", turns).messages)
+    assert sent[0]["content"][0]["image"]["source"]["bytes"] == picture
+
+
+def test_bytes_for_boto3_are_those_that_base64_says() -> None:
+    from rireki.providers import with_bytes
+
+    for told, meant in [
+        ("--__", b64decode("++//")),
+        ("aGVs\nbG8=\n", b"hello"),
+        ("hello, world", b"hello, world"),
+        ("日本", "日本".encode()),
+    ]:
+        assert with_bytes([{"bytes": told}]) == [{"bytes": meant}]
 
 
 def test_answers_of_boto3_and_ollama() -> None:

@@ -7,7 +7,6 @@ Binary data is base64 text here, as in the JSON that goes over the wire; boto3 w
 from __future__ import annotations
 
 import base64
-import binascii
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -22,6 +21,7 @@ from rireki.providers.kit import (
     leftovers,
     mapping,
     names,
+    standard_base64,
     string,
     whole,
 )
@@ -214,9 +214,10 @@ def _value_with_bytes(key: str, value: Any) -> Any:
 
 
 def _bytes(text: str) -> bytes:
+    """What base64 says; a text that is none was never binary. (Lines of it may be broken.)"""
     try:
-        return base64.b64decode(text)
-    except binascii.Error:
+        return base64.b64decode(standard_base64("".join(text.splitlines())), validate=True)
+    except ValueError:
         return text.encode()
 
 

@@ -19,6 +19,7 @@ from rireki.providers.kit import (
     names,
     only,
     result_text,
+    standard_base64,
     string,
     whole,
 )
@@ -107,7 +108,7 @@ def _media(part: dict[str, Any]) -> Media | None:
     blob = first(part, "inlineData", "inline_data")
     if isinstance(blob, dict):
         media_type = string(first(blob, "mimeType", "mime_type"))
-        data = string(blob.get("data"))
+        data = standard_base64(string(blob.get("data")))
         name = string(first(blob, "displayName", "display_name"))
         return Media(media_kind(media_type), media_type, data, None, name, raw=part)
     file = first(part, "fileData", "file_data")

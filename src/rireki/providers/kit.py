@@ -25,6 +25,7 @@ __all__ = [
     "names",
     "only",
     "result_text",
+    "standard_base64",
     "string",
     "whole",
 ]
@@ -114,6 +115,13 @@ def leftovers(blocks: Iterable[Any], known: frozenset[str]) -> list[str]:
 def media_kind(media_type: str) -> MediaKind:
     family = media_type.partition("/")[0]
     return family if family in ("image", "audio", "video") else "document"  # type: ignore[return-value]
+
+
+def standard_base64(data: str) -> str:
+    """Base64 in the usual letters; pydantic writes bytes with those that are safe in addresses."""
+    if "-" in data or "_" in data:
+        return data.replace("-", "+").replace("_", "/")
+    return data
 
 
 def data_url(media: Media) -> str:

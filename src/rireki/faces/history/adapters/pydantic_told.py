@@ -6,6 +6,8 @@ from typing import Any
 
 import msgspec
 
+from rireki.providers.kit import standard_base64
+
 __all__ = ["told"]
 
 
@@ -57,7 +59,8 @@ def _piece(piece: Any) -> dict[str, Any]:
         return _text(piece)
     media_type = str(piece.get("media_type") or "")
     if piece.get("kind") == "binary" and media_type.startswith("image/"):
-        source = {"type": "base64", "media_type": media_type, "data": piece["data"]}
+        data = standard_base64(piece["data"])
+        source = {"type": "base64", "media_type": media_type, "data": data}
         return {"type": "image", "source": source}
     return _text(str(piece.get("url") or piece.get("content") or f"[{piece.get('kind')}]"))
 
