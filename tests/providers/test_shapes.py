@@ -269,6 +269,7 @@ def test_what_is_not_json_is_refused_by_name() -> None:
         {},
         {"role": 7, "content": {"x": [1]}},
         {"role": "user", "content": [None, 3, {"type": 9}, {"type": "tool_result"}, "words"]},
+        {"role": "user", "content": [{"type": "search_result"}, {"type": "image"}]},
         {"role": "assistant", "content": 1.5, "tool_calls": [None, {}, {"function": 3}]},
         {"role": "model", "parts": [None, {"functionCall": {}}, {"inlineData": 3}, {}]},
         {"role": "model", "parts": 3},

@@ -130,7 +130,8 @@ _BLOCKS: dict[str, Callable[[dict[str, Any]], Part]] = {
 def _told(block: dict[str, Any]) -> str:
     """What other models can be told of a block of Anthropic's own tools."""
     if block.get("type") == "search_result":
-        return joined([Text(string(mapping(one).get("text"))) for one in items(block["content"])])
+        found = items(block.get("content"))
+        return joined([Text(string(mapping(one).get("text"))) for one in found])
     return ""
 
 
