@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from rireki import MessageHistory
 from rireki.errors import RirekiError
 from rireki.providers import (
     PROVIDERS,
@@ -294,6 +295,36 @@ def test_an_unknown_provider_is_named() -> None:
     with pytest.raises(RirekiError, match="cohere") as caught:
         encode("cohere", [])
     assert "anthropic" in caught.value.hint
+
+
+@pytest.mark.parametrize("provider", [None, "gemini", "bedrock"])
+def test_a_single_text_of_gemini_or_bedrock_is_a_message(provider: str | None) -> None:
+    from google.genai import types
+
+    for given in ({"text": "hello"}, types.Part(text="hello"), [{"text": "hello"}]):
+        history = MessageHistory()
+        history.add_user_message("hi")
+        history.add_raw_message(given, provider=provider)
+        for target in PROVIDERS:
+            request = history.render(target)
+            assert "hello" in str(request.messages[1])
+            assert request.messages[1]["role"] in ("assistant", "model")
+
+
+def test_a_single_block_of_bedrock_is_a_message() -> None:
+    use = {"toolUse": {"toolUseId": "t", "name": "ls", "input": {}}}
+    told = {"toolResult": {"toolUseId": "t", "content": [{"text": "a b"}]}}
+    history = MessageHistory()
+    history.add_user_message("hi")
+    history.add_raw_message(use)
+    assert [call.name for call in history.pending_calls()] == ["ls"]
+    history.add_raw_message(told)
+    assert history.pending_calls() == []
+    assert history.messages[1:] == [
+        {"role": "assistant", "content": [use]},
+        {"role": "user", "content": [told]},
+    ]
+    assert history.render("bedrock").messages[1:] == history.messages[1:]
 
 
 def test_results_keep_their_errors_and_pictures() -> None:

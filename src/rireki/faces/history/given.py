@@ -31,9 +31,15 @@ _KINDS = {
 #: What only a part of Gemini's is called.
 _GEMINI = frozenset(
     {"functionCall", "functionResponse", "function_call", "function_response", "inlineData"}
-    | {"fileData", "executableCode", "codeExecutionResult", "thoughtSignature"}
+    | {"fileData", "executableCode", "codeExecutionResult", "thought", "thoughtSignature"}
 )
-_RESPONSE = frozenset({"functionResponse", "function_response"})
+#: Blocks of Bedrock's: nothing but their one name tells what they are.
+_BEDROCK = frozenset(
+    {"image", "document", "video", "audio", "toolUse", "toolResult", "reasoningContent"}
+    | {"cachePoint", "guardContent", "citationsContent", "searchResult"}
+)
+#: What holds what a tool returned.
+_RESPONSE = frozenset({"functionResponse", "function_response", "toolResult"})
 #: Never a message; as JSON they would look like text.
 _BYTES = (bytes, bytearray, memoryview)
 #: How files of pictures begin.
@@ -64,7 +70,7 @@ def read_given(message: Any, provider: str | None = None) -> list[Given]:
     if isinstance(value, list) and value and all(map(_is_message, value)):
         return [given for item in value for given in read_given(item, provider)]
     if isinstance(value, str | list) or is_prompt_json(value):
-        return [Given(_spoken(value))]
+        return [Given(_spoken(value, provider))]
     if not isinstance(value, dict):
         raise RirekiError(
             f"A history cannot keep a {type(message).__name__} as a message",
@@ -72,7 +78,7 @@ def read_given(message: Any, provider: str | None = None) -> list[Given]:
         )
     found, inner = unwrap(value)
     if _is_block(value) and provider != "responses":
-        return [Given(_spoken([value]))]
+        return [Given(_spoken([value], provider))]
     return [Given(value, found, answer=not (len(inner) == 1 and inner[0] is value))]
 
 
@@ -87,18 +93,25 @@ def _is_block(value: dict[str, Any]) -> bool:
     """Whether it is a piece of a message, and not a message by itself."""
     if _is_message(value):
         return False
-    return isinstance(value.get("type"), str) or bool(value.keys() & _GEMINI)
+    if isinstance(value.get("type"), str) or value.keys() & _GEMINI:
+        return True
+    # Gemini's texts and Bedrock's look the same.
+    named = (isinstance(value[name], dict) for name in value.keys() & _BEDROCK)
+    return isinstance(value.get("text"), str) or any(named)
 
 
-def _spoken(content: Any) -> dict[str, Any]:
+def _spoken(content: Any, provider: str | None) -> dict[str, Any]:
     """What a model said, or tools returned, without the frame that says so."""
     given = content if isinstance(content, list) else []
     blocks = [block for block in given if isinstance(block, dict)]
-    if any(block.keys() & _GEMINI for block in blocks):
-        returned = all(block.keys() & _RESPONSE for block in blocks)
+    returned = bool(blocks) and all(map(_is_returned, blocks))
+    if blocks and (provider == "gemini" or any(block.keys() & _GEMINI for block in blocks)):
         return {"role": "user" if returned else "model", "parts": content}
-    returned = bool(blocks) and all(block.get("type") == "tool_result" for block in blocks)
     return {"role": "user" if returned else "assistant", "content": content}
+
+
+def _is_returned(block: dict[str, Any]) -> bool:
+    return block.get("type") == "tool_result" or bool(block.keys() & _RESPONSE)
 
 
 def kind_of(given: Given) -> str:
