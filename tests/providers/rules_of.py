@@ -42,6 +42,8 @@ def anthropic(messages: list[Message], model: str) -> Iterator[str]:
     for index, message in enumerate(messages):
         if message.keys() != {"role", "content"}:
             yield f"{index}: extra inputs are not permitted: {sorted(message)}"
+        if message["role"] not in ("user", "assistant"):
+            yield f"{index}: role {message['role']!r}"
         yield from _anthropic_blocks(index, message, seen)
         called = [block["id"] for block in kinds(message, "tool_use")]
         answer = messages[index + 1] if index + 1 < len(messages) else {"content": []}
@@ -235,6 +237,8 @@ def bedrock(messages: list[Message], model: str) -> Iterator[str]:
             yield f"two messages of the {one['role']} in a row"
     alone = re.search("llama|mistral", model) is not None
     for index, message in enumerate(messages):
+        if message["role"] not in ("user", "assistant"):
+            yield f"{index}: role {message['role']!r}"
         yield from _bedrock_blocks(index, message)
         called = [b["toolUse"]["toolUseId"] for b in message["content"] if "toolUse" in b]
         after = messages[index + 1]["content"] if index + 1 < len(messages) else []

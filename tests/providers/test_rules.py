@@ -377,6 +377,20 @@ def test_system_words_in_the_middle_keep_their_place(provider: str) -> None:
     assert "now in plan mode" in json.dumps(request.messages)
 
 
+@pytest.mark.parametrize("source", [None, "anthropic", "bedrock"])
+@pytest.mark.parametrize("provider", ["anthropic", "bedrock"])
+def test_system_words_in_the_middle_are_marked_whoever_wrote_them(
+    provider: str, source: str | None
+) -> None:
+    """Only some models take the role among the messages, and only in some places."""
+    said = [{"text": "now in plan mode"}] if source == "bedrock" else "now in plan mode"
+    system = decode(source, [{"role": "system", "content": said}])
+    request, codes = render(provider, [user("go"), agent("hm"), *system, user("well?")])
+    assert codes == {"system-among-messages"}
+    told = str(request.messages[2])
+    assert "<system>" in told and "now in plan mode" in told and "'role': 'user'" in told
+
+
 # Thinking -----------------------------------------------------------------------------------
 
 

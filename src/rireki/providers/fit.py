@@ -57,11 +57,12 @@ class Fitter:
             parts += fitters[type(part)](part)
         same = self.own and len(parts) == len(turn.parts) and all(map(_is, parts, turn.parts))
         spoken = turn.role in ("user", "assistant")
-        if same and (spoken or turn.raw is not None):
+        retold = not (spoken or on_top) and self.rules.system == "outside"
+        if same and not retold and (spoken or turn.raw is not None):
             return turn
         if self.notes.wanted:
             self._note_extras(turn)
-        if not spoken and not on_top and self.rules.system == "outside":
+        if retold:
             return self._retold_system(parts)
         return Turn(turn.role, parts, turn.provider if self.own else None)
 
