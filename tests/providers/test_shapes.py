@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 from base64 import b64decode, b64encode
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
 from rireki import MessageHistory
 from rireki.errors import RirekiError
@@ -170,6 +172,47 @@ def test_answers_of_openais_package() -> None:
     provider, output = unwrap({"object": "response", "output": items})
     assert provider == "responses"
     assert output[1]["call_id"] == "c"
+
+
+class Weather(BaseModel):
+    parsed: int
+
+
+def test_what_openais_package_parsed_is_left_out_and_nothing_else() -> None:
+    from openai.types.chat import ParsedChatCompletion
+    from openai.types.responses import ParsedResponse
+
+    said, asked = '{"parsed":1}', {"name": "f", "arguments": '{"parsed":1}'}
+    call = {"id": "c", "type": "function", "function": asked}
+    message: dict[str, Any] = {"role": "assistant", "content": said, "tool_calls": [call]}
+    told = copy.deepcopy(message)
+    told["parsed"] = Weather(parsed=1)
+    told["tool_calls"][0]["function"]["parsed_arguments"] = {"parsed": 1}
+    choice = {"index": 0, "finish_reason": "stop", "message": told}
+    head = {"id": "c", "object": "chat.completion", "created": 1, "model": "gpt"}
+    chat = ParsedChatCompletion[Weather].model_validate({**head, "choices": [choice]})
+    assert chat.choices[0].message.parsed == Weather(parsed=1)
+    assert unwrap(chat) == ("openai", [message])
+    assert unwrap(chat.choices[0].message) == ("openai", [message])
+
+    text = {"type": "output_text", "text": said, "annotations": []}
+    item = {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed"}
+    parsed = {**item, "content": [{**text, "parsed": Weather(parsed=1)}]}
+    use = {"type": "function_call", "call_id": "c", **asked}
+    answer = ParsedResponse[Weather].model_validate(
+        {
+            "id": "r",
+            "object": "response",
+            "created_at": 1,
+            "model": "gpt",
+            "tools": [],
+            "parallel_tool_calls": True,
+            "tool_choice": "auto",
+            "output": [parsed, {**use, "parsed_arguments": {"parsed": 1}}],
+        }
+    )
+    assert answer.output_parsed == Weather(parsed=1)
+    assert unwrap(answer) == ("responses", [{**item, "content": [text]}, use])
 
 
 def test_answers_of_googles_package() -> None:

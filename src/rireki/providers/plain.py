@@ -22,6 +22,8 @@ __all__ = ["plain"]
 _LEAVES = frozenset({str, int, float, bool, type(None)})
 #: Deeper than any provider nests; an object that holds itself ends here.
 _DEPTH = 200
+#: What `parse` of OpenAI's package sets beside the text it read it from; the server takes it not.
+_PARSED = frozenset({"parsed", "parsed_arguments"})
 
 
 def plain(value: Any) -> Any:
@@ -89,6 +91,8 @@ def _opened(value: Any) -> Any:
 def _object(value: Any) -> Any:
     kind = type(value)
     if callable(getattr(kind, "model_dump", None)):
+        if kind.__name__.startswith("Parsed") and kind.__module__.startswith("openai."):
+            return _unparsed(value)
         return value.model_dump(mode="json", by_alias=True, exclude_unset=True, warnings=False)
     if isinstance(value, msgspec.Struct):
         return {name: getattr(value, name) for name in value.__struct_fields__}
@@ -103,6 +107,13 @@ def _object(value: Any) -> Any:
         f"A message holds a {kind.__module__}.{kind.__name__}, which is not JSON",
         "Give the message as JSON, or as an object of the provider's own package.",
     )
+
+
+def _unparsed(value: Any) -> dict[str, Any]:
+    """The fields that were set, one layer: what is parsed may stand in those below, too."""
+    fields = {**vars(value), **(value.model_extra or {})}
+    kept = value.model_fields_set - _PARSED
+    return {name: inner for name, inner in fields.items() if name in kept}
 
 
 def _attributes(value: Any) -> dict[str, Any]:
