@@ -150,7 +150,10 @@ def _function(index: int, name: str, arguments: str) -> Iterator[str]:
 
 
 #: Calls that a program has to answer, each with an output of its own kind.
-_RUN_BY_US = ("function_call", "custom_tool_call", "shell_call", "apply_patch_call")
+_RUN_BY_US = frozenset(
+    {"function_call", "custom_tool_call", "shell_call", "local_shell_call", "apply_patch_call"}
+    | {"computer_call"}
+)
 _PREFIX = {"message": "msg_", "reasoning": "rs_", "function_call": "fc_"}
 
 
@@ -167,8 +170,10 @@ def responses(items: list[Any], model: str) -> Iterator[str]:
             if kind == "function_call":
                 yield from _function(index, item["name"], item["arguments"])
         asked = kind.removesuffix("_output")
-        if kind != asked in _RUN_BY_US and called.pop(item["call_id"], None) != asked:
-            yield f"{index}: a {kind} without its {asked}"
+        if kind != asked in _RUN_BY_US:
+            answered = item.get("call_id") or item["id"]
+            if called.pop(answered, None) != asked:
+                yield f"{index}: a {kind} without its {asked}"
         if kind == "reasoning":
             after = items[index + 1] if index + 1 < len(items) else {"role": "user"}
             if after.get("role", "assistant") != "assistant" or "output" in after:

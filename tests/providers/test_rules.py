@@ -586,6 +586,13 @@ def test_problems_have_a_place_and_a_remedy_and_wait_for_people() -> None:
     assert len(problems("anthropic", both, pending={"q1"})) == 1
 
 
+LOCAL_SHELL = {
+    "type": "local_shell_call",
+    "id": "lsh_1",
+    "call_id": "c1",
+    "status": "completed",
+    "action": {"type": "exec", "command": ["ls"], "env": {}},
+}
 #: Calls of tools that Responses has its own items for, and what a program answers them with.
 OWN_TOOLS: list[tuple[dict[str, Any], dict[str, Any]]] = [
     (
@@ -602,6 +609,11 @@ OWN_TOOLS: list[tuple[dict[str, Any], dict[str, Any]]] = [
             ],
         },
     ),
+    (
+        LOCAL_SHELL,
+        {"type": "local_shell_call_output", "call_id": "c1", "id": "lso_1", "output": "seen"},
+    ),
+    (LOCAL_SHELL, {"type": "local_shell_call_output", "id": "c1", "output": "seen"}),
     (
         {
             "type": "apply_patch_call",
@@ -633,6 +645,30 @@ def test_a_call_of_responses_own_tools_is_answered_in_kind(
     for answers in ([user(result("c1", "well"))], []):
         told, _ = render("responses", [*turns[:2], *answers, user("and?")])
         assert [item.get("type") for item in told.messages[1:3]] == [call["type"], output["type"]]
+
+
+def test_a_call_of_the_computer_without_its_screenshot_is_dropped_with_what_led_to_it() -> None:
+    """Its output is a picture of the screen, and nobody has one."""
+    go, well = {"role": "user", "content": "go"}, {"role": "user", "content": "well?"}
+    thought = {"type": "reasoning", "id": "rs_1", "summary": []}
+    call = {
+        "type": "computer_call",
+        "id": "cu_1",
+        "call_id": "c1",
+        "status": "completed",
+        "action": {"type": "screenshot"},
+        "pending_safety_checks": [],
+    }
+    screen = {"type": "computer_screenshot", "image_url": f"data:image/png;base64,{PNG}"}
+    output = {"type": "computer_call_output", "call_id": "c1", "output": screen}
+    whole = [go, thought, call, output, well]
+    assert render("responses", decode("responses", whole)) == (Request(whole), set())
+    request, codes = render("responses", decode("responses", [go, thought, call, well]))
+    assert request.messages == [go, well]
+    assert codes == {"opaque-dropped", "thinking-leads-nowhere"}
+    request, codes = render("responses", decode("responses", [go, output, well]))
+    assert request.messages == [go, well]
+    assert codes == {"opaque-dropped"}
 
 
 @pytest.mark.parametrize("provider", [None, *PROVIDERS])

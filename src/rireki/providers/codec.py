@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rireki.providers.neutral import Turn
+from rireki.providers.notes import Notes
 
 __all__ = ["Codec"]
 
@@ -26,3 +27,5 @@ class Codec:
     extras: Callable[[Any, bool], list[str]]
     #: All messages, once more: what only those before it can tell of how one is to be spelled.
     settle: Callable[[list[Any]], list[Any]] | None = None
+    #: All turns, before they are put in order: without what is sent only together with another.
+    prune: Callable[[list[Turn], Notes], list[Turn]] | None = None

@@ -94,6 +94,8 @@ def encode(
     # The places of what follows stay what they were.
     fitted = [Turn("system", [])] * lead
     fitted += [fitter.fit(place, turns[place]) for place in range(lead, len(turns))]
+    if codec.prune is not None:
+        fitted = codec.prune(fitted, notes)
     messages: list[Any] = []
     for turn in shape(fitted, rules, notes, nudge):
         if turn.raw is not None:

@@ -1,23 +1,27 @@
 """Tools that Responses has items of its own for: custom ones, the shell, patches.
 
 To others they are calls and results like any; here a call and its result must be of one kind.
+Calls of the computer stay what they are: what answers them is a picture of the screen.
 Knows no rules and no other provider.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rireki.providers.kit import items, mapping, result_text, string
-from rireki.providers.neutral import Call, Result, Text
+from rireki.providers.neutral import Call, Opaque, Part, Result, Text, Turn
+from rireki.providers.notes import Notes
 
-__all__ = ["OUTPUTS", "output_like", "own_call", "own_result"]
+__all__ = ["OUTPUTS", "output_like", "own_call", "own_result", "without_halves"]
 
 #: What answers a call, by the kind of the call.
 OUTPUTS = {
     "function_call": "function_call_output",
     "custom_tool_call": "custom_tool_call_output",
     "shell_call": "shell_call_output",
+    "local_shell_call": "local_shell_call_output",
     "apply_patch_call": "apply_patch_call_output",
 }
 
@@ -26,14 +30,18 @@ def own_call(item: dict[str, Any]) -> Call:
     identity, kind = string(item.get("call_id")) or None, item.get("type")
     if kind == "custom_tool_call":
         return Call(identity, string(item.get("name")), {"input": item.get("input")}, raw=item)
-    asked = item.get("action" if kind == "shell_call" else "operation")
+    asked = item.get("operation" if kind == "apply_patch_call" else "action")
     return Call(identity, string(kind).removesuffix("_call"), mapping(asked), raw=item)
 
 
 def own_result(item: dict[str, Any]) -> Result:
     """What the shell printed, or how a patch went."""
     identity, output = string(item.get("call_id")) or None, item.get("output")
-    if item.get("type") == "apply_patch_call_output":
+    if item.get("type") == "local_shell_call_output":
+        # OpenAI's types have the call's id in `id` alone, its other packages in `call_id`.
+        identity = identity or string(item.get("id")) or None
+        said, failed = string(output), False
+    elif item.get("type") == "apply_patch_call_output":
         said, failed = string(output), item.get("status") == "failed"
     else:
         runs = [mapping(run) for run in items(output)]
@@ -60,6 +68,31 @@ def output_like(kind: str, result: Result, output: Any) -> dict[str, Any]:
     if kind == "shell_call_output":
         outcome = {"type": "exit", "exit_code": int(failed)}
         return {**item, "output": [{"stdout": said, "stderr": "", "outcome": outcome}]}
+    if kind == "local_shell_call_output":
+        return {**item, "id": result.id, "output": said}
     if kind == "apply_patch_call_output":
         return {**item, "status": "failed" if failed else "completed", "output": said}
     return {**item, "output": output if isinstance(output, str | list) else said}
+
+
+def without_halves(turns: list[Turn], notes: Notes) -> list[Turn]:
+    """Without calls of the computer that have no output, and outputs that have no call."""
+    kept = list(turns)
+    for place, half in _halves(turns):
+        notes.add("opaque-dropped", place, "a computer_call and its screenshot come together only")
+        turn = kept[place]
+        kept[place] = Turn(turn.role, [p for p in turn.parts if p is not half], turn.provider)
+    return kept
+
+
+def _halves(turns: Sequence[Turn]) -> Iterator[tuple[int, Part]]:
+    open_calls: dict[str, tuple[int, Part]] = {}
+    for place, turn in enumerate(turns):
+        for part in turn.parts:
+            item = mapping(part.raw) if type(part) is Opaque else {}
+            identity = string(item.get("call_id"))
+            if item.get("type") == "computer_call":
+                open_calls[identity] = place, part
+            elif item.get("type") == "computer_call_output" and not open_calls.pop(identity, None):
+                yield place, part
+    yield from open_calls.values()

@@ -22,7 +22,7 @@ from rireki.providers.kit import (
 )
 from rireki.providers.loose import loose_parts
 from rireki.providers.neutral import Call, Media, Opaque, Part, Result, Role, Text, Thinking, Turn
-from rireki.providers.own_tools import OUTPUTS, output_like, own_call, own_result
+from rireki.providers.own_tools import OUTPUTS, output_like, own_call, own_result, without_halves
 
 __all__ = ["CODEC"]
 
@@ -124,10 +124,12 @@ _ITEMS: dict[str, Callable[[dict[str, Any]], Part]] = {
     "function_call": _call,
     "custom_tool_call": own_call,
     "shell_call": own_call,
+    "local_shell_call": own_call,
     "apply_patch_call": own_call,
     "function_call_output": _result,
     "custom_tool_call_output": _result,
     "shell_call_output": own_result,
+    "local_shell_call_output": own_result,
     "apply_patch_call_output": own_result,
 }
 _ANSWERS = frozenset(OUTPUTS.values())
@@ -235,4 +237,4 @@ def extras(item: Any, deep: bool) -> list[str]:
     return leftovers([item, *blocks], _KNOWN)
 
 
-CODEC = Codec(_NAME, decode, decode_system, encode, encode_system, extras, settle)
+CODEC = Codec(_NAME, decode, decode_system, encode, encode_system, extras, settle, without_halves)
