@@ -53,6 +53,9 @@ def anthropic(messages: list[Message], model: str) -> Iterator[str]:
         before = messages[index - 1]["role"] if index else None
         if kinds(message, "tool_result") and before != "assistant":
             yield f"{index}: results do not follow the assistant"
+        last = blocks(message)[-1]["type"] if blocks(message) else ""
+        if "thinking" in last and answer.get("role") != "assistant":
+            yield f"{index}: the final block cannot be thinking"
     if messages and messages[-1]["role"] == "assistant":
         last = blocks(messages[-1])[-1]
         if last.get("type") == "text" and last["text"] != last["text"].rstrip():
@@ -245,6 +248,8 @@ def bedrock(messages: list[Message], model: str) -> Iterator[str]:
         if message["role"] not in ("user", "assistant"):
             yield f"{index}: role {message['role']!r}"
         yield from _bedrock_blocks(index, message)
+        if "claude" in model and "reasoningContent" in message["content"][-1]:
+            yield f"{index}: the final block cannot be thinking"
         called = [b["toolUse"]["toolUseId"] for b in message["content"] if "toolUse" in b]
         after = messages[index + 1]["content"] if index + 1 < len(messages) else []
         told = [b["toolResult"]["toolUseId"] for b in after if "toolResult" in b]

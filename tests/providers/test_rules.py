@@ -428,6 +428,26 @@ def test_own_thinking_that_was_cut_off_has_no_signature_and_is_dropped(
     assert "thinking-dropped" in codes
 
 
+@pytest.mark.parametrize(("provider", "model"), [("anthropic", ""), ("bedrock", "claude-3")])
+def test_claudes_last_word_is_not_a_thought(provider: str, model: str) -> None:
+    thought = Thinking("hm", "s", None, provider)
+    hidden = Thinking("", None, "c2VjcmV0", provider)
+
+    def said(*parts: Any) -> Turn:
+        return Turn("assistant", [Text(p) if isinstance(p, str) else p for p in parts], provider)
+
+    turns = [user("go"), said("so", thought, thought), user("on"), said(thought), user("?")]
+    request, codes = render(provider, turns, model)
+    assert "hm" not in json.dumps(request.messages) and "so" in json.dumps(request.messages)
+    assert codes - {"same-role"} == {"thinking-dropped"}
+    assert [p.place for p in problems(provider, turns, model) if "thinking" in p.code] == [1, 3]
+    _, codes = render(provider, [user("go"), said("so", hidden), user("on")], model)
+    assert codes == {"thinking-dropped"}
+    kept = [user("go"), said(thought), said("yes"), user("on"), said(thought, read())]
+    assert "hm" in json.dumps(render(provider, kept, model)[0].messages[1])
+    assert "thinking-dropped" not in render(provider, kept, model)[1]
+
+
 @each
 def test_own_thinking_that_was_written_by_hand_is_sent_in_some_form(provider: str) -> None:
     """Responses takes back only items that the server itself has named."""

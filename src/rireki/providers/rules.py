@@ -71,6 +71,8 @@ class Rules:
     foreign_thinking: Literal["text", "drop", "keep"] = "text"
     #: Own thinking without a signature is rejected.
     signed_thinking: bool = False
+    #: The assistant's last word before another's may be thinking.
+    ends_with_thinking: bool = True
     #: Thinking must be followed by what it led to.
     thinking_leads: bool = False
     #: Own thinking lies with the provider: only the item that names it can be sent back.
@@ -104,6 +106,7 @@ _PROVIDERS: dict[str, Rules] = {
         system="outside",
         foreign_thinking="drop",
         signed_thinking=True,
+        ends_with_thinking=False,
         media=frozenset({"image", "document"}),
         result_media=frozenset({"image", "document"}),
         by_url=frozenset({"image", "document"}),
@@ -181,7 +184,10 @@ _FAMILIES: dict[str, tuple[tuple[str, dict[str, Any]], ...]] = {
         (r"gemini-2\.5", {"sign": "all"}),
     ),
     "bedrock": (
-        (r"anthropic|claude", {"signed_thinking": True, "foreign_thinking": "drop"}),
+        (
+            r"anthropic|claude",
+            {"signed_thinking": True, "ends_with_thinking": False, "foreign_thinking": "drop"},
+        ),
         (
             r"llama|mi[sx]tral|magistral|devstral|pixtral",
             {"results": "alone", "error_flag": False, "result_media": _NOTHING},

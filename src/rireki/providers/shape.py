@@ -27,6 +27,8 @@ def shape(turns: list[Turn], rules: Rules, notes: Notes, nudge: str | None = Non
     """Fit turns as the provider's messages, in order; `nudge` is said where the user must be last."""
     if rules.thinking_leads:
         turns = _without_loose_thinking(turns, notes)
+    if not rules.ends_with_thinking:
+        turns = _without_last_thinking(turns, notes)
     steps = _Steps(turns, rules, notes).arrange()
     return _edges(_neighbours(steps, rules, notes), rules, notes, nudge)
 
@@ -246,6 +248,29 @@ def _without_loose_thinking(turns: list[Turn], notes: Notes) -> list[Turn]:
             continue
         led = turn.role == "assistant" and turn.provider is not None
     return kept
+
+
+def _without_last_thinking(turns: list[Turn], notes: Notes) -> list[Turn]:
+    """Turns of the assistant whose thinking nothing of its own follows end before it."""
+    kept = list(turns)
+    followed = False
+    for place in range(len(turns) - 1, -1, -1):
+        turn = turns[place]
+        if not turn.parts:
+            continue
+        if turn.role == "assistant" and not followed and type(turn.parts[-1]) is Thinking:
+            notes.add("thinking-dropped", place, "thinking that nothing followed")
+            turn = Turn(turn.role, _without_end(turn.parts, Thinking), turn.provider)
+            kept[place] = turn
+        followed = turn.role == "assistant" and bool(turn.parts)
+    return kept
+
+
+def _without_end(parts: Sequence[Part], kind: type) -> list[Part]:
+    end = len(parts)
+    while end and type(parts[end - 1]) is kind:
+        end -= 1
+    return list(parts[:end])
 
 
 def _neighbours(turns: list[tuple[int, Turn]], rules: Rules, notes: Notes) -> list[Turn]:
