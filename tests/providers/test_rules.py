@@ -448,6 +448,23 @@ def test_claudes_last_word_is_not_a_thought(provider: str, model: str) -> None:
     assert "thinking-dropped" not in render(provider, kept, model)[1]
 
 
+@pytest.mark.parametrize("content", [None, []])
+def test_an_answer_of_openai_chat_has_content_or_calls(content: Any) -> None:
+    """Servers that tell what was thought may have been cut off before a word was said."""
+    go, well = {"role": "user", "content": "go"}, {"role": "user", "content": "well?"}
+    said = {"role": "assistant", "content": content, "reasoning_content": "hm"}
+    for answer in (said, {**said, "tool_calls": []}, {**said, "refusal": None}):
+        request, _ = render("openai", decode("openai", [go, answer, well]))
+        kept = {"role": "assistant", "content": "", "reasoning_content": "hm"}
+        assert request.messages == [go, kept, well]
+    spoken = {"role": "assistant", "content": "so", "tool_calls": []}
+    request, _ = render("openai", decode("openai", [go, spoken, well]))
+    assert request.messages[1] == {"role": "assistant", "content": "so"}
+    refused = {"role": "assistant", "content": None, "refusal": "no"}
+    turns = decode("openai", [go, refused, well])
+    assert encode("openai", turns).messages == [go, refused, well]
+
+
 @each
 def test_own_thinking_that_was_written_by_hand_is_sent_in_some_form(provider: str) -> None:
     """Responses takes back only items that the server itself has named."""

@@ -57,8 +57,9 @@ def decode(message: Any) -> Turn:
         parts = _content(content)
         if role == "assistant":
             calls = _calls(message)
-            parts = [*_thoughts(message), *parts, *_said(message), *calls]
-            sendable = sendable and whole(calls)
+            said = _said(message)
+            sendable = sendable and whole(calls) and _says(message, said, calls)
+            parts = [*_thoughts(message), *parts, *said, *calls]
     return Turn(_ROLES.get(role, "user"), parts, _NAME, message if sendable else None)
 
 
@@ -111,6 +112,13 @@ def _said(message: dict[str, Any]) -> list[Part]:
         audio = mapping(message["audio"])
         parts.append(Opaque(_NAME, audio, string(audio.get("transcript"))))
     return parts
+
+
+def _says(message: dict[str, Any], said: list[Part], calls: list[Part]) -> bool:
+    """Whether there is something beside thoughts; a list of calls, if there is one, has some."""
+    if not calls and message.get("tool_calls") == []:
+        return False
+    return message.get("content") not in (None, []) or bool(said or calls)
 
 
 def _calls(message: dict[str, Any]) -> list[Part]:
