@@ -23,6 +23,7 @@ from rireki.providers import (
     encode,
     problems,
 )
+from rireki.providers.rules import BEDROCK_FORMATS
 from tests.providers.rules_of import complaints
 from tests.providers.scripts import PDF, PNG
 from tests.providers.types_of import checker
@@ -558,6 +559,49 @@ def test_files_are_sent_or_told(provider: str) -> None:
     assert "a.zip" in told or "UEsDBA==" in told
     assert "example.org" in told
     assert ("media-as-text" in codes) == (provider != "gemini")
+
+
+BEDROCK_MEDIA = [
+    ("image/png", "png"),
+    ("image/jpg", "jpeg"),
+    ("image/svg+xml", None),
+    ("video/quicktime", "mov"),
+    ("video/3gpp", "three_gp"),
+    ("video/x-msvideo", None),
+    ("audio/mpeg", "mp3"),
+    ("audio/ogg; codecs=opus", "ogg"),
+    ("audio/aiff", None),
+    ("application/pdf", "pdf"),
+    ("application/zip", None),
+]
+
+
+@pytest.mark.parametrize(("media_type", "form"), BEDROCK_MEDIA)
+def test_bedrock_is_told_formats_that_it_knows(media_type: str, form: str | None) -> None:
+    blob = {"inlineData": {"mimeType": media_type, "data": "AAAA"}}
+    turns = decode("gemini", [{"role": "user", "parts": [{"text": "see"}, blob]}])
+    request, codes = render("bedrock", turns)
+    (media,) = request.messages[0]["content"][1].values()
+    if form is None:
+        assert "not carried over" in media and "media-as-text" in codes
+        return
+    assert media["format"] == form and not codes
+    again = decode("bedrock", request.messages)
+    assert render("bedrock", [Turn(turn.role, turn.parts) for turn in again])[0] == request
+
+
+def test_formats_of_bedrock_are_those_of_its_service_model() -> None:
+    from botocore.loaders import Loader  # type: ignore[import-untyped]
+    from botocore.model import ServiceModel  # type: ignore[import-untyped]
+
+    service = ServiceModel(Loader().load_service_model("bedrock-runtime", "service-2"))
+    for kind, formats in BEDROCK_FORMATS.items():
+        known = service.shape_for(f"{kind.title()}Format").enum
+        assert set(formats.values()) <= set(known)
+        for form in known:
+            block = {kind: {"format": form, "name": "x", "source": {"bytes": "AAAA"}}}
+            (turn,) = decode("bedrock", [{"role": "user", "content": [block]}])
+            assert isinstance(turn.parts[0], Media) and turn.parts[0].kind == kind
 
 
 @each

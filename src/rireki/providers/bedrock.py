@@ -27,7 +27,7 @@ from rireki.providers.kit import (
 )
 from rireki.providers.loose import loose_parts
 from rireki.providers.neutral import Call, Media, Opaque, Part, Result, Role, Text, Thinking, Turn
-from rireki.providers.rules import BEDROCK_DOCUMENTS
+from rireki.providers.rules import BEDROCK_FORMATS
 
 __all__ = ["CODEC", "with_bytes"]
 
@@ -35,7 +35,11 @@ _NAME = "bedrock"
 _ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant", "system": "system"}
 _KNOWN = names("role content text image document video audio toolUse toolResult reasoningContent")
 _MEDIA = ("image", "document", "video", "audio")
-_TYPES = {form: media_type for media_type, form in BEDROCK_DOCUMENTS.items()}
+#: What a format means, by kind.
+_TYPES = {
+    kind: {form: media_type for media_type, form in reversed(formats.items())}
+    for kind, formats in BEDROCK_FORMATS.items()
+}
 #: Keys under which a caller's own JSON stands.
 _FREE = frozenset({"input", "json"})
 _BLOBS = frozenset({"bytes", "redactedContent"})
@@ -115,7 +119,9 @@ def _media(block: dict[str, Any]) -> Media | None:
         return None
     media = block[kind]
     form = string(media.get("format"))
-    media_type = _TYPES.get(form) or f"{'application' if kind == 'document' else kind}/{form}"
+    media_type = _TYPES[kind].get(form) or (
+        f"{'application' if kind == 'document' else kind}/{form}"
+    )
     source = mapping(media.get("source"))
     data = source.get("bytes")
     url = string(mapping(source.get("s3Location")).get("uri")) or None
@@ -170,7 +176,7 @@ def _result_out(part: Result) -> dict[str, Any]:
 
 
 def _media_out(media: Media) -> dict[str, Any]:
-    form = BEDROCK_DOCUMENTS.get(media.media_type) or media.media_type.partition("/")[2]
+    form = BEDROCK_FORMATS[media.kind][media.media_type]
     source = {"bytes": media.data or ""}
     out: dict[str, Any] = {"format": form, "source": source}
     if media.kind == "document":

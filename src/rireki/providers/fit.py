@@ -172,19 +172,19 @@ class Fitter:
 
     def _result_media(self, media: Media, result: Result) -> tuple[Part, list[Part]]:
         if self._takes(media, self.rules.result_media):
-            return (media if self.own else _bare(media)), []
+            return (media if self.own and media.raw is not None else self._bare(media)), []
         if self._takes(media, self.rules.media):
             self._note("media-moved", f"{self.provider} takes no {media.kind} in a result")
             name = result.name or "the tool"
             label = Text(f"[{media.kind} that {name} returned]")
-            return Text(f"[{media.kind}: shown after the results]"), [label, _bare(media)]
+            return Text(f"[{media.kind}: shown after the results]"), [label, self._bare(media)]
         return self._retold(media), []
 
     def _media(self, part: Media) -> list[Part]:
         if self.own and part.raw is not None:
             return [part]
         taken = self.rules.media if self.role == "user" else self.rules.answer_media
-        return [_bare(part) if self._takes(part, taken) else self._retold(part)]
+        return [self._bare(part) if self._takes(part, taken) else self._retold(part)]
 
     def _takes(self, media: Media, kinds: frozenset[str]) -> bool:
         if media.kind not in kinds:
@@ -192,9 +192,17 @@ class Fitter:
         if media.url is not None:
             web = media.url.startswith(("https://", "http://"))
             return self.own or (web and media.kind in self.rules.by_url)
-        types = {"image": self.rules.image_types, "document": self.rules.document_types}
-        allowed = types.get(media.kind)
-        return bool(media.data) and (allowed is None or media.media_type in allowed)
+        allowed = self.rules.types.get(media.kind)
+        return bool(media.data) and (allowed is None or _usual(media.media_type) in allowed)
+
+    def _bare(self, media: Media) -> Media:
+        """The media alone, its type as the provider spells it where that matters."""
+        named = media.media_type
+        if media.kind in self.rules.types:
+            named = _usual(named)
+        if media.raw is None and named == media.media_type:
+            return media
+        return Media(media.kind, named, media.data, media.url, media.name)
 
     def _retold(self, media: Media) -> Text:
         words = _words(media)
@@ -220,10 +228,10 @@ def _is(one: object, other: object) -> bool:
     return one is other
 
 
-def _bare(media: Media) -> Media:
-    if media.raw is None:
-        return media
-    return Media(media.kind, media.media_type, media.data, media.url, media.name)
+def _usual(media_type: str) -> str:
+    """A media type without what people add to it, or get wrong."""
+    name = media_type.partition(";")[0].strip().lower()
+    return "image/jpeg" if name == "image/jpg" else name
 
 
 def _words(media: Media) -> str | None:

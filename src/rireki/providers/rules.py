@@ -6,24 +6,60 @@ Facts only; `fit.py` and `shape.py` act on them, codecs spell what comes out.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from collections.abc import Container, Mapping
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Literal
 
-__all__ = ["Rules", "rules_for"]
+__all__ = ["BEDROCK_FORMATS", "Rules", "rules_for"]
 
 IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
-BEDROCK_DOCUMENTS = {
-    "application/pdf": "pdf",
-    "text/csv": "csv",
-    "application/msword": "doc",
-    "application/vnd.openxmlformats-officedocument.wordprocessingml.document": "docx",
-    "application/vnd.ms-excel": "xls",
-    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": "xlsx",
-    "text/html": "html",
-    "text/plain": "txt",
-    "text/markdown": "md",
+#: What Converse calls the media types it takes, by kind; of several, the first is the usual one.
+BEDROCK_FORMATS = {
+    "image": {media_type: media_type.removeprefix("image/") for media_type in sorted(IMAGES)},
+    "document": {
+        "application/pdf": "pdf",
+        "text/csv": "csv",
+        "application/msword": "doc",
+        "application/vnd.openxmlformats-officedocument.wordprocessingml.document": "docx",
+        "application/vnd.ms-excel": "xls",
+        "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": "xlsx",
+        "text/html": "html",
+        "text/plain": "txt",
+        "text/markdown": "md",
+    },
+    "video": {
+        "video/mp4": "mp4",
+        "video/quicktime": "mov",
+        "video/mov": "mov",
+        "video/x-matroska": "mkv",
+        "video/webm": "webm",
+        "video/x-flv": "flv",
+        "video/mpeg": "mpeg",
+        "video/mpg": "mpg",
+        "video/x-ms-wmv": "wmv",
+        "video/wmv": "wmv",
+        "video/3gpp": "three_gp",
+    },
+    "audio": {
+        "audio/mpeg": "mp3",
+        "audio/mp3": "mp3",
+        "audio/wav": "wav",
+        "audio/x-wav": "wav",
+        "audio/aac": "aac",
+        "audio/x-aac": "x-aac",
+        "audio/flac": "flac",
+        "audio/ogg": "ogg",
+        "audio/opus": "opus",
+        "audio/mp4": "mp4",
+        "audio/m4a": "m4a",
+        "audio/x-m4a": "m4a",
+        "audio/x-matroska": "mka",
+        "audio/pcm": "pcm",
+        "audio/webm": "webm",
+    },
 }
+PDF = frozenset({"application/pdf"})
 _NOTHING: frozenset[str] = frozenset()
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
@@ -87,8 +123,7 @@ class Rules:
     #: Media that may be told by an address.
     by_url: frozenset[str] = _NOTHING
     #: Media types taken, per kind; a kind that is not named takes all.
-    image_types: frozenset[str] | None = None
-    document_types: frozenset[str] | None = None
+    types: Mapping[str, Container[str]] = field(default_factory=dict)
 
 
 _ALL_MEDIA = frozenset({"image", "document", "audio", "video"})
@@ -110,8 +145,7 @@ _PROVIDERS: dict[str, Rules] = {
         media=frozenset({"image", "document"}),
         result_media=frozenset({"image", "document"}),
         by_url=frozenset({"image", "document"}),
-        image_types=IMAGES,
-        document_types=frozenset({"application/pdf"}),
+        types={"image": IMAGES, "document": PDF},
     ),
     "openai": Rules(
         results="consecutive",
@@ -119,7 +153,7 @@ _PROVIDERS: dict[str, Rules] = {
         id_repeats=True,
         media=frozenset({"image", "document", "audio"}),
         by_url=frozenset({"image"}),
-        document_types=frozenset({"application/pdf"}),
+        types={"document": PDF},
     ),
     "responses": Rules(
         results="anywhere",
@@ -130,7 +164,7 @@ _PROVIDERS: dict[str, Rules] = {
         media=frozenset({"image", "document"}),
         result_media=frozenset({"image", "document"}),
         by_url=frozenset({"image", "document"}),
-        document_types=frozenset({"application/pdf"}),
+        types={"document": PDF},
     ),
     "gemini": Rules(
         results="alone",
@@ -162,8 +196,7 @@ _PROVIDERS: dict[str, Rules] = {
         system="outside",
         media=_ALL_MEDIA,
         result_media=frozenset({"image", "document", "video"}),
-        image_types=IMAGES,
-        document_types=frozenset(BEDROCK_DOCUMENTS),
+        types=BEDROCK_FORMATS,
     ),
     "ollama": Rules(
         results="consecutive",
