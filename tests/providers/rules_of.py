@@ -286,6 +286,10 @@ def _bedrock_blocks(index: int, message: Message) -> Iterator[str]:
                 yield f"{index}: an empty result"
         if message["role"] != "user" and block.keys() & {"image", "document"}:
             yield f"{index}: pictures and documents are the user's alone"
+    inner = [i for b in message["content"] for i in b.get("toolResult", {}).get("content", ())]
+    called = [b["document"]["name"] for b in [*message["content"], *inner] if "document" in b]
+    if len(set(called)) != len(called):
+        yield f"{index}: documents {called} share a name"
     has_document = any("document" in block for block in message["content"])
     if has_document and not any("text" in block for block in message["content"]):
         yield f"{index}: a document without a text"

@@ -604,6 +604,29 @@ def test_formats_of_bedrock_are_those_of_its_service_model() -> None:
             assert isinstance(turn.parts[0], Media) and turn.parts[0].kind == kind
 
 
+def test_documents_in_a_message_for_bedrock_have_names_of_their_own_and_a_text() -> None:
+    paper = Media("document", "application/pdf", PDF)
+    named = Media("document", "application/pdf", PDF, name="document (2)")
+    request, _ = render("bedrock", [user("see", paper, named, paper)])
+    called = [block["document"]["name"] for block in request.messages[0]["content"][1:]]
+    assert called == ["document", "document (2)", "document (3)"]
+    told = Result("c1", "read", [paper, paper])
+    request, _ = render("bedrock", [user("go"), agent(read()), user(told, paper)])
+    assert "document (3)" in json.dumps(request.messages[2])
+
+
+def test_bedrocks_own_documents_are_changed_only_where_they_would_be_rejected() -> None:
+    form = {"format": "pdf", "source": {"bytes": PDF}}
+    one, two = {"document": {"name": "a", **form}}, {"document": {"name": "b", **form}}
+    fine = [{"role": "user", "content": [one, {"text": "see"}, two]}]
+    assert render("bedrock", decode("bedrock", fine))[0].messages == fine
+    bare = [{"role": "user", "content": [one, one]}]
+    request, _ = render("bedrock", decode("bedrock", bare))
+    again = {"document": {"name": "a (2)", **form}}
+    assert request.messages[0]["content"] == [one, again, {"text": "(document)"}]
+    assert bare[0]["content"] == [one, one], "what was stored stays as it is"
+
+
 @each
 def test_pictures_of_the_assistant_are_told(provider: str) -> None:
     _, codes = render(provider, [user("draw"), agent(Media("image", "image/png", PNG)), user("ok")])

@@ -334,6 +334,12 @@ def test_hostile_messages_are_read_and_still_render(provider: str, message: Any)
         assert complaints(target, encode(target, turns).messages) == []
 
 
+def test_hostile_blocks_of_bedrocks_own_are_sent_as_they_came() -> None:
+    odd: list[Any] = [{"toolResult": 3}, {"document": 3}, {"toolResult": {"type": "x"}}]
+    raw = [{"role": "user", "content": [{**block, "more": {}} for block in odd]}]
+    assert encode("bedrock", decode("bedrock", raw)).messages == raw
+
+
 def test_an_unknown_provider_is_named() -> None:
     with pytest.raises(RirekiError, match="cohere") as caught:
         encode("cohere", [])

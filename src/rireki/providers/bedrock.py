@@ -132,10 +132,49 @@ def _media(block: dict[str, Any]) -> Media | None:
 
 
 def encode(turn: Turn) -> list[Any]:
-    blocks = [_block(part) for part in turn.parts]
+    return [{"role": turn.role, "content": [_block(part) for part in turn.parts]}]
+
+
+def settle(messages: list[Any]) -> list[Any]:
+    """Messages whose documents have names of their own, and a text beside them."""
+    return [
+        _settled(message) if any(map(_holds_document, message["content"])) else message
+        for message in messages
+    ]
+
+
+def _holds_document(block: dict[str, Any]) -> bool:
+    if "toolResult" in block:
+        return any(map(_holds_document, map(mapping, _returned(block))))
+    return isinstance(block.get("document"), dict)
+
+
+def _returned(block: dict[str, Any]) -> list[Any]:
+    return items(mapping(block["toolResult"]).get("content"))
+
+
+def _settled(message: dict[str, Any]) -> dict[str, Any]:
+    taken: set[str] = set()
+    blocks = [_named(block, taken) for block in message["content"]]
     if _needs_text(blocks):
         blocks.append({"text": "(document)"})
-    return [{"role": turn.role, "content": blocks}]
+    return message if blocks == message["content"] else {**message, "content": blocks}
+
+
+def _named(block: Any, taken: set[str]) -> Any:
+    """The block, its documents called as no other one is in the message."""
+    if not _holds_document(mapping(block)):
+        return block
+    if "toolResult" in block:
+        inner = [_named(one, taken) for one in _returned(block)]
+        return {**block, "toolResult": {**block["toolResult"], "content": inner}}
+    given = name = string(block["document"].get("name")) or "document"
+    again = 2
+    while name in taken:
+        name = f"{given[:190]} ({again})"
+        again += 1
+    taken.add(name)
+    return {**block, "document": {**block["document"], "name": name}}
 
 
 def _needs_text(blocks: Sequence[Any]) -> bool:
@@ -232,4 +271,4 @@ def extras(message: Any, deep: bool) -> list[str]:
     return leftovers([message, *blocks], _KNOWN)
 
 
-CODEC = Codec(_NAME, decode, decode_system, encode, encode_system, extras)
+CODEC = Codec(_NAME, decode, decode_system, encode, encode_system, extras, settle)
