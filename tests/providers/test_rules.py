@@ -627,6 +627,39 @@ def test_bedrocks_own_documents_are_changed_only_where_they_would_be_rejected() 
     assert bare[0]["content"] == [one, one], "what was stored stays as it is"
 
 
+@pytest.mark.parametrize(
+    ("media_type", "form"),
+    [("audio/wav", "wav"), ("audio/mp3", "mp3"), ("audio/ogg", None), ("audio/aac", None)],
+)
+def test_openai_chat_hears_nothing_but_wav_and_mp3(media_type: str, form: str | None) -> None:
+    request, codes = render("openai", [user(Media("audio", media_type, "SUQz"), "hear")])
+    block = request.messages[0]["content"][0]
+    if form is None:
+        assert block["text"] == f"[audio {media_type}: not carried over]"
+        assert codes == {"media-as-text"}
+    else:
+        assert block["input_audio"]["format"] == form and not codes
+
+
+def test_a_sound_of_openais_is_called_what_it_is() -> None:
+    sound = {"type": "input_audio", "input_audio": {"data": "SUQz", "format": "flac"}}
+    turns = decode("openai", [{"role": "user", "content": [sound]}])
+    request, _ = render("gemini", turns)
+    assert request.messages[0]["parts"][0]["inlineData"]["mimeType"] == "audio/flac"
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "openai", "responses", "bedrock"])
+@pytest.mark.parametrize("media_type", ["image/svg+xml", "image/heic", "image/tiff"])
+def test_pictures_of_a_type_that_is_not_taken_are_told(provider: str, media_type: str) -> None:
+    picture = Media("image", media_type, "AAAA")
+    request, codes = render(provider, [user(picture, "see")])
+    assert "AAAA" not in json.dumps(request.messages)
+    assert codes == {"media-as-text"}
+    jpeg, codes = render(provider, [user(Media("image", "image/jpg", "AAAA"), "see")])
+    assert "AAAA" in json.dumps(jpeg.messages) and "image/jpg" not in json.dumps(jpeg.messages)
+    assert codes == set()
+
+
 @each
 def test_pictures_of_the_assistant_are_told(provider: str) -> None:
     _, codes = render(provider, [user("draw"), agent(Media("image", "image/png", PNG)), user("ok")])

@@ -24,6 +24,7 @@ from rireki.providers.kit import (
 )
 from rireki.providers.loose import loose_parts
 from rireki.providers.neutral import Call, Media, Opaque, Part, Result, Role, Text, Thinking, Turn
+from rireki.providers.rules import OPENAI_SOUNDS
 
 __all__ = ["CODEC"]
 
@@ -42,7 +43,7 @@ _KNOWN = names(
     "role content tool_calls tool_call_id type text image_url input_audio file id function custom "
     "refusal function_call audio reasoning_content reasoning"
 )
-_AUDIO = {"wav": "audio/wav", "mp3": "audio/mpeg"}
+_SOUNDS = {form: media_type for media_type, form in reversed(OPENAI_SOUNDS.items())}
 
 
 def decode(message: Any) -> Turn:
@@ -83,7 +84,8 @@ def _part(block: Any) -> Part:
         return Media("image", media_type, data, url, raw=block)
     if kind == "input_audio":
         audio = mapping(block.get("input_audio"))
-        media_type = _AUDIO.get(string(audio.get("format")), "audio/wav")
+        form = string(audio.get("format"))
+        media_type = _SOUNDS.get(form) or f"audio/{form}"
         return Media("audio", media_type, string(audio.get("data")), raw=block)
     if kind == "file":
         return _file(block)
@@ -236,8 +238,8 @@ def _media(part: Media) -> dict[str, Any]:
     if part.kind == "image":
         return {"type": "image_url", "image_url": {"url": data_url(part)}}
     if part.kind == "audio":
-        form = "mp3" if part.media_type in ("audio/mpeg", "audio/mp3") else "wav"
-        return {"type": "input_audio", "input_audio": {"data": part.data or "", "format": form}}
+        sound = {"data": part.data or "", "format": OPENAI_SOUNDS[part.media_type]}
+        return {"type": "input_audio", "input_audio": sound}
     file = {"filename": part.name or "document.pdf", "file_data": data_url(part)}
     return {"type": "file", "file": file}
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Literal
 
-__all__ = ["BEDROCK_FORMATS", "Rules", "rules_for"]
+__all__ = ["BEDROCK_FORMATS", "OPENAI_SOUNDS", "Rules", "rules_for"]
 
 IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 #: What Converse calls the media types it takes, by kind; of several, the first is the usual one.
@@ -60,6 +60,13 @@ BEDROCK_FORMATS = {
     },
 }
 PDF = frozenset({"application/pdf"})
+#: What Chat Completions calls the sounds it takes; of several, the first is the usual one.
+OPENAI_SOUNDS = {
+    "audio/wav": "wav",
+    "audio/x-wav": "wav",
+    "audio/mpeg": "mp3",
+    "audio/mp3": "mp3",
+}
 _NOTHING: frozenset[str] = frozenset()
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
@@ -153,7 +160,7 @@ _PROVIDERS: dict[str, Rules] = {
         id_repeats=True,
         media=frozenset({"image", "document", "audio"}),
         by_url=frozenset({"image"}),
-        types={"document": PDF},
+        types={"image": IMAGES, "document": PDF, "audio": OPENAI_SOUNDS},
     ),
     "responses": Rules(
         results="anywhere",
@@ -164,7 +171,7 @@ _PROVIDERS: dict[str, Rules] = {
         media=frozenset({"image", "document"}),
         result_media=frozenset({"image", "document"}),
         by_url=frozenset({"image", "document"}),
-        types={"document": PDF},
+        types={"image": IMAGES, "document": PDF},
     ),
     "gemini": Rules(
         results="alone",
