@@ -15,6 +15,8 @@ from rireki.providers import Request, with_bytes
 
 __all__ = ["Bedrock"]
 
+_GONE = "Was there earlier in this conversation, and is no longer. Do not call it."
+
 
 class Bedrock(Client):
     provider = "bedrock"
@@ -26,17 +28,10 @@ class Bedrock(Client):
         asked = dict(self.options)
         if request.system is not None:
             asked["system"] = request.system
-        if tools:
-            told = [
-                {
-                    "toolSpec": {
-                        "name": t.name,
-                        "description": t.description,
-                        "inputSchema": {"json": t.schema},
-                    }
-                }
-                for t in tools
-            ]
+        told = [_told(tool.name, tool.description, tool.schema) for tool in tools]
+        if not told and "toolConfig" not in asked:
+            told = _called(request.messages)
+        if told:
             asked["toolConfig"] = {"tools": told}
         messages = with_bytes(request.messages)
         answered = self.sdk.converse_stream(modelId=self.model, messages=messages, **asked)
@@ -44,6 +39,18 @@ class Bedrock(Client):
         for event in answered["stream"]:
             answer.add(event, tell)
         return answer.whole()
+
+
+def _told(name: str, description: str, schema: dict[str, Any]) -> dict[str, Any]:
+    spec = {"name": name, "description": description, "inputSchema": {"json": schema}}
+    return {"toolSpec": spec}
+
+
+def _called(messages: Sequence[Any]) -> list[dict[str, Any]]:
+    """The tools of the history: Converse takes calls and results only where tools are declared."""
+    blocks = [block for message in messages for block in message["content"]]
+    names = dict.fromkeys(block["toolUse"]["name"] for block in blocks if "toolUse" in block)
+    return [_told(name, _GONE, {"type": "object"}) for name in names]
 
 
 class _Answer:
