@@ -225,6 +225,8 @@ def _gemini_parts(index: int, content: Any, model: str) -> Iterator[str]:
             if first and not signed and "gemini-3" in model:
                 yield f"{index}: the first call of the step has no signature"
             first = False
+            if not re.fullmatch(r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}", part["functionCall"]["name"]):
+                yield f"{index}: tool name {part['functionCall']['name']!r}"
             if not isinstance(part["functionCall"].get("args", {}), dict):
                 yield f"{index}: args are no object"
         if "functionResponse" in part:

@@ -233,6 +233,23 @@ def test_names_have_the_characters_that_are_allowed(provider: str) -> None:
     assert ("name-changed" in codes) == (provider != "ollama")
 
 
+@pytest.mark.parametrize("name", ["7zip", "-x", ".a", "7" * 64, "7" * 200, ""])
+@each
+def test_names_begin_with_a_letter_where_they_must(provider: str, name: str) -> None:
+    turns = [user("go"), agent(read("a", name)), user(result("a"))]
+    request, codes = render(provider, turns)
+    if provider == "gemini":
+        call, told = (request.messages[place]["parts"][0] for place in (1, 2))
+        assert call["functionCall"]["name"] == told["functionResponse"]["name"]
+        assert "name-changed" in codes
+
+
+def test_names_that_gemini_takes_stay() -> None:
+    for name in ("a.b:c-d", "_x", "x" * 128):
+        _, codes = render("gemini", [user("go"), agent(read("a", name)), user(result("a"))])
+        assert "name-changed" not in codes
+
+
 # Arguments ----------------------------------------------------------------------------------
 
 

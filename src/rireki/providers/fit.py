@@ -133,6 +133,9 @@ class Fitter:
             known = name
             if not self.rules.name.fullmatch(name):
                 known = re.sub(r"[^a-zA-Z0-9_-]", "_", name)[:64] or "unknown"
+                if not self.rules.name.fullmatch(known):
+                    # Some want a letter first.
+                    known = f"_{known[:63]}"
             self.names[name] = known
         if known != name:
             self._note("name-changed", f"the tool {name!r} is called {known!r}")
