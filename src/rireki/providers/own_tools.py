@@ -89,7 +89,9 @@ def _halves(turns: Sequence[Turn]) -> Iterator[tuple[int, Part]]:
     open_calls: dict[str, tuple[int, Part]] = {}
     for place, turn in enumerate(turns):
         for part in turn.parts:
-            item = mapping(part.raw) if type(part) is Opaque else {}
+            if type(part) is not Opaque:
+                continue
+            item = mapping(part.raw)
             identity = string(item.get("call_id"))
             if item.get("type") == "computer_call":
                 open_calls[identity] = place, part
