@@ -677,6 +677,21 @@ def test_pictures_of_a_type_that_is_not_taken_are_told(provider: str, media_type
     assert codes == set()
 
 
+def test_pictures_in_anthropics_form_are_held_to_its_types() -> None:
+    """It is also the form of histories that were never sent to Anthropic."""
+
+    def shown(media_type: str) -> tuple[Request, set[str]]:
+        source = {"type": "base64", "media_type": media_type, "data": "AAAA"}
+        blocks = [{"type": "text", "text": "see"}, {"type": "image", "source": source}]
+        return render("anthropic", decode(None, [{"role": "user", "content": blocks}]))
+
+    request, codes = shown("image/svg+xml")
+    assert "AAAA" not in json.dumps(request.messages) and codes == {"media-as-text"}
+    request, codes = shown("image/jpg")
+    assert request.messages[0]["content"][1]["source"]["media_type"] == "image/jpeg"
+    assert codes == set()
+
+
 @each
 def test_pictures_of_the_assistant_are_told(provider: str) -> None:
     _, codes = render(provider, [user("draw"), agent(Media("image", "image/png", PNG)), user("ok")])

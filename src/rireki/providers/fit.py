@@ -184,7 +184,7 @@ class Fitter:
         return self._retold(media), []
 
     def _media(self, part: Media) -> list[Part]:
-        if self.own and part.raw is not None:
+        if self.own and part.raw is not None and self._sendable(part):
             return [part]
         taken = self.rules.media if self.role == "user" else self.rules.answer_media
         return [self._bare(part) if self._takes(part, taken) else self._retold(part)]
@@ -197,6 +197,12 @@ class Fitter:
             return self.own or (web and media.kind in self.rules.by_url)
         allowed = self.rules.types.get(media.kind)
         return bool(media.data) and (allowed is None or _usual(media.media_type) in allowed)
+
+    def _sendable(self, media: Media) -> bool:
+        """Whether the provider's own spelling of it can go back."""
+        if not self.rules.types_checked or media.data is None:
+            return True
+        return media.media_type in self.rules.types.get(media.kind, ())
 
     def _bare(self, media: Media) -> Media:
         """The media alone, its type as the provider spells it where that matters."""

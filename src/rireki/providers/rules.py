@@ -131,6 +131,9 @@ class Rules:
     by_url: frozenset[str] = _NOTHING
     #: Media types taken, per kind; a kind that is not named takes all.
     types: Mapping[str, Container[str]] = field(default_factory=dict)
+    #: What is spelled in its own way is held to the types, too. (Where it is not: servers that
+    #: speak OpenAI's form may take more of them.)
+    types_checked: bool = False
 
 
 _ALL_MEDIA = frozenset({"image", "document", "audio", "video"})
@@ -153,6 +156,7 @@ _PROVIDERS: dict[str, Rules] = {
         result_media=frozenset({"image", "document"}),
         by_url=frozenset({"image", "document"}),
         types={"image": IMAGES, "document": PDF},
+        types_checked=True,
     ),
     "openai": Rules(
         results="consecutive",
