@@ -21,13 +21,16 @@ def near_words(view: View, query: Query) -> list[str]:
     for word in dict.fromkeys(query_terms(query.root)):
         if len(word) < 3 or len(word) > LONGEST or view.reader.searcher.doc_freq("words", word):
             continue
+        for term, count in view.reader.searcher.terms_with_prefix("words", word, limit=LOOKED_AT):
+            # What goes on from there is likeliest meant.
+            found[term] = (0, -count)
         for start in dict.fromkeys((word[:2], word[0])):
             for term, count in view.reader.searcher.terms_with_prefix(
                 "words", start, limit=LOOKED_AT
             ):
                 distance = _distance(word, term, 1 if len(word) < 6 else 2)
                 if distance is not None:
-                    found[term] = (distance, -count)
+                    found.setdefault(term, (distance, -count))
             if found:
                 break
     return sorted(found, key=lambda term: found[term])[:OFFERED]

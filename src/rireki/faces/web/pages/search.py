@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, NamedTuple
 
 from markupsafe import Markup, escape
@@ -23,6 +24,8 @@ __all__ = ["show_search"]
 PAGE, QUICK = 20, 8
 #: Hits of one conversation.
 HITS = 3
+#: A word at the end of a query that may go on: no filter, nothing in quotes, nothing unwanted.
+_HALF_WORD = re.compile(r"(?:^|\s)[^\W_][\w.-]+$")
 
 
 class Fault(NamedTuple):
@@ -78,7 +81,12 @@ async def _find(request: Request, wish: Wish) -> Found:
     if not query.strip():
         return Found(query)
     try:
-        return Found(query, await desk_of(request).search(query, wish))
+        results = await desk_of(request).search(query, wish)
+        if not results.talks and query.count('"') % 2 == 0 and _HALF_WORD.search(query):
+            # The last word may not be typed to its end yet.
+            begun = await desk_of(request).search(f"{query}*", wish)
+            results = begun if begun.talks else results
+        return Found(query, results)
     except QueryError as error:
         return Found(query, fault=_fault(query, error, tongue_of(request)))
 

@@ -75,7 +75,7 @@ def _values(archive: Archive, source: str | None) -> dict[str, Any]:
         "by_source": bars(told["sources"]),
         "tools": bars(_tools(archive)) if source is None else [],
         "models": bars(models, bounded),
-        "projects": bars(_by_project(headings, answers)),
+        "projects": bars(*_by_project(headings, answers)),
     }
 
 
@@ -132,13 +132,17 @@ def _activity(headings: Iterable[Heading], answers: Iterable[tuple[str, Answer]]
 
 def _by_project(
     headings: Mapping[str, Heading], answers: Iterable[tuple[str, Answer]]
-) -> Counter[str]:
+) -> tuple[Counter[str], set[str]]:
+    """Tokens by project, and the projects that may have had more."""
     tokens: Counter[str] = Counter()
+    bounded: set[str] = set()
     for conversation, answer in answers:
         heading = headings.get(conversation)
         if heading is not None and heading.project:
             tokens[heading.project] += answer.usage.output_tokens
-    return tokens
+            if answer.usage.lower_bound:
+                bounded.add(heading.project)
+    return tokens, bounded
 
 
 def _tools(archive: Archive) -> dict[str, int]:

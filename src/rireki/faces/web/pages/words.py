@@ -153,6 +153,9 @@ JAPANESE = {
     " or more": "以上",
     "The archive is empty.": "アーカイブは空です。",
     "Nothing found for {query}": "「{query}」に一致するものはありません",
+    "Nothing has just these words; these have one that begins like the last.": (
+        "完全に一致するものはありません。最後の語で始まる語を含むものです。"
+    ),
     "Did you mean": "もしかして:",
     "Searched: {what}": "検索対象: {what}",
     "No message has all of it; these conversations have it in different messages.": (

@@ -46,6 +46,7 @@ function show({ query, html }) {
 }
 
 function close() {
+  if (quick.contains(document.activeElement)) box.focus();
   quick.hidden = true;
   quick.replaceChildren();
 }
