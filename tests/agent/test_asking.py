@@ -175,6 +175,64 @@ def test_questions_of_models_without_call_ids() -> None:
     assert [m["content"] for m in told] == ["red", "yes"]
 
 
+def gemini(*parts: dict[str, Any]) -> dict[str, Any]:
+    return {"role": "model", "parts": list(parts)}
+
+
+def gemini_call(name: str, **arguments: Any) -> dict[str, Any]:
+    return {"functionCall": {"name": name, "args": arguments}}
+
+
+TWO = [
+    ("gemini", gemini(*(gemini_call("ask_user", question=q) for q in ("A?", "B?")))),
+    ("anthropic", calls(*(("x", "ask_user", {"question": q}) for q in ("A?", "B?")))),
+]
+
+
+@pytest.mark.parametrize(("provider", "two"), TWO)
+def test_questions_that_cannot_be_told_apart_are_answered_in_order(
+    provider: str, two: dict[str, Any], place: Path
+) -> None:
+    """An answer to the second one would be taken for one to the first."""
+
+    def not_a(question: Question) -> str:
+        if question.question == "A?":
+            raise Later
+        return "to B"
+
+    with MessageHistory.open("x", archive=place) as history:
+        agent = Agent(Scripted([two], provider=provider), history=history, ask=not_a)
+        assert agent.run_sync("go").reason == "waiting"
+    with MessageHistory.open("x", archive=place) as history:
+        llm = Scripted([{"role": "assistant", "content": "ok"}], provider="anthropic")
+        agent = Agent(llm, history=history, ask=not_a)
+        (open_one,) = asyncio.run(agent.questions())
+        assert open_one.question == "A?"
+        asyncio.run(agent.answer(open_one.id, "to A"))
+        (open_one,) = asyncio.run(agent.questions())
+        assert open_one.question == "B?"
+        assert agent.run_sync().text == "ok"
+    asked, answered = llm.requests[0].messages[-2:]
+    by_id = {block["tool_use_id"]: block["content"] for block in answered["content"]}
+    told = [(b["input"]["question"], by_id[b["id"]]) for b in asked["content"]]
+    assert told == [("A?", "to A"), ("B?", "to B")]
+
+
+def test_a_tool_behind_a_question_of_its_id_runs_after_it() -> None:
+    both = calls(("x", "ask_user", {"question": "A?"}), ("x", "look", {}), ("y", "look", {}))
+    agent = Agent(Scripted([both, "ok"]), [look], ask=lambda question: "to A")
+    assert agent.run_sync("go").text == "ok"
+    assert [results(message) for message in agent.history.messages[2:5]] == [
+        [("y", "seen", False)],
+        [("x", "to A", False)],
+        [("x", "seen", False)],
+    ]
+
+
+def look() -> str:
+    return "seen"
+
+
 def test_a_question_that_is_none_is_an_error_result() -> None:
     llm = Scripted([calls(("q", "ask_user", {"options": ["a"]})), "Sorry."])
     agent = Agent(llm, ask=lambda question: pytest.fail("there is no question"))

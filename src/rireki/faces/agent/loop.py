@@ -134,26 +134,36 @@ class Agent:
     async def answer(self, call_id: str, text: str | None) -> None:
         """Answer a question that is open in the history (None declines); then `run()` goes on.
 
-        Of questions without an id (models of Gemini and Ollama), the first one is answered.
+        Of questions with the same id, or without one (models of Gemini and Ollama), it is the first.
         """
         if self._running:
             raise RirekiError(
                 f"the agent is running and asks the question {call_id!r} itself",
                 "Let `ask` answer it, or end the run first.",
             )
-        found = [
-            c for c in await self._do("pending_calls") if c.waiting and (c.id or "") == call_id
-        ]
-        if not found:
+        found = (await self._waiting()).get(call_id)
+        if found is None:
             raise RirekiError(
                 f"no open question {call_id!r} is in the history {self.history.id or ''}".rstrip(),
                 "questions() lists those that are.",
             )
-        await self._keep([(found[0], Output(CANCELLED if text is None else text))])
+        await self._keep([(found, Output(CANCELLED if text is None else text))])
 
     async def questions(self) -> list[Question]:
-        """The questions that wait for an answer."""
-        return [_question(call) for call in await self._do("pending_calls") if call.waiting]
+        """The questions that wait for an answer; of those with the same id, or without one, the first.
+
+        The next one comes up when it has been answered: results without an id go by their order.
+        """
+        return [_question(call) for call in (await self._waiting()).values()]
+
+    async def _waiting(self) -> dict[str, Pending]:
+        """The calls that a person can answer now, by id."""
+        calls: list[Pending] = await self._do("pending_calls")
+        found: dict[str, Pending] = {}
+        for place, call in enumerate(calls):
+            if call.waiting and not _is_behind(call, calls[:place]):
+                found.setdefault(call.id or "", call)
+        return found
 
     # ── the steps ──
 
@@ -216,11 +226,28 @@ class Agent:
 
     async def _act(self, calls: list[Pending], tell: Tell) -> bool:
         """Answer the calls; False if a question stays open."""
-        questions = [call for call in calls if call.name == ASK and self.ask is not None]
-        await self._run_tools([call for call in calls if call not in questions], tell)
+        first: list[Pending] = []
+        rest: list[Pending] = []
+        for call in calls:
+            is_first = not self._is_question(call) and not _is_behind(call, rest)
+            (first if is_first else rest).append(call)
+        await self._run_tools(first, tell)
         # What the tools returned is kept by now: a person may take days.
-        answered = [await self._ask(call, tell) for call in questions]
-        return all(answered)
+        left: list[Pending] = []
+        for call in rest:
+            if _is_behind(call, left) or not await self._answer(call, tell):
+                left.append(call)
+        return not left
+
+    def _is_question(self, call: Pending) -> bool:
+        return call.name == ASK and self.ask is not None
+
+    async def _answer(self, call: Pending, tell: Tell) -> bool:
+        """Answer a call that is a question, or stood behind one; False if it stays open."""
+        if self._is_question(call):
+            return await self._ask(call, tell)
+        await self._run_tools([call], tell)
+        return True
 
     async def _run_tools(self, calls: list[Pending], tell: Tell) -> None:
         """All at once; the results are kept together, in the order of the calls."""
@@ -330,6 +357,16 @@ class _Asked(msgspec.Struct):
 def _question(call: Pending) -> Question:
     read = msgspec.convert(call.arguments, _Asked, strict=False)
     return Question(call.id or "", read.question, read.options or [])
+
+
+def _is_behind(call: Pending, others: Iterable[Pending]) -> bool:
+    """Whether a result of the call would be taken for that of an earlier one, which is still open.
+
+    Of calls with the same id the first one gets it; without an id, the first one of the name.
+    """
+    if call.id is None:
+        return any(other.name == call.name for other in others)
+    return any(other.id == call.id for other in others)
 
 
 def _returned(call: Pending, output: Output) -> Returned:
