@@ -241,6 +241,34 @@ def test_a_question_that_is_none_is_an_error_result() -> None:
     assert asyncio.run(agent.questions()) == []
 
 
+def test_an_open_question_that_is_none_is_not_listed() -> None:
+    history = MessageHistory()
+    history.add_user_message("go")
+    history.add_raw_message(calls(("q", "ask_user", {"options": ["a"]})))
+    agent = Agent(Scripted(["Sorry."]), history=history, ask=later)
+    assert asyncio.run(agent.questions()) == []
+    assert agent.run_sync().text == "Sorry."
+
+
+def test_a_call_that_was_marked_as_waiting_is_not_run(place: Path) -> None:
+    def deploy(env: str) -> str:
+        pytest.fail("nobody allowed it")
+
+    with MessageHistory.open("x", archive=place) as history:
+        history.add_user_message("go")
+        history.add_raw_message(calls(("d", "deploy", {"env": "prod"}), ("l", "look", {})))
+        history.waiting("d")
+    with MessageHistory.open("x", archive=place) as history:
+        llm = Scripted([calls(("l2", "look", {})), "Deployed."])
+        agent = Agent(llm, [deploy, look], history, ask=lambda question: "yes")
+        assert agent.run_sync().reason == "waiting"
+        assert llm.requests == []
+        assert asyncio.run(agent.questions()) == [Question("d", 'deploy {"env":"prod"}')]
+        asyncio.run(agent.answer("d", "done by hand"))
+        assert agent.run_sync().text == "Deployed."
+        assert results(history.messages[3]) == [("d", "done by hand", False)]
+
+
 def test_without_anybody_to_ask_the_model_has_no_such_tool() -> None:
     agent = Agent(Scripted(["hello"]))
     assert agent.tools == {}

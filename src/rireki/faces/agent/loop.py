@@ -33,6 +33,7 @@ from rireki.faces.history import AsyncMessageHistory, MessageHistory, Pending
 from rireki.providers import Request, decode, unwrap
 from rireki.providers import Text as Said
 from rireki.providers import Thinking as Thought
+from rireki.providers.kit import dumps
 
 __all__ = ["LLM", "Agent"]
 
@@ -154,7 +155,8 @@ class Agent:
 
         The next one comes up when it has been answered: results without an id go by their order.
         """
-        return [_question(call) for call in (await self._waiting()).values()]
+        listed = [_listed(call) for call in (await self._waiting()).values()]
+        return [question for question in listed if question is not None]
 
     async def _waiting(self) -> dict[str, Pending]:
         """The calls that a person can answer now, by id."""
@@ -229,7 +231,7 @@ class Agent:
         first: list[Pending] = []
         rest: list[Pending] = []
         for call in calls:
-            is_first = not self._is_question(call) and not _is_behind(call, rest)
+            is_first = not self._needs_person(call) and not _is_behind(call, rest)
             (first if is_first else rest).append(call)
         await self._run_tools(first, tell)
         # What the tools returned is kept by now: a person may take days.
@@ -239,15 +241,17 @@ class Agent:
                 left.append(call)
         return not left
 
-    def _is_question(self, call: Pending) -> bool:
-        return call.name == ASK and self.ask is not None
+    def _needs_person(self, call: Pending) -> bool:
+        """Whether it is a question, or was marked as waiting in the history."""
+        return self.ask is not None if call.name == ASK else call.waiting
 
     async def _answer(self, call: Pending, tell: Tell) -> bool:
-        """Answer a call that is a question, or stood behind one; False if it stays open."""
-        if self._is_question(call):
-            return await self._ask(call, tell)
-        await self._run_tools([call], tell)
-        return True
+        """Answer a call that needs a person, or stood behind one; False if it stays open."""
+        if not self._needs_person(call):
+            await self._run_tools([call], tell)
+            return True
+        # What was marked is answered with `answer()`: here it is nobody's to run.
+        return call.name == ASK and await self._ask(call, tell)
 
     async def _run_tools(self, calls: list[Pending], tell: Tell) -> None:
         """All at once; the results are kept together, in the order of the calls."""
@@ -357,6 +361,16 @@ class _Asked(msgspec.Struct):
 def _question(call: Pending) -> Question:
     read = msgspec.convert(call.arguments, _Asked, strict=False)
     return Question(call.id or "", read.question, read.options or [])
+
+
+def _listed(call: Pending) -> Question | None:
+    """What a person is shown of a call that waits; None if the next run answers it with an error."""
+    try:
+        return _question(call)
+    except msgspec.ValidationError:
+        if call.name == ASK:
+            return None
+        return Question(call.id or "", f"{call.name} {dumps(call.arguments)}")
 
 
 def _is_behind(call: Pending, others: Iterable[Pending]) -> bool:
