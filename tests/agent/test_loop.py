@@ -158,6 +158,19 @@ def test_what_tools_return_becomes_text_and_pictures() -> None:
     assert shown["content"][1]["source"]["media_type"] == "image/png"
 
 
+@pytest.mark.parametrize("wrong", [b"not an image", 5, ("image/png", "text")])
+def test_a_picture_that_is_none_is_the_error_of_its_tool_alone(wrong: Any) -> None:
+    def picture() -> Output:
+        return Output("look", images=[wrong])
+
+    step = calls(("c1", "picture", {}), ("c2", "add", {"a": 1}))
+    agent = Agent(Scripted([step, "ok"]), [picture, add])
+    assert agent.run_sync("go").text == "ok"
+    failed, added = results(agent.history.messages[2])
+    assert failed[1].startswith("Error: RirekiError: ") and failed[2]
+    assert added == ("c2", "2", False)
+
+
 def test_the_limit_of_steps_ends_a_run_that_can_go_on() -> None:
     more = [calls((f"c{n}", "add", {"a": n})) for n in range(3)]
     llm = Scripted([*more, "At last."])

@@ -15,6 +15,7 @@ import msgspec
 
 from rireki.errors import RirekiError
 from rireki.faces.agent.threads import in_thread
+from rireki.faces.history.given import with_images
 from rireki.providers import plain
 
 __all__ = ["Output", "Tool", "ToolError", "gather_tools", "tool"]
@@ -105,7 +106,8 @@ def gather_tools(given: Iterable[Given]) -> dict[str, Tool]:
 def output_of(value: Any) -> Output:
     """What a function returned, as text for the model."""
     if isinstance(value, Output):
-        return value
+        # A picture that cannot be kept is this tool's error, not one of all that ran with it.
+        return msgspec.structs.replace(value, images=with_images([], value.images))
     if isinstance(value, str):
         return Output(value)
     if value is None:
