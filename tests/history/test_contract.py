@@ -127,6 +127,59 @@ def test_a_program_may_change_the_list_itself_in_memory() -> None:
     assert [message["content"] for message in history.messages] == ["0", "1", "2", "3"]
 
 
+def by_render(history: MessageHistory) -> list[str]:
+    return [message["content"] for message in history.render("ollama").messages]
+
+
+def test_messages_may_be_replaced_inserted_and_removed_anywhere_in_memory() -> None:
+    history = MessageHistory()
+    for number in range(4):
+        history.add_user_message(str(number))
+    assert by_render(history) == ["0", "1", "2", "3"]
+    here = history.checkpoint()
+    history.messages[0] = {"role": "user", "content": "first"}
+    assert by_render(history) == ["first", "1", "2", "3"]
+    assert [turn[0]["content"] for turn in history.turns()] == ["first", "1", "2", "3"]
+    assert len(history.search("first")) == 1
+    history.messages[1], history.messages[2] = history.messages[2], history.messages[1]
+    history.add_user_message("4")
+    assert by_render(history) == ["first", "2", "1", "3", "4"]
+    del history.messages[1]
+    history.messages.insert(0, {"role": "system", "content": "Be brief."})
+    assert by_render(history) == ["Be brief.", "first", "1", "3", "4"]
+    history.trim(turns=1)
+    assert by_render(history) == ["Be brief.", "4"]
+    history.branch(here)
+    assert by_render(history) == ["0", "1", "2", "3"]
+
+
+def test_a_change_is_part_of_what_a_note_goes_back_to() -> None:
+    history = MessageHistory()
+    history.add_user_message("0")
+    history.add_user_message("1")
+    history.messages[0] = {"role": "user", "content": "first"}
+    history.add_note("here", 1)
+    (noted,) = history.notes("here")
+    history.add_user_message("2")
+    history.branch(noted.at)
+    assert by_render(history) == ["first", "1"]
+
+
+def test_a_message_may_be_changed_where_it_is_in_memory() -> None:
+    history = MessageHistory()
+    block: dict[str, Any] = {"type": "text", "text": "old"}
+    history.add_raw_message({"role": "user", "content": [block]})
+    history.add_user_message("last")
+    assert by_render(history) == ["old", "last"]
+    block["text"] = "new"
+    history.messages[1]["role"] = "assistant"
+    assert by_render(history) == ["new", "last"]
+    assert [len(turn) for turn in history.turns()] == [2]
+    block |= {"type": "tool_use", "id": "c", "name": "ls", "input": {}}
+    history.messages[0]["role"] = "assistant"
+    assert [call.name for call in history.pending_calls()] == ["ls"]
+
+
 def test_the_loop_of_the_old_documentation_runs_unchanged() -> None:
     answers: Iterator[dict[str, Any]] = iter(
         [

@@ -9,9 +9,9 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rireki.errors import RirekiError
-from rireki.faces.history.given import copied
+from rireki.faces.history.given import Given, copied, kind_of
 from rireki.sources.native.entry import Entry
-from rireki.sources.native.log import Edit, Item, Log
+from rireki.sources.native.log import SAID, Edit, Item, Log, View
 
 if TYPE_CHECKING:
     from rireki.faces.history.store import Store
@@ -144,25 +144,34 @@ class Core:
             if self._gathered is not None:
                 self._gathered += entries
                 return
-            self._settle()
+            self._settle(at_end=all(entry.kind in SAID for entry in entries))
             if self._store is not None and entries:
                 entries = self._store.write(entries, self._log)
             for entry in entries:
                 self._log.add(entry)
 
-    def _settle(self) -> None:
-        """Take note of what a program changed in the list of messages itself."""
-        view = self._log.view
-        if len(view.messages) == len(view.items) and (
-            not view.items or view.messages[-1] is view.items[-1][1]
-        ):
+    def _settle(self, at_end: bool = False) -> None:
+        """Take note of what a program changed in the messages themselves, which it may in memory.
+
+        `at_end` looks at the end of the list alone: enough for what comes behind it, and as quick
+        in a long history as in a short one.
+        """
+        if self._store is not None:
             return
+        view = self._log.view
+        if not (_ends_alike(view) and (at_end or _are_alike(view))):
+            self._log.add(Edit(self._entry("edit").id, self._found()))
+        if at_end:
+            return
+        for entry, _ in view.items:
+            if entry.seen != entry.messages:
+                entry.reread(snapshot(entry.messages))
+
+    def _found(self) -> list[Item]:
+        """The messages of the list as it is, those that a program put there with entries of their own."""
+        view = self._log.view
         known = {id(message): entry for entry, message in view.items}
-        items = []
-        for message in view.messages:
-            entry = known.get(id(message)) or self._entry("user", message)
-            items.append((entry, message))
-        self._log.add(Edit(self._entry("edit").id, items))
+        return [(known.get(id(m)) or self._entry(_kind(m), m), m) for m in view.messages]
 
     def _ever(self) -> list[Item]:
         """Every message that was in it at some time, once."""
@@ -185,3 +194,27 @@ class Core:
 
         self._settle()
         return [turn for item in self._log.view.items for turn in own_turns(item)]
+
+
+def _ends_alike(view: View) -> bool:
+    items, messages = view.items, view.messages
+    return len(messages) == len(items) and (not items or messages[-1] is items[-1][1])
+
+
+def _are_alike(view: View) -> bool:
+    """Whether the list still has the very objects that the entries brought."""
+    return all(m is known for m, (_, known) in zip(view.messages, view.items, strict=True))
+
+
+def _kind(message: Any) -> str:
+    return kind_of(Given(message)) if isinstance(message, dict) else "user"
+
+
+def snapshot(value: Any) -> Any:
+    """What it takes to notice a change in dicts and lists; objects are taken as they are.
+
+    Comparing with it costs next to nothing: the texts are the same objects.
+    """
+    if type(value) is dict:
+        return {key: snapshot(inner) for key, inner in value.items()}
+    return [snapshot(inner) for inner in value] if type(value) is list else value

@@ -35,6 +35,7 @@ class Entry:
         "parent",
         "provider",
         "raw",
+        "seen",
         "seq",
     )
 
@@ -57,6 +58,8 @@ class Entry:
         self.parent = parent
         self.seq = seq
         self.at = at
+        #: The messages as they were when `turns` was read; only where they can change.
+        self.seen: list[Any] | None = None
         self._messages: list[Any] | None = None
         self._turns: list[list[Turn]] | None = None
 
@@ -89,6 +92,10 @@ class Entry:
             provider = self.provider if self.provider in known else None
             self._turns = [decode(provider, [message]) for message in self.messages]
         return self._turns
+
+    def reread(self, seen: list[Any]) -> None:
+        """The messages are no longer what they were: `turns` is to be read again."""
+        self.seen, self._turns = seen, None
 
 
 @cache
@@ -170,7 +177,7 @@ def _made(value: Any) -> Entry | None:
     entry.at = at if type(at) is str else None
     # An emptied dict keeps its room.
     entry.more = value or {}
-    entry._messages = entry._turns = None
+    entry.seen = entry._messages = entry._turns = None
     return entry
 
 

@@ -11,10 +11,10 @@ from typing import Any, TypeAlias
 
 from rireki.sources.native.entry import MESSAGES, Entry
 
-__all__ = ["Edit", "Item", "Log", "View"]
+__all__ = ["SAID", "Edit", "Item", "Log", "View"]
 
 #: Kinds whose messages come after those that are there.
-_SAID = MESSAGES - {"repair"}
+SAID = MESSAGES - {"repair"}
 #: A message and the entry it came with.
 Item: TypeAlias = "tuple[Entry, Any]"
 
@@ -41,7 +41,7 @@ class View:
 
     def apply(self, entry: Entry) -> None:
         kind = entry.kind
-        if kind in _SAID:
+        if kind in SAID:
             for message in entry.messages:
                 self.items.append((entry, message))
                 self.messages.append(message)
@@ -107,7 +107,7 @@ class Log:
             # Two of one id would make a ring of what follows what.
             entry.id = f"{entry.id}~{len(self.entries)}"
         id, kind, parent = entry.id, entry.kind, self.head
-        if kind in _SAID and "answer" not in entry.more:
+        if kind in SAID and "answer" not in entry.more:
             # By far the most: thousands of them, when a long history is gone on with.
             self.view.items.append((entry, entry.raw))
             self.view.messages.append(entry.raw)
