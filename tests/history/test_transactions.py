@@ -147,6 +147,20 @@ def test_taking_back(history: MessageHistory) -> None:
     assert {hit.author for hit in history.search("a OR b")} == {"person", "agent"}
 
 
+def test_within_a_transaction_it_is_the_latest_of_that(history: MessageHistory) -> None:
+    history.add_user_message("0")
+    with history.transaction():
+        history.add_user_message("a")
+        assert history.pop_message() == {"role": "user", "content": "a"}
+        history.add_user_message("b")
+    assert texts(history) == ["0", "b"]
+    with history.transaction():
+        taken = [history.pop_message() for _ in range(3)]
+        history.add_user_message("c")
+    assert [message and message["content"] for message in taken] == ["b", "0", None]
+    assert texts(history) == ["c"]
+
+
 def test_taking_back_one_item_of_an_answer(history: MessageHistory) -> None:
     history.add_user_message("go")
     history.add_raw_message(ANSWERS["responses"])

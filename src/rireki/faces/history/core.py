@@ -98,13 +98,13 @@ class Core:
         """Take the latest message back, and return it; None if there is none."""
         with self._lock:
             self._settle()
-            log = self._log
+            log = self._ahead()
             if not log.view.items:
                 return None
             latest, message = log.view.items[-1]
             if latest.id not in log.entries:
                 # Put into the list by the program itself, in memory: taken out the same way.
-                log.view.messages.pop()
+                self._log.view.messages.pop()
                 self._settle()
                 return message
             later = log.chain(log.head)
@@ -116,11 +116,17 @@ class Core:
                 )
             # An answer that was kept whole may hold several messages.
             others = [m for entry, m in log.view.items if entry is latest and m is not message]
-            with self.transaction():
-                self.branch(log.parents[latest.id] or "")
-                for other in others:
-                    self._record([self._entry(latest.kind, other, latest.provider)])
+            back = self._entry("branch")
+            back.parent = log.parents[latest.id]
+            again = [self._entry(latest.kind, other, latest.provider) for other in others]
+            self._record([back, *again])
             return copied(message)
+
+    def _ahead(self) -> Log:
+        """The log as it will be at the end of the transaction, if there is one."""
+        if not self._gathered:
+            return self._log
+        return Log([*self._log.entries.values(), *self._gathered])
 
     @property
     def _name(self) -> str:
