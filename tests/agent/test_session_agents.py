@@ -67,6 +67,40 @@ def test_it_does_what_the_sdks_own_session_does(place: Path) -> None:
         assert asyncio.run(story(session)) == expected
 
 
+#: Items that look like another provider's, and a call without a result.
+ODD: list[Any] = [
+    {"role": "developer", "content": "Be brief."},
+    {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "https://x/y.png"}}]},
+    {"type": "function_call", "id": "fc_1", "call_id": "c1", "name": "f", "arguments": "{}"},
+]
+
+
+async def back_and_forth(session: Any) -> list[Any]:
+    await session.add_items(ODD)
+    return [await session.get_items(), *[await session.pop_item() for _ in range(4)]]
+
+
+def test_whatever_was_added_comes_back_as_it_was(place: Path) -> None:
+    theirs = SQLiteSession("x", ":memory:")
+    expected = asyncio.run(back_and_forth(theirs))
+    theirs.close()
+    assert asyncio.run(back_and_forth(HistorySession())) == expected
+    with MessageHistory.open("x", archive=place) as history:
+        assert asyncio.run(back_and_forth(HistorySession(history))) == expected
+
+
+def test_an_item_of_its_own_is_taken_back_as_it_was_from_anothers_history() -> None:
+    history = MessageHistory()
+    history.add_raw_message(calls(("c1", "add", {"a": 1}), text="Well."))
+
+    async def told() -> None:
+        session = HistorySession(history)
+        await session.add_items(ODD[2:])
+        assert await session.pop_item() == ODD[2]
+
+    asyncio.run(told())
+
+
 class Scripted(Model):
     def __init__(self, outputs: list[Any]) -> None:
         self.outputs = outputs

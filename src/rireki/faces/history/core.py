@@ -188,6 +188,14 @@ class Core:
             found |= {id(message): (owner, message) for owner, message in items}
         return list(found.values())
 
+    def _providers(self) -> list[str | None]:
+        """Whose each message is, where it was said or can be told."""
+        from rireki.providers import detect
+
+        with self._lock:
+            self._settle()
+            return [entry.provider or detect(message) for entry, message in self._log.view.items]
+
     def _window(self) -> Window:
         from rireki.faces.history.window import Window
 

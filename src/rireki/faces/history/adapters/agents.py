@@ -13,7 +13,7 @@ from typing import Any
 from rireki.faces.history.aio import AsyncMessageHistory
 from rireki.faces.history.given import copied
 from rireki.faces.history.history import MessageHistory
-from rireki.providers import detect, plain
+from rireki.providers import plain
 
 __all__ = ["HistorySession"]
 
@@ -57,9 +57,13 @@ class HistorySession:
 
 
 def _items(history: MessageHistory) -> list[Any]:
-    foreign = any(detect(message) not in (_PROVIDER, None) for message in history.messages)
     # The SDK itself sorts out calls without results: its own items are not repaired here.
-    return history.render(_PROVIDER).messages if foreign else history.get_messages()
+    own = all(map(_is_own, history._providers()))
+    return history.get_messages() if own else history.render(_PROVIDER).messages
+
+
+def _is_own(provider: str | None) -> bool:
+    return provider in (_PROVIDER, None)
 
 
 def _add(history: MessageHistory, items: list[Any]) -> None:
@@ -69,7 +73,9 @@ def _add(history: MessageHistory, items: list[Any]) -> None:
 
 
 def _pop(history: MessageHistory) -> Any | None:
-    told = _items(history)
-    popped = history.pop_message()
+    if all(map(_is_own, history._providers()[-1:])):
+        return history.pop_message()
     # Another provider's message is told as the item that the SDK saw.
-    return told[-1] if popped is not None and told else popped
+    told = _items(history)
+    history.pop_message()
+    return told[-1] if told else None
