@@ -71,6 +71,20 @@ def test_a_batch_that_comes_again_is_kept_once_also_after_a_restart(tmp_path: Pa
     asyncio.run(story())
 
 
+def test_two_stores_of_one_folder_notice_what_the_other_did(tmp_path: Path) -> None:
+    async def story() -> None:
+        one, other = FolderSessionStore(tmp_path), FolderSessionStore(tmp_path)
+        await one.append(KEY, ENTRIES[:1])
+        await other.append(KEY, ENTRIES)
+        await one.append(KEY, ENTRIES)
+        assert await one.load(KEY) == ENTRIES
+        await other.delete(KEY)
+        await one.append(KEY, ENTRIES)
+        assert await one.load(KEY) == ENTRIES
+
+    asyncio.run(story())
+
+
 def test_a_torn_line_costs_no_other(tmp_path: Path) -> None:
     async def story() -> None:
         await FolderSessionStore(tmp_path).append(KEY, ENTRIES[:1])

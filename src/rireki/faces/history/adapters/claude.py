@@ -18,7 +18,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -32,6 +32,8 @@ _SUMMARY = ".summary.json"
 #: Keys become names of files: nothing that leaves the folder, hides, or is too long for a name.
 _NAME = re.compile(r"(?!\.)[^\\/\x00-\x1f:*?\"<>|]{1,200}")
 
+_Mark: TypeAlias = "tuple[int, int, int] | None"
+
 
 class FolderSessionStore:
     """One file of lines per transcript, sub-agents' below that of their session."""
@@ -39,8 +41,9 @@ class FolderSessionStore:
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder).expanduser().absolute() / "projects"
         self._lock = Lock()
-        #: The uuids of each file that was written to: a batch may come a second time.
-        self._seen: dict[Path, set[str]] = {}
+        #: The uuids of each file that was written to, and which file that was then: a batch may come
+        #: a second time, and others may write to it or remove it.
+        self._seen: dict[Path, tuple[_Mark, set[str]]] = {}
 
     async def append(self, key: Mapping[str, str], entries: list[Any]) -> None:
         """Add entries in order; those whose uuid is there already are passed over."""
@@ -82,9 +85,7 @@ class FolderSessionStore:
 
     def _append(self, key: Mapping[str, str], path: Path, entries: list[Any]) -> None:
         with self._lock:
-            seen = self._seen.get(path)
-            if seen is None:
-                seen = {entry["uuid"] for entry in _read(path) if entry.get("uuid")}
+            seen = self._uuids(path)
             new: dict[Any, Any] = {}
             for number, entry in enumerate(entries):
                 uuid = entry.get("uuid")
@@ -93,9 +94,16 @@ class FolderSessionStore:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             before, after = _write(path, b"".join(map(_line, new.values())))
             seen.update(id for id in new if isinstance(id, str))
-            self._seen[path] = seen
+            self._seen[path] = (_mark(path), seen)
             if not key.get("subpath"):
                 _sum_up(key, path, list(new.values()), before, after)
+
+    def _uuids(self, path: Path) -> set[str]:
+        """Those of the entries in the file, which is read if it is not as this store left it."""
+        mark, seen = self._seen.get(path, (None, set()))
+        if mark is not None and mark == _mark(path):
+            return seen
+        return {entry["uuid"] for entry in _read(path) if entry.get("uuid")}
 
     def _delete(self, path: Path, whole: bool) -> None:
         with self._lock:
@@ -107,6 +115,15 @@ class FolderSessionStore:
             self._seen = {
                 p: s for p, s in self._seen.items() if p != path and below not in p.parents
             }
+
+
+def _mark(path: Path) -> _Mark:
+    """Which file it is, and how far it was written; None if there is none."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def _checked(name: str) -> str:
