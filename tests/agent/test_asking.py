@@ -20,6 +20,7 @@ from rireki.errors import RirekiError
 from rireki.faces.agent import (
     CANCELLED,
     Agent,
+    Answered,
     Event,
     Later,
     Question,
@@ -43,6 +44,15 @@ def test_answered_at_once() -> None:
     assert asked == [Question("q", "Which?", ["red", "blue"])]
     assert results(agent.history.messages[2]) == [("q", "blue", False)]
     assert [type(event).__name__ for event in events] == ["Question", "Answered", "Text", "Done"]
+
+
+def test_an_answer_that_is_no_text_is_told_as_json() -> None:
+    events: list[Event] = []
+    llm = Scripted([question("q", "How many?"), "ok"])
+    agent = Agent(llm, ask=lambda question: 5)  # type: ignore[arg-type, return-value]
+    agent.run_sync("paint", tell=events.append)
+    assert results(agent.history.messages[2]) == [("q", "5", False)]
+    assert events[1] == Answered("q", "5")
 
 
 def test_answered_by_a_coroutine() -> None:

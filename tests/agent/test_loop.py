@@ -149,11 +149,16 @@ def test_what_tools_return_becomes_text_and_pictures() -> None:
     def picture() -> Output:
         return Output("a dot", [png])
 
-    step = calls(("a", "nothing", {}), ("b", "several", {}), ("c", "picture", {}))
+    def five() -> Output:
+        return Output(5)  # type: ignore[arg-type]
+
+    tools = [nothing, several, picture, five]
+    step = calls(*((tool.__name__, tool.__name__, {}) for tool in tools))
     history = MessageHistory()
-    Agent(Scripted([step, "ok"]), [nothing, several, picture], history).run_sync("go")
-    none, some, shown = history.messages[2]["content"]
+    Agent(Scripted([step, "ok"]), tools, history).run_sync("go")
+    none, some, shown, number = history.messages[2]["content"]
     assert none["content"] == "(no output)" and some["content"] == '{"日本":[1,null]}'
+    assert number["content"] == "5"
     assert shown["content"][0] == {"type": "text", "text": "a dot"}
     assert shown["content"][1]["source"]["media_type"] == "image/png"
 

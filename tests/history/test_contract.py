@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from rireki import MessageHistory
+from rireki.errors import RirekiError
 
 
 @pytest.fixture(params=["memory", "disk"])
@@ -45,6 +46,49 @@ def test_a_tool_result_and_its_defaults(history: MessageHistory) -> None:
         {"role": "user", "content": [{**block, "content": "print(1)"}]},
         {"role": "user", "content": [{**other, "content": "done"}]},
     ]
+
+
+BLOCKS = [{"type": "text", "text": "three"}]
+
+
+@pytest.mark.parametrize(
+    ("result", "kept"),
+    [
+        ({"a": "三"}, '{"a":"三"}'),
+        (5, "5"),
+        (True, "true"),
+        ([1, 2], "[1,2]"),
+        ([{"a": 1}], '[{"a":1}]'),
+        (2**80, str(2**80)),
+        (BLOCKS, BLOCKS),
+        ("", ""),
+    ],
+)
+def test_a_tool_result_that_is_no_text_is_told_as_json(
+    history: MessageHistory, result: Any, kept: Any
+) -> None:
+    history.add_raw_message(
+        {
+            "role": "assistant",
+            "content": [
+                {"type": "tool_use", "id": id, "name": "f", "input": {}} for id in ("a", "b", "c")
+            ],
+        }
+    )
+    history.add_tool_result("a", result, "f")
+    history.add_tool_results([("b", result), {"tool_use_id": "c", "content": result}])
+    told = [block["content"] for message in history.messages[1:] for block in message["content"]]
+    assert told == [kept] * 3
+    sent = [m["content"] for m in history.render("openai").messages if m["role"] == "tool"]
+    assert sent == ["three" if kept is BLOCKS else kept] * 3
+
+
+@pytest.mark.parametrize("wrong", [("a",), {"result": "x"}, "ab", 5, ("a", "b", "c", "d")])
+def test_what_is_no_tool_result_is_refused(history: MessageHistory, wrong: Any) -> None:
+    with pytest.raises(RirekiError, match="is no result of a tool") as caught:
+        history.add_tool_results([("ok", "x"), wrong])
+    assert "tool_use_id" in caught.value.hint
+    assert history.messages == []
 
 
 def test_keyword_names_are_those_of_the_contract(history: MessageHistory) -> None:

@@ -28,7 +28,7 @@ from rireki.faces.agent.events import (
     Thinking,
 )
 from rireki.faces.agent.threads import in_thread
-from rireki.faces.agent.tools import Given, Output, Tool, gather_tools, tool
+from rireki.faces.agent.tools import Given, Output, Tool, gather_tools, output_of, tool
 from rireki.faces.history import AsyncMessageHistory, MessageHistory, Pending
 from rireki.providers import Request, decode, unwrap
 from rireki.providers import Text as Said
@@ -303,9 +303,9 @@ class Agent:
             return False
         except (EOFError, KeyboardInterrupt):
             said = None
-        text = CANCELLED if said is None else said
-        await self._keep([(call, Output(text))])
-        tell(Answered(question.id, text))
+        output = output_of(CANCELLED if said is None else said)
+        await self._keep([(call, output)])
+        tell(Answered(question.id, output.text))
         return True
 
     # ── the history ──

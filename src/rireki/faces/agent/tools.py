@@ -107,12 +107,15 @@ def output_of(value: Any) -> Output:
     """What a function returned, as text for the model."""
     if isinstance(value, Output):
         # A picture that cannot be kept is this tool's error, not one of all that ran with it.
-        return msgspec.structs.replace(value, images=with_images([], value.images))
+        images = plain(with_images([], value.images))
+        return Output(_text(value.text), images, value.is_error)
+    return Output(_text(value))
+
+
+def _text(value: Any) -> str:
     if isinstance(value, str):
-        return Output(value)
-    if value is None:
-        return Output("(no output)")
-    return Output(msgspec.json.encode(plain(value)).decode())
+        return value
+    return "(no output)" if value is None else msgspec.json.encode(plain(value)).decode()
 
 
 def _checked(name: str) -> str:

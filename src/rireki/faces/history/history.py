@@ -24,6 +24,7 @@ from rireki.faces.history.given import (
     result_block,
     with_images,
 )
+from rireki.faces.history.results import checked_result, told_result
 from rireki.sources.native.entry import Entry
 from rireki.sources.native.log import Edit, Log
 
@@ -127,8 +128,8 @@ class MessageHistory(Core):
         is_error: bool = False,
         images: Iterable[Any] = (),
     ) -> None:
-        """What a tool returned for one call."""
-        block = result_block(tool_use_id, result, tool_name, is_error, images)
+        """What a tool returned for one call: a text, a list of blocks, or JSON."""
+        block = result_block(tool_use_id, told_result(result), tool_name, is_error, images)
         self._add("tool", {"role": "user", "content": [block]})
 
     def get_messages(self) -> list[Any]:
@@ -154,7 +155,7 @@ class MessageHistory(Core):
         Each is (tool_use_id, result[, tool_name]), or a mapping with the names of the arguments
         of `add_tool_result`.
         """
-        blocks = [read_result(result) for result in results]
+        blocks = [read_result(checked_result(result)) for result in results]
         if blocks:
             self._add("tool", {"role": "user", "content": blocks})
 
