@@ -224,6 +224,24 @@ def test_a_message_may_be_changed_where_it_is_in_memory() -> None:
     assert [call.name for call in history.pending_calls()] == ["ls"]
 
 
+def test_a_fork_shares_nothing_after_a_change_of_the_list() -> None:
+    history = MessageHistory()
+    history.add_user_message("0")
+    history.messages.append({"role": "user", "content": "1"})
+    history.add_raw_message(
+        {"output": [{"role": "assistant", "content": text} for text in ("2", "3")]},
+        provider="responses",
+    )
+    del history.messages[2]
+    other = history.fork()
+    for message in other.messages:
+        message["content"] += "!"
+    assert by_render(other) == ["0!", "1!", "3!"]
+    assert by_render(history) == ["0", "1", "3"]
+    other.messages.pop()
+    assert other.pop_message() == {"role": "user", "content": "1!"}
+
+
 def test_the_loop_of_the_old_documentation_runs_unchanged() -> None:
     answers: Iterator[dict[str, Any]] = iter(
         [

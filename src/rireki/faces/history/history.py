@@ -26,7 +26,7 @@ from rireki.faces.history.given import (
 )
 from rireki.faces.history.results import checked_result, told_result
 from rireki.sources.native.entry import Entry
-from rireki.sources.native.log import Edit, Log
+from rireki.sources.native.log import Edit, Item, Log
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -236,8 +236,9 @@ class MessageHistory(Core):
                 store = self._store.fork(conversation, chain, self._log.head)
                 return type(self)._over(store, questions, None, title)
             other = type(self)(questions=questions)
+            known: dict[int, Entry] = {}
             for entry in chain:
-                other._log.add(_again(entry))
+                other._log.add(_again(entry, known))
             return other
 
     def compact(self, summary: str, keep_turns: int = 0) -> int:
@@ -386,8 +387,18 @@ class MessageHistory(Core):
                 yield self._entry("repair", message, None, {"after": after})
 
 
-def _again(entry: Entry) -> Entry:
-    """The entry for another log, sharing nothing that changes."""
+def _again(entry: Entry, known: dict[int, Entry]) -> Entry:
+    """The entry for another log, sharing nothing that changes; `known` are those that were made."""
     if isinstance(entry, Edit):
-        return Edit(entry.id, list(entry.items))
-    return Entry(entry.id, entry.kind, copied(entry.raw), entry.provider, dict(entry.more))
+        return Edit(entry.id, [_item_again(item, known) for item in entry.items])
+    made = Entry(entry.id, entry.kind, copied(entry.raw), entry.provider, dict(entry.more))
+    known[id(entry)] = made
+    return made
+
+
+def _item_again(item: Item, known: dict[int, Entry]) -> Item:
+    """The same message of the same entry as they are in the other log."""
+    entry, message = item
+    made = known.get(id(entry)) or _again(entry, known)
+    place = next(place for place, one in enumerate(entry.messages) if one is message)
+    return made, made.messages[place]
