@@ -108,6 +108,19 @@ def test_it_does_what_their_own_store_does(place: Path) -> None:
     assert asyncio.run(story(HistoryConversationStore(place))) == expected
 
 
+def test_ids_that_look_alike_are_conversations_of_their_own(place: Path) -> None:
+    async def story() -> None:
+        store = HistoryConversationStore(place)
+        ids = ["x", "rireki/x", "rireki/rireki/x", "a/x"]
+        for count, id in enumerate(ids, 1):
+            await store.save(Conversation(conversation_id=id, messages=list(MESSAGES[:count])))
+        for count, id in enumerate(ids, 1):
+            loaded = await store.load(id)
+            assert loaded is not None and loaded.messages == MESSAGES[:count]
+
+    asyncio.run(story())
+
+
 def test_while_somebody_else_writes_it_is_a_conflict_and_then_it_is_not(place: Path) -> None:
     store = HistoryConversationStore(place)
     conversation = Conversation(conversation_id="x", messages=MESSAGES[:1])

@@ -174,9 +174,13 @@ class _Journals:
 def _name(conversation_id: str) -> str:
     """The journal's name: the conversation's own, if a file can be called so."""
     try:
-        return journal_path(Path("x"), conversation_id).stem
+        name = journal_path(Path("x"), conversation_id).stem
     except RirekiError:
-        return f"pydantic-ai-{sha256(conversation_id.encode()).hexdigest()[:32]}"
+        name = ""
+    if name == conversation_id:
+        return name
+    # Also of "rireki/x", which is another way to say "x" elsewhere, and another conversation here.
+    return f"pydantic-ai-{sha256(conversation_id.encode()).hexdigest()[:32]}"
 
 
 def _latest(records: list[Noted]) -> ConversationRecord | None:
