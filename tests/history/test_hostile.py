@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -88,3 +89,50 @@ def check_the_same(one: MessageHistory, other: MessageHistory) -> None:
     for provider in PROVIDERS:
         assert one.render(provider, report=True) == other.render(provider, report=True)
         assert one.validate(provider) == other.validate(provider)
+
+
+def deep(levels: int) -> list[Any]:
+    value: list[Any] = []
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+def cyclic() -> list[Any]:
+    value: list[Any] = []
+    value.append(value)
+    return value
+
+
+@pytest.mark.parametrize("value", [deep(5000), deep(250), cyclic()])
+def test_what_nests_without_end_is_refused_when_it_is_added(value: list[Any], place: Path) -> None:
+    message = {"role": "user", "content": [{"type": "text", "text": "x", "more": value}]}
+    with MessageHistory.open(archive=place) as disk:
+        for history in (MessageHistory(), disk):
+            history.add_user_message("first")
+            adding: list[Callable[[], None]] = [
+                lambda h=history: h.add_raw_message(message),  # type: ignore[misc]
+                lambda h=history: h.add_raw_message([message]),  # type: ignore[misc]
+                lambda h=history: h.add_user_message(value),  # type: ignore[misc]
+                lambda h=history: h.add_tool_result("c", value),  # type: ignore[misc]
+                lambda h=history: h.add_note("n", value),  # type: ignore[misc]
+            ]
+            for add in adding:
+                with pytest.raises(RirekiError, match="nested more than 200 deep"):
+                    add()
+            assert len(history.get_messages()) == 1
+    changed = MessageHistory()
+    changed.messages.append(message)
+    with pytest.raises(RirekiError, match="nested more than 200 deep"):
+        changed.render("openai")
+
+
+def test_what_is_no_json_is_refused_on_disk(place: Path) -> None:
+    with MessageHistory.open("x", archive=place) as history:
+        history.add_user_message("first")
+        with pytest.raises(RirekiError, match="object"):
+            history.add_note("n", object())
+        with pytest.raises(RirekiError, match="object"):
+            history.compact(object())  # type: ignore[arg-type]
+        history.add_user_message("second")
+    assert len(reopened(place).messages) == 2

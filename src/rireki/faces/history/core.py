@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Core", "Noted"]
 
+#: Deeper than any provider nests; what is kept on disk is not deeper either.
+DEPTH = 200
 #: Entries that change what is shown without being a message: going back would undo them.
 _HIDING = frozenset({"trim", "summary", "repair", "edit"})
 
@@ -65,6 +67,7 @@ class Core:
 
     def add_note(self, name: str, value: Any) -> None:
         """Something a program wants to find again in the history; no model is shown it."""
+        _refuse_endless([value])
         self._add("note", more={"name": name, "value": copied(value)})
 
     def notes(self, name: str, ever: bool = False) -> list[Noted]:
@@ -147,10 +150,12 @@ class Core:
     def _record(self, entries: list[Entry]) -> None:
         """Keep entries, all of them or none, and then act upon them."""
         with self._lock:
+            if self._store is None:
+                _refuse_endless([entry.raw for entry in entries])
             if self._gathered is not None:
                 self._gathered += entries
                 return
-            self._settle(at_end=all(entry.kind in SAID for entry in entries))
+            self._settle(at_end={entry.kind for entry in entries} <= SAID)
             if self._store is not None and entries:
                 entries = self._store.write(entries, self._log)
             for entry in entries:
@@ -171,7 +176,8 @@ class Core:
             return
         for entry, _ in view.items:
             if entry.seen != entry.messages:
-                entry.reread(snapshot(entry.messages))
+                _refuse_endless(entry.messages)
+                entry.reread(_snapshot(entry.messages))
 
     def _found(self) -> list[Item]:
         """The messages of the list as it is, those that a program put there with entries of their own."""
@@ -224,11 +230,29 @@ def _kind(message: Any) -> str:
     return kind_of(Given(message)) if isinstance(message, dict) else "user"
 
 
-def snapshot(value: Any) -> Any:
+def _refuse_endless(value: Any, depth: int = 0) -> None:
+    """Before it is kept: with what nests without end, nothing could be done later."""
+    if depth > DEPTH:
+        raise RirekiError(
+            f"A {type(value).__name__} is nested more than {DEPTH} deep, which cannot be kept",
+            "Give less at once, or cut the value that holds itself.",
+        )
+    for inner in value.values() if type(value) is dict else value:
+        if type(inner) is dict or type(inner) is list:
+            _refuse_endless(inner, depth + 1)
+
+
+def _snapshot(value: Any) -> Any:
     """What it takes to notice a change in dicts and lists; objects are taken as they are.
 
     Comparing with it costs next to nothing: the texts are the same objects.
     """
-    if type(value) is dict:
-        return {key: snapshot(inner) for key, inner in value.items()}
-    return [snapshot(inner) for inner in value] if type(value) is list else value
+    if type(value) is list:
+        return [_snapshot(inner) for inner in value]
+    if type(value) is not dict:
+        return value
+    made = value.copy()
+    for key, inner in value.items():
+        if type(inner) is not str:
+            made[key] = _snapshot(inner)
+    return made

@@ -246,6 +246,10 @@ class MessageHistory(Core):
 
         The last `keep_turns` turns stay, and so does a call without a result with what follows.
         """
+        if not isinstance(summary, str):
+            raise RirekiError(
+                f"A summary cannot be a {type(summary).__name__}", "Give it as a text."
+            )
         with self._lock:
             window = self._window()
             first = window.last_turns(keep_turns, len(self._log.view.lead()))

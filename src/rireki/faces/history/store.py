@@ -78,7 +78,7 @@ class Store:
             if entry.kind in MESSAGES:
                 entry.raw = plain(entry.raw)
                 entry.provider = entry.provider or detect(entry.raw)
-            line = spell(entry)
+            line = _spelled(entry)
             lines += line
             # Read back, so that it says now what it will say when it is opened again.
             made.append(_read_back(line))
@@ -183,6 +183,16 @@ def _in_line(entries: Sequence[Entry]) -> bytes:
 
 def _entry(kind: str, more: dict[str, Any]) -> Entry:
     return Entry(os.urandom(6).hex(), kind, more=more)
+
+
+def _spelled(entry: Entry) -> bytes:
+    try:
+        return spell(entry)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise RirekiError(
+            f"This {entry.kind} holds what is not JSON, and cannot be kept on disk ({error})",
+            "Give texts, numbers, lists and dicts.",
+        ) from error
 
 
 def _read_back(line: bytes) -> Entry:
