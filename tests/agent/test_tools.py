@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+from functools import lru_cache, partial
 from typing import Any, Literal, NotRequired, Optional, TypedDict
 
 import pytest
 
 from rireki.errors import RirekiError
-from rireki.faces.agent import Agent, Scripted, Tool, tool
+from rireki.faces.agent import Agent, Output, Scripted, Tool, tool
 
 
 @dataclasses.dataclass
@@ -138,6 +139,62 @@ class Node:
 
 
 def nested(node: Node) -> None: ...
+
+
+def scaled(value: int, factor: int, plus: int = 0) -> int:
+    """Scale a number.
+
+    Args:
+        value: The number.
+    """
+    return value * factor + plus
+
+
+class Doubler:
+    def __call__(self, value: int) -> int:
+        """Double a number."""
+        return 2 * value
+
+
+class Later:
+    async def __call__(self, value: int) -> int:
+        """Double a number, some day."""
+        return 2 * value
+
+
+def doubled(value: int) -> int:
+    """Double a number again."""
+    return 2 * value
+
+
+def by_a_coroutine(value: int) -> Any:
+    """Double a number in a roundabout way."""
+    return Later()(value)
+
+
+@pytest.mark.parametrize(
+    ("function", "name", "description"),
+    [
+        (partial(scaled, factor=2), "scaled", "Scale a number."),
+        (partial(partial(scaled, plus=0), factor=2), "scaled", "Scale a number."),
+        (Doubler(), "Doubler", "Double a number."),
+        (Later(), "Later", "Double a number, some day."),
+        (lru_cache(doubled), "doubled", "Double a number again."),
+        (by_a_coroutine, "by_a_coroutine", "Double a number in a roundabout way."),
+    ],
+)
+def test_what_can_be_called_is_a_tool(function: Any, name: str, description: str) -> None:
+    made = tool(function)
+    assert (made.name, made.description) == (name, description)
+    assert made.schema["properties"]["value"]["type"] == "integer"
+    assert made.schema["required"] == ["value"]
+    assert asyncio.run(made.call({"value": "3"})) == Output("6")
+
+
+@pytest.mark.parametrize("what", [5, partial(int)])
+def test_what_cannot_be_called_by_name_is_refused(what: Any) -> None:
+    with pytest.raises(RirekiError, match="int cannot be a tool"):
+        tool(what)
 
 
 def test_a_tool_can_be_made_by_hand() -> None:

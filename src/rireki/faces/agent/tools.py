@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
 from typing import Any, TypeAlias, get_type_hints
 
 import msgspec
@@ -66,14 +67,14 @@ Given: TypeAlias = "Tool | Callable[..., Any]"
 
 
 def tool(function: Callable[..., Any]) -> Tool:
-    """A function, sync or async, as a tool.
+    """A function, sync or async, as a tool; so is a `functools.partial`, or an object with a call.
 
     The first paragraph of its docstring describes it, a section `Args:` (or `:param x:`) its
     parameters; parameters with a default need not be given.
     """
-    name = function.__name__
-    accepted = _accepted(function)
-    summary, parameters = _documented(inspect.getdoc(function) or "")
+    name = _name(function)
+    accepted = _accepted(function, name)
+    summary, parameters = _documented(inspect.getdoc(_written(function)) or "")
     schema = _schema(accepted, name)
     for parameter, said in parameters.items():
         if parameter in schema["properties"]:
@@ -85,7 +86,9 @@ def tool(function: Callable[..., Any]) -> Tool:
         given = {field: getattr(read, field) for field in accepted.__struct_fields__}
         if inspect.iscoroutinefunction(function):
             return await function(**given)
-        return await in_thread(lambda: function(**given))
+        # What is not written as a coroutine function may still return a coroutine.
+        made = await in_thread(lambda: function(**given))
+        return await made if inspect.isawaitable(made) else made
 
     return Tool(_checked(name), summary or name, schema, run)
 
@@ -127,12 +130,38 @@ def _checked(name: str) -> str:
     return name
 
 
-def _accepted(function: Callable[..., Any]) -> type[msgspec.Struct]:
+def _written(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function as it was written, with a docstring and types."""
+    if isinstance(function, partial):
+        return _written(function.func)
+    if hasattr(function, "__name__"):
+        return function
+    written: Callable[..., Any] = type(function).__call__
+    return written
+
+
+def _name(function: Callable[..., Any]) -> str:
+    """Its own; that of its class if it is an object."""
+    if isinstance(function, partial):
+        return _name(function.func)
+    return str(getattr(function, "__name__", type(function).__name__))
+
+
+def _parameters(function: Callable[..., Any], name: str) -> list[inspect.Parameter]:
+    try:
+        return list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError) as error:
+        raise RirekiError(
+            f"{name} cannot be a tool: {error}", "Wrap it in a function with named parameters."
+        ) from error
+
+
+def _accepted(function: Callable[..., Any], name: str) -> type[msgspec.Struct]:
     """The parameters of a function as a type that checks what is given."""
-    name = function.__name__
-    hints = get_type_hints(function, include_extras=True)
+    parameters = _parameters(function, name)
+    hints = get_type_hints(_written(function), include_extras=True)
     fields: list[Any] = []
-    for parameter in inspect.signature(function).parameters.values():
+    for parameter in parameters:
         if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
             raise RirekiError(
                 f"The tool {name} has a parameter {parameter}, which a model cannot be told of",
