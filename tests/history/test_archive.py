@@ -77,6 +77,17 @@ def test_a_program_that_just_ends_leaves_it_in_the_archive(place: Path) -> None:
     assert [part for m in told(place) for part in m.parts]
 
 
+def test_closing_brings_in_what_a_killed_program_wrote(place: Path) -> None:
+    code = (
+        "import os; from rireki import MessageHistory\n"
+        f"MessageHistory.open('x', archive={str(place)!r}).add_user_message('kept')\n"
+        "os.kill(os.getpid(), 9)"
+    )
+    assert subprocess.run([sys.executable, "-c", code]).returncode == -9
+    MessageHistory.open("x", archive=place).close()
+    assert [message.author for message in told(place)] == ["person"]
+
+
 def test_a_word_just_added_is_found(place: Path) -> None:
     with MessageHistory.open("x", archive=place) as history:
         history.add_user_message("nothing here")

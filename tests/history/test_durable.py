@@ -261,7 +261,8 @@ def test_the_collector_never_waits_for_the_archive(place: Path) -> None:
     with archive.writing():
         gc.collect()
         # It was forgotten here, and its file is free.
-        MessageHistory.open("x", archive=place).close()
+        again = MessageHistory.open("x", archive=place)
+    again.close()
     for thread in threading.enumerate():
         if thread.name == "rireki-history":
             thread.join(30)

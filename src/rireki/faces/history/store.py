@@ -36,8 +36,9 @@ class Store:
         self.troubles: list[str] = list(journal.damage)
         self._seq = max([entry.seq for entry in journal.entries], default=-1) + 1
         self._first: Entry | None = None
-        #: Whether the archive has everything that was written.
-        self._taken = not (journal.torn or journal.damage)
+        #: Whether the archive has everything that was written; who wrote here before may have been
+        #: killed before it did.
+        self._taken = not (journal.entries or journal.damage)
 
     @classmethod
     def open(
