@@ -207,3 +207,18 @@ def test_with_an_event_loop_a_transaction_runs_in_the_histories_thread(place: Pa
             assert await history.pop_message() == says("b")
 
     asyncio.run(main())
+
+
+def test_a_call_of_the_same_id_later_does_not_wait(history: MessageHistory) -> None:
+    call = {"type": "tool_use", "id": "approve:0", "name": "approve", "input": {}}
+    history.add_raw_message({"role": "assistant", "content": [call]})
+    history.waiting("approve:0")
+    history.add_note("asked", "by mail")
+    history.add_user_message("Well?")
+    assert [call.waiting for call in history.pending_calls()] == [True]
+    assert history.repair() == []
+    history.add_tool_result("approve:0", "yes", "approve")
+    history.add_user_message("Again.")
+    history.add_raw_message({"role": "assistant", "content": [call]})
+    assert [call.waiting for call in history.pending_calls()] == [False]
+    assert [call.id for call in history.repair()] == ["approve:0"]

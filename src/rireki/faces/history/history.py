@@ -218,11 +218,14 @@ class MessageHistory(Core):
         from rireki.providers import open_calls
 
         with self._lock:
-            found = [call for _, call in open_calls(self._turns())]
-            return [
-                Pending(call.id, call.name, call.arguments, self._is_waiting(call.id, call.name))
-                for call in found
-            ]
+            window = self._window()
+            ends = self._marked(window)
+            found: list[Pending] = []
+            for (turn, _), call in open_calls(window.turns):
+                marked = call.id is not None and window.owners[turn] <= ends.get(call.id, -1)
+                waiting = marked or call.name in self._questions
+                found.append(Pending(call.id, call.name, call.arguments, waiting))
+            return found
 
     # ── forking, making it shorter ──
 
@@ -358,8 +361,14 @@ class MessageHistory(Core):
 
     # ── inside ──
 
-    def _is_waiting(self, id: str | None, name: str) -> bool:
-        return name in self._questions or id in self._log.view.waiting
+    def _marked(self, window: Window) -> dict[str, int]:
+        """The ids of calls that were marked as waiting, and the last message that was there then."""
+        marked = self._log.view.waiting
+        places = (
+            {entry.id: place for place, (entry, _) in enumerate(window.items)} if marked else {}
+        )
+        # Where that message is gone, nothing tells an earlier call from a later one.
+        return {call: places.get(last, len(window.items)) for call, last in marked.items()}
 
     def _waiting(self) -> set[str | None]:
         """Ids of the open calls that wait for a person; None if all without an id do."""
@@ -384,7 +393,7 @@ class MessageHistory(Core):
                 continue
             results = [part for part in turn.parts if isinstance(part, Result)]
             # Calls without an id cannot be named as waiting: those of questions are left out here.
-            broken = [r for r in results if r.id or not self._is_waiting(r.id, r.name or "")]
+            broken = [r for r in results if r.id or r.name not in self._questions]
             after = window.items[window.owners[place]][0].id
             message = {"role": "user", "content": [mended_block(result) for result in broken]}
             if broken:

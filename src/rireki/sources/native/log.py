@@ -36,8 +36,9 @@ class View:
         self.items: list[Item] = []
         #: The same messages alone: the very list that users of the library see.
         self.messages: list[Any] = []
-        #: Calls that wait for a person.
-        self.waiting: set[str] = set()
+        #: Calls that wait for a person, with the entry up to which they stand: the same id may come
+        #: again later, for another call.
+        self.waiting: dict[str, str] = {}
 
     def apply(self, entry: Entry) -> None:
         kind = entry.kind
@@ -57,7 +58,7 @@ class View:
         elif isinstance(entry, Edit):
             self.show(entry.items)
         elif kind == "waiting":
-            self.waiting.add(entry.text("call") or "")
+            self.waiting[entry.text("call") or ""] = self.items[-1][0].id if self.items else ""
 
     def lead(self) -> list[Item]:
         """What stays at the top: instructions, and the summary of what went before."""
