@@ -335,6 +335,14 @@ def test_a_model_may_be_a_coroutine_and_tell_its_answer_in_pieces() -> None:
     assert [getattr(event, "text", "") for event in events] == ["two ", "pieces", "two pieces"]
 
 
+def test_a_model_may_answer_with_several_messages() -> None:
+    events: list[Event] = []
+    several = [{"role": "assistant", "content": text} for text in ("One. ", "Two.")]
+    agent = Agent(Scripted([several]))
+    assert agent.run_sync("go", tell=events.append).text == "One. Two."
+    assert kinds(events) == ["text", "text", "done"]
+
+
 def test_one_run_at_a_time() -> None:
     async def story() -> None:
         async def again() -> str:

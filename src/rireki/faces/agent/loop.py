@@ -30,6 +30,7 @@ from rireki.faces.agent.events import (
 from rireki.faces.agent.threads import in_thread
 from rireki.faces.agent.tools import Given, Output, Tool, gather_tools, output_of, tool
 from rireki.faces.history import AsyncMessageHistory, MessageHistory, Pending
+from rireki.faces.history.given import read_given
 from rireki.providers import Request, decode, unwrap
 from rireki.providers import Text as Said
 from rireki.providers import Thinking as Thought
@@ -220,7 +221,8 @@ class Agent:
             finally:
                 pieces.over = True
         await self._do("add_raw_message", answer, provider=llm.provider)
-        parts = [p for turn in decode(llm.provider, unwrap(answer)[1]) for p in turn.parts]
+        said = [m for given in read_given(answer, llm.provider) for m in unwrap(given.raw)[1]]
+        parts = [p for turn in decode(llm.provider, said) for p in turn.parts]
         for part in parts if not pieces.told else ():
             if isinstance(part, Said | Thought) and part.text:
                 tell(Text(part.text) if isinstance(part, Said) else Thinking(part.text))
