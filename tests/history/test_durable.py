@@ -219,6 +219,24 @@ def test_a_full_disk_keeps_all_or_nothing(place: Path, monkeypatch: pytest.Monke
         assert history.troubles == []
 
 
+def test_a_fork_that_finds_no_room_leaves_nothing_behind(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(file: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with MessageHistory.open("x", archive=place, sync="full") as history:
+        history.add_user_message("a")
+        before = sorted(journal(place).parent.iterdir())
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "fsync", full)
+            with pytest.raises(RirekiError, match="history y cannot be opened"):
+                history.fork("y")
+        assert sorted(journal(place).parent.iterdir()) == before
+        with history.fork("y") as copy:
+            assert len(copy) == 1
+
+
 def test_a_journal_that_was_removed_is_noticed(place: Path) -> None:
     with MessageHistory.open("x", archive=place) as history:
         history.add_user_message("a")

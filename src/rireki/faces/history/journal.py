@@ -123,13 +123,17 @@ class Journal(GrowingFile):
                 "Choose another name, or none.",
             )
         fresh = self.path.with_suffix(".new")
-        fresh.touch(0o600)
-        with fresh.open("wb") as file:
-            file.write(first)
-            if self.sync == "full":
-                file.flush()
-                os.fsync(file.fileno())
-        fresh.replace(self.path)
+        try:
+            fresh.touch(0o600)
+            with fresh.open("wb") as file:
+                file.write(first)
+                if self.sync == "full":
+                    file.flush()
+                    os.fsync(file.fileno())
+            fresh.replace(self.path)
+        except OSError:
+            fresh.unlink(missing_ok=True)
+            raise
 
     def _read_and_mend(self) -> None:
         flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
