@@ -97,6 +97,12 @@ def test_an_item_of_its_own_is_taken_back_as_it_was_from_anothers_history() -> N
         session = HistorySession(history)
         await session.add_items(ODD[2:])
         assert await session.pop_item() == ODD[2]
+        # Nobody's by its shape, and told as the others are.
+        history.add_raw_message({"role": "assistant", "content": [{"type": "text", "text": "x"}]})
+        assert await session.pop_item() == {"role": "assistant", "content": "x"}
+        taken = await session.pop_item()
+        assert taken is not None and taken["type"] == "function_call"
+        assert history.messages == []
 
     asyncio.run(told())
 

@@ -13,7 +13,7 @@ from typing import Any
 from rireki.faces.history.aio import AsyncMessageHistory
 from rireki.faces.history.given import copied
 from rireki.faces.history.history import MessageHistory
-from rireki.providers import plain
+from rireki.providers import INTERRUPTED, plain
 
 __all__ = ["HistorySession"]
 
@@ -73,9 +73,15 @@ def _add(history: MessageHistory, items: list[Any]) -> None:
 
 
 def _pop(history: MessageHistory) -> Any | None:
-    if all(map(_is_own, history._providers()[-1:])):
+    providers = history._providers()
+    if all(map(_is_own, providers)) or providers[-1] == _PROVIDER:
         return history.pop_message()
     # Another provider's message is told as the item that the SDK saw.
-    told = _items(history)
+    told = [item for item in _items(history) if not _is_made_up(item)]
     history.pop_message()
     return told[-1] if told else None
+
+
+def _is_made_up(item: dict[str, Any]) -> bool:
+    """Whether it only stands in for a result that is not in the history."""
+    return str(item.get("output", "")).endswith(INTERRUPTED)
