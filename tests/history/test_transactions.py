@@ -187,6 +187,16 @@ def test_what_a_program_put_into_the_list_is_taken_back() -> None:
     assert texts(history) == ["a"]
 
 
+def test_what_a_program_put_into_the_list_is_taken_back_in_a_transaction() -> None:
+    history = MessageHistory()
+    history.messages.append({"role": "user", "content": "by hand"})
+    with history.transaction():
+        history.add_user_message("a")
+        taken = [history.pop_message(), history.pop_message()]
+    assert [message and message["content"] for message in taken] == ["a", "by hand"]
+    assert history.messages == []
+
+
 def test_with_an_event_loop_a_transaction_runs_in_the_histories_thread(place: Path) -> None:
     import asyncio
 

@@ -107,8 +107,7 @@ class Core:
             latest, message = log.view.items[-1]
             if latest.id not in log.entries:
                 # Put into the list by the program itself, in memory: taken out the same way.
-                self._log.view.messages.pop()
-                self._settle()
+                self._record([Edit(self._entry("edit").id, log.view.items[:-1])])
                 return message
             later = log.chain(log.head)
             if any(entry.kind in _HIDING for entry in later[later.index(latest) :]):
