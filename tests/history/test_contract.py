@@ -242,6 +242,15 @@ def test_a_fork_shares_nothing_after_a_change_of_the_list() -> None:
     assert other.pop_message() == {"role": "user", "content": "1!"}
 
 
+def test_on_disk_changing_the_messages_changes_nothing(place: Path) -> None:
+    with MessageHistory.open(archive=place) as history:
+        history.add_user_message("kept")
+        history.messages[0]["content"] = "changed"
+        history.messages.clear()
+        assert by_render(history) == ["kept"]
+        assert history.get_messages() == [{"role": "user", "content": "kept"}]
+
+
 def test_the_loop_of_the_old_documentation_runs_unchanged() -> None:
     answers: Iterator[dict[str, Any]] = iter(
         [

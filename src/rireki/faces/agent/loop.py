@@ -182,7 +182,8 @@ class Agent:
         await self._do("add_user_message", text)
 
     async def _check_unfinished(self) -> None:
-        last = self.history.messages[-1] if self.history.messages else None
+        messages = self.history.messages
+        last = messages[-1] if messages else None
         spoke = not isinstance(last, dict) or last.get("role") in ("assistant", "model", "system")
         if spoke and not await self._do("pending_calls"):
             raise RirekiError(

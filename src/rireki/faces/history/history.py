@@ -174,8 +174,9 @@ class MessageHistory(Core):
     @property
     def messages(self) -> list[Any]:
         """The messages. In memory it is the list itself; on disk, changing it changes nothing."""
-        view = self._log.view
-        return view.messages if self._store is None else list(view.messages)
+        messages = self._log.view.messages
+        # Without the lock: an event loop that looks at them must not wait for a disk.
+        return messages if self._store is None else copied(list(messages))
 
     @messages.setter
     def messages(self, messages: list[Any]) -> None:
