@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import Visiting
 from tests.browser.serving import Site
 from tests.browser.test_reading import BRANCHED, COMPACTED, PARENT, UPGRADE
+from tests.sources.transcripts import SESSION, Transcript, lay
 from tests.support.browser import Visit
 
 PAGES = {
@@ -299,3 +301,36 @@ def test_no_page_in_japanese_has_words_of_the_english_interface(
             theirs,
         )
     assert {name: found for name, found in english.items() if found} == {}
+
+
+def test_what_lists_of_conversations_look_like_is_not_what_messages_do(
+    shown: Site, visit: Visiting
+) -> None:
+    page = visit(shown).open(f"/c/{UPGRADE}?all=1")
+    page.evaluate(OPEN)
+    lines = page.locator(".message .diff .row")
+    heights = lines.evaluate_all("rows => rows.map(row => row.getBoundingClientRect().height)")
+    assert heights and min(heights) < 30
+    between = page.locator(".message .command + .result").first
+    assert between.evaluate("e => getComputedStyle(e).paddingTop") == "0px"
+
+
+def test_long_names_make_no_page_wider_than_a_phone(tmp_path: Path, visit: Visiting) -> None:
+    word = "unbrokenname" * 20
+    transcript = Transcript()
+    transcript.user(word, cwd=f"/home/dev/{word}")
+    transcript.call("c1", f"mcp__{word}__{word}", input={"path": word})
+    transcript.result("c1", word)
+    site = Site(tmp_path)
+    lay(site.home, transcript.bytes())
+    site.take_in()
+    site.start()
+    try:
+        visitor = visit(site, **PHONE)
+        id = f"claude-code/{SESSION}"
+        for path in ("/", f"/c/{id}", f"/versions/{id}", f"/search?q={word}x", f"/search?q={word}"):
+            page = visitor.open(path)
+            wide = page.evaluate("document.documentElement.scrollWidth")
+            assert wide <= 390, (path, wide)
+    finally:
+        site.end()

@@ -14,8 +14,11 @@ def test_results_come_as_one_types_and_lead_to_the_message(shown: Site, visit: V
     page.keyboard.type("deprecat", delay=20)
     quick = page.locator("#quick")
     expect(quick).to_be_visible()
-    # Half a word is not yet what was said; the whole one is.
+    # Half a word finds what begins like it, and says so.
+    expect(quick).to_contain_text("one that begins like the last")
+    expect(quick.locator("mark").first).to_have_text("deprecat")
     page.keyboard.type("ions", delay=20)
+    expect(quick).not_to_contain_text("one that begins like the last")
     hit = quick.locator(".hit").filter(has_text="Turning the deprecations into errors")
     expect(hit.locator("mark").first).to_have_text("deprecations")
     page.keyboard.press("ArrowDown")
@@ -31,8 +34,10 @@ def test_escape_and_a_click_elsewhere_close_the_results(shown: Site, visit: Visi
     quick = page.locator("#quick")
     page.locator("#query").fill("deprecations")
     expect(quick.locator(".result").first).to_be_visible()
+    page.keyboard.press("ArrowDown")
     page.keyboard.press("Escape")
     expect(quick).to_be_hidden()
+    expect(page.locator("#query")).to_be_focused()
     page.locator("#query").fill("deprecation*")
     expect(quick.locator(".result").first).to_be_visible()
     page.mouse.click(640, 790)
