@@ -165,8 +165,14 @@ def test_the_outline_leads_to_a_prompt_and_back(shown: Site, visit: Visiting) ->
     expect(page.locator(f'[data-unit="{message}"].opened')).to_be_visible()
     expect(prompt).to_have_attribute("aria-current", "true")
     assert f"at={message}" in page.url and is_in_view(page, message)
+    expect(page.locator("h1").first).not_to_be_in_viewport()
     page.go_back()
     expect(page).to_have_url(f"{shown.base}/c/{UPGRADE}")
+    expect(page.locator("h1").first).to_be_in_viewport()
+    page.go_forward()
+    expect(page.locator(f'[data-unit="{message}"].opened')).to_be_in_viewport()
+    page.go_back()
+    expect(page.locator("h1").first).to_be_in_viewport()
 
 
 # ── Keys ──

@@ -91,7 +91,8 @@ document.addEventListener("click", async (event) => {
   if (!message) return;
   event.preventDefault();
   document.getElementById("outline").classList.remove("open");
-  // Where the reader comes back to.
+  // Where the reader comes back to; the browser would go by the place that is left, not by this one.
+  history.scrollRestoration = "manual";
   history.replaceState({ at: stream.reading?.dataset.unit }, "");
   if (await stream.goTo(message)) history.pushState({ at: message }, "", link.href);
   else location.assign(link.href);
@@ -277,6 +278,7 @@ if (!stream.element.dataset.asOf) {
 const { opened, end } = stream.element.dataset;
 if (opened || end) history.scrollRestoration = "manual";
 if (opened) stream.goTo(opened);
+else if (history.state?.at) stream.goTo(history.state.at);
 else if (end) stream.scrollToEnd();
 if (prompts.dataset.later) bringOutline();
 stream.moved();
