@@ -16,13 +16,11 @@ from rireki.sources.kit.places import Places
 #: Saves 20 times a second with a rollback journal and hardly any patience; prints its failures.
 WRITER = """
 import json, sqlite3, sys, time
-path, seconds = sys.argv[1], float(sys.argv[2])
+path, times = sys.argv[1], int(sys.argv[2])
 db = sqlite3.connect(path, timeout=0.05, isolation_level=None)
 db.execute("CREATE TABLE IF NOT EXISTS conversations (key TEXT PRIMARY KEY, value TEXT)")
 history, saved, failed = [], 0, 0
-end = time.monotonic() + seconds
-while time.monotonic() < end:
-    n = len(history)
+for n in range(times):
     history.append({
         "user": {"additional_context": "", "env_context": {"env_state": None},
                  "content": {"Prompt": {"prompt": f"question {n} " + "x" * 2000}},
@@ -43,23 +41,24 @@ print(saved, failed)
 def test_no_save_fails_while_import_runs_in_a_loop(
     archive: SqliteArchive, home: Path, pytestconfig: pytest.Config
 ) -> None:
-    seconds = 60 if pytestconfig.getoption("campaign") else 4
+    # Counted, not timed: how fast a loaded machine saves says nothing.
+    times = 1000 if pytestconfig.getoption("campaign") else 60
     folder = home / ".local" / "share" / "amazon-q"
     folder.mkdir(parents=True)
     database = folder / "data.sqlite3"
     writer = subprocess.Popen(
-        [sys.executable, "-c", WRITER, str(database), str(seconds)],
+        [sys.executable, "-c", WRITER, str(database), str(times)],
         stdout=subprocess.PIPE,
         text=True,
     )
     imports = 0
-    deadline = time.monotonic() + seconds + 30
+    deadline = time.monotonic() + times
     while writer.poll() is None and time.monotonic() < deadline:
         import_history(archive, places=Places.at(home), sources=["amazon-q"])
         imports += 1
     output, _ = writer.communicate(timeout=30)
     saved, failed = map(int, output.split())
     assert failed == 0
-    assert saved > seconds * 10 and imports > 10
+    assert saved == times and imports > 3
     import_history(archive, places=Places.at(home), sources=["amazon-q"])
     assert archive.find("c-1").conversation.turns == saved
