@@ -122,7 +122,7 @@ class Library:
     # ── records of the archive ──
 
     def _bring_chunks(self, records: set[tuple[int, str, int]]) -> None:
-        missing = [record for record in records if self._at_hand(*record) is None]
+        missing = [record for record in records if self._chunk(*record) is None]
         if not missing:
             return
         for (strand, lane, first), chunk in self.archive.around(missing).items():
@@ -131,20 +131,22 @@ class Library:
             if first not in firsts:
                 insort(firsts, first)
 
-    def _at_hand(self, strand: int, lane: str, record: int) -> bytes | None:
+    def _chunk(self, strand: int, lane: str, record: int) -> tuple[Opened, int] | None:
+        """The chunk that holds a record, if it is at hand, and the record's place in it."""
         firsts = self._firsts.get((strand, lane), ())
         at = bisect_right(firsts, record)
         first = firsts[at - 1] if at else 0
         chunk = self._chunks.get((strand, lane, first))
         if chunk is None or record - first >= len(chunk.ends):
             return None
-        return chunk.record(record - first)
+        return chunk, record - first
 
     def _fetch(self, strand: int, lane: str, record: int) -> bytes:
-        found = self._at_hand(strand, lane, record)
+        found = self._chunk(strand, lane, record)
         if found is None:
             raise KeyError(record)
-        return found
+        chunk, place = found
+        return chunk.record(place)
 
     # ── by the conversation ──
 

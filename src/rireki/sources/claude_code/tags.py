@@ -38,22 +38,18 @@ _CONTEXT = re.compile(
     r"|user-prompt-submit-hook|system-reminder|tick|goal)\b[^>]*>(?:.*?</\1>|.*\Z)",
     re.DOTALL,
 )
-#: An editor may put it after the prompt as well, as a block of its own.
+#: What may stand after the prompt as well, as a block of its own.
+_BEHIND = (
+    "ide_opened_file",
+    "ide_selection",
+    "ide_diagnostics",
+    "post-tool-use-hook",
+    "system-reminder",
+)
 _CONTEXT_BEHIND = re.compile(
-    r"\n\s*<(ide_opened_file|ide_selection|ide_diagnostics|post-tool-use-hook|system-reminder)\b[^>]*>"
-    r"(?:(?!</\1>).)*</\1>\s*\Z",
-    re.DOTALL,
+    rf"\n\s*<({'|'.join(_BEHIND)})\b[^>]*>(?:(?!</\1>).)*</\1>\s*\Z", re.DOTALL
 )
-_CLOSINGS = tuple(
-    f"</{tag}>"
-    for tag in (
-        "ide_opened_file",
-        "ide_selection",
-        "ide_diagnostics",
-        "post-tool-use-hook",
-        "system-reminder",
-    )
-)
+_CLOSINGS = tuple(f"</{tag}>" for tag in _BEHIND)
 _OUTPUTS = re.compile(
     r"<(local-command-stdout|local-command-stderr|bash-stdout|bash-stderr)>(.*?)(?:</\1>|\Z)",
     re.DOTALL,
