@@ -18,9 +18,10 @@ from rireki.model.record import Origin
 
 __all__ = ["Bulk"]
 
-TASK = 3 << 20
+#: Bytes per task; towards the end they become smaller, so that all workers end together.
+TASK, LAST_TASK = 3 << 20, 256 << 10
 #: Compressed bytes per transaction.
-BATCH = 4 << 20
+BATCH = 2 << 20
 
 
 class Bulk(msgspec.Struct):
@@ -61,13 +62,14 @@ class Bulk(msgspec.Struct):
     def _tasks(self, origins: Sequence[Origin]) -> list[PackTask]:
         tasks: list[PackTask] = []
         groups: list[FreshGroup] = []
-        size = 0
+        size, left = 0, sum(origin.size for origin in origins)
         digest = self.follower.digest if self.follower is not None else ""
         for group in self._groups(origins):
             groups.append(group)
             size += sum(origin.size for origin in group.origins)
-            if size >= TASK:
+            if size >= min(TASK, max(left // 8, LAST_TASK)):
                 tasks.append(PackTask(groups, digest))
+                left -= size
                 groups, size = [], 0
         if groups:
             tasks.append(PackTask(groups, digest))

@@ -12,8 +12,9 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from queue import Queue
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from rireki.intake.memory import use_sparingly
 from rireki.intake.worker import receive, send
@@ -22,6 +23,9 @@ __all__ = ["Crew", "Failed", "processors"]
 
 #: Answers that wait to be written; bounds memory when the writer is slower than the workers.
 WAITING = 6
+#: What is to fit into a pipe, where the system lets us choose: whenever one is full, two
+#: processes have to take turns.
+PIPE = 1 << 20
 
 
 class Failed(NamedTuple):
@@ -46,6 +50,8 @@ class Crew:
             subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
             for _ in range(size)
         ]
+        for worker in self.workers:
+            _widen(worker.stdout)
 
     def __enter__(self) -> Crew:
         return self
@@ -85,6 +91,16 @@ class Crew:
                 yield answer
             else:
                 yield from pickle.loads(answer)
+
+
+def _widen(pipe: IO[bytes] | None) -> None:
+    assert pipe is not None
+    if sys.platform == "linux":
+        import fcntl
+
+        # Users may have only so much of it.
+        with suppress(OSError):
+            fcntl.fcntl(pipe.fileno(), fcntl.F_SETPIPE_SZ, PIPE)
 
 
 def _perform(

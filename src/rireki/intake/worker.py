@@ -21,6 +21,7 @@ from rireki.archive.base import Dirty
 from rireki.archive.pack import Chunk, pack
 from rireki.errors import SourceTrouble
 from rireki.intake.follow import digest_of
+from rireki.intake.memory import hold_on
 from rireki.intake.understand import interpret
 from rireki.model.conversation import Answer, Conversation, Tie, Trouble
 from rireki.model.record import Content, Origin, Update
@@ -141,6 +142,7 @@ def main() -> None:
     # Readings are many small values that live shortly and have no cycles: what little there may
     # be is looked for between tasks.
     gc.disable()
+    hold_on()
     source, target = sys.stdin.buffer, sys.stdout.buffer
     # A stray print must not disturb the conversation with the other side.
     sys.stdout = sys.stderr

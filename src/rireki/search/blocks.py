@@ -22,7 +22,7 @@ from rireki.model.strand import Ref, Strand
 from rireki.search.match import Doc
 from rireki.search.results import Where
 from rireki.search.texts import docs_of, talk_facts
-from rireki.search.tokens import cut, cut_all, fold
+from rireki.search.tokens import cut, cut_all, fold, in_bytes
 
 __all__ = [
     "Block",
@@ -31,7 +31,6 @@ __all__ = [
     "Row",
     "digest",
     "heading_row",
-    "mark_of",
     "open_block",
     "open_digest",
     "text_of",
@@ -99,11 +98,12 @@ def digest(
     """A conversation for the index; messages whose mark is `known` are left out."""
     docs = docs_of(reading.messages())
     texts = ["\n".join([text for _, text in doc.parts]) for doc in docs]
+    data = list(map(in_bytes, texts))
     told = reading.conversation
     about = " ".join(talk_facts(told.source, told.nature, told.project))
     seed = crc32(about.encode())
     marks = {
-        doc.message or "": mark_of(doc, text, seed) for doc, text in zip(docs, texts, strict=True)
+        doc.message or "": _mark(doc, each, seed) for doc, each in zip(docs, data, strict=True)
     }
     if known:
         fresh = [
@@ -111,11 +111,12 @@ def digest(
             for at, doc in enumerate(docs)
             if known.get(doc.message or "") != marks[doc.message or ""]
         ]
-        docs, texts = [docs[at] for at in fresh], [texts[at] for at in fresh]
+        docs = [docs[at] for at in fresh]
+        texts, data = [texts[at] for at in fresh], [data[at] for at in fresh]
     keeper = _Keeper(reading, strands)
     rows = [
         Row(words, f"{fold(' '.join(doc.facts))} {about}", _milliseconds(doc.at))
-        for doc, words in zip(docs, cut_all(texts), strict=True)
+        for doc, words in zip(docs, cut_all(texts, data), strict=True)
     ]
     entries = [keeper.entry(doc, marks[doc.message or ""]) for doc in docs]
     blocks = [Block(rows[a:b], _close(entries[a:b])) for a, b in _cuts(entries)]
@@ -142,10 +143,10 @@ def packed_digest(reading: Reading, strands: Sequence[Strand]) -> bytes:
 open_digest = msgspec.msgpack.Decoder(Digest).decode
 
 
-def mark_of(doc: Doc, text: str, seed: int) -> int:
+def _mark(doc: Doc, text: bytes, seed: int) -> int:
     """Tells a message from itself in another state, or in a conversation that tells something else."""
     shape = "\n".join([doc.at or "", *doc.facts, *[where for where, _ in doc.parts]])
-    return crc32(text.encode("utf-8", "replace"), crc32(shape.encode(), seed))
+    return crc32(text, crc32(shape.encode(), seed))
 
 
 def heading_row(heading: Heading) -> Row:

@@ -21,6 +21,7 @@ __all__ = [
     "cut",
     "cut_all",
     "fold",
+    "in_bytes",
     "is_joined",
     "is_letter",
     "is_named",
@@ -138,12 +139,16 @@ def runs(folded: str) -> list[str]:
 
 def cut(text: str) -> str:
     """Everything a text can be found by, in words with a space between them."""
-    return cut_all([text])[0]
+    return cut_all([text], [in_bytes(text)])[0]
 
 
-def cut_all(texts: Sequence[str]) -> list[str]:
-    """The same for many texts at once, which takes half the time."""
-    plains = [_as_ascii(text) for text in texts]
+def in_bytes(text: str) -> bytes:
+    return text.encode("utf-8", "replace")
+
+
+def cut_all(texts: Sequence[str], data: Sequence[bytes]) -> list[str]:
+    """The same for many texts at once, which takes half the time; `data` is each of them in bytes."""
+    plains = list(map(_as_ascii, texts, data))
     careful = [at for at, plain in enumerate(plains) if plain is None]
     folded = [fold(texts[at]) for at in careful]
     for at in careful:
@@ -158,21 +163,18 @@ def cut_all(texts: Sequence[str]) -> list[str]:
     return words
 
 
-def _as_ascii(text: str) -> bytes | None:
+def _as_ascii(text: str, data: bytes) -> bytes | None:
     """The text as bytes, if everything beyond ASCII in it only separates words.
 
-    Those bytes are then taken for spaces.
+    Those bytes are then taken for spaces, one by one.
     """
-    data = text.encode("utf-8", "replace")
-    if data.isascii():
+    # An arrow is two bytes longer than a letter: so is the text by each, if there is nothing else.
+    if len(data) == len(text) or len(data) == len(text) + 2 * text.count(_ARROW):
         return data
     # Taking away the plain bytes is the fastest way to see what else there is.
-    others = data.translate(None, _ASCII).replace(_ARROW.encode(), b"")
-    if others:
-        strange = set(others.decode())
-        if _run().search(fold("".join(strange))) or any(map(combining, strange)):
-            return None
-    # What is left of them falls to the spaces, byte by byte.
+    strange = set(data.translate(None, _ASCII).decode())
+    if _run().search(fold("".join(strange))) or any(map(combining, strange)):
+        return None
     return data
 
 
@@ -202,9 +204,14 @@ def _cut_folded(text: str) -> str:
 
 
 def _has_long_word(words: bytes) -> bool:
-    """Whether some word may be too long: it would fill one of the stretches looked at whole."""
-    half = LONG // 2
-    return any(b" " not in words[at : at + half] for at in range(0, len(words) - half, half))
+    """Whether some word is too long: from some space on, none follows soon enough."""
+    at = -1
+    while len(words) - at - 1 > LONG:
+        following = words.rfind(b" ", at + 1, at + LONG + 2)
+        if following < 0:
+            return True
+        at = following
+    return False
 
 
 def terms(run: str) -> list[str]:

@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 #: Bytes of memory a writer gathers documents in before it writes them out.
-HEAP = 32 << 20
+HEAP = 64 << 20
 _MARKER = "marker"
 _TYPED = "author:person"
 #: The fact of documents that are a conversation's title and project.
