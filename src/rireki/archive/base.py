@@ -203,8 +203,9 @@ class Archive(Protocol):
         """Every conversation that was read anew after a number, up to another; each once."""
         ...
 
-    def reached(self, conversation: str) -> int:
-        """Up to which number the records of a conversation had been read when it was last stored."""
+    def reached(self, conversation: str, number: int | None = None) -> int:
+        """Up to which number the records of a conversation had been read when it was last stored,
+        or last stored up to a number."""
         ...
 
     def dirty(self) -> list[Dirty]: ...

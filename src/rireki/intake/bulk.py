@@ -21,7 +21,7 @@ __all__ = ["Bulk"]
 #: Bytes per task; towards the end they become smaller, so that all workers end together.
 TASK, LAST_TASK = 3 << 20, 256 << 10
 #: Compressed bytes per transaction.
-BATCH = 2 << 20
+BATCH = 1 << 20
 
 
 class Bulk(msgspec.Struct):

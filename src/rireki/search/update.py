@@ -287,24 +287,14 @@ class Importing:
 
     def _carry_over(self, writer: IndexWriter) -> None:
         """What only got a sub-agent or a title since it was written need not be read again."""
-        untouched = self._untouched()
-        for heading in self.archive.headings(ids=list(untouched)):
+        for heading in self.archive.headings(ids=list(self.written)):
             known = self.written[heading.id]
-            # What changed in this very moment is left to whoever comes next.
-            if heading.changed == untouched[heading.id]:
+            if heading.changed != known.changed and self._has_same_records(known):
                 writer.carry_over(heading, renamed=heading[5:8] != known[5:8])
 
-    def _untouched(self) -> dict[str, int]:
-        """What was written and has other numbers now, though its records are the same."""
-        found: dict[str, int] = {}
-        until = self.archive.number()
-        for number in {heading.changed for heading in self.written.values()}:
-            for change in self.archive.changes(number, until):
-                known = self.written.get(change.conversation)
-                same = 0 < change.before == change.reached
-                if same and known is not None and known.changed == number:
-                    found[change.conversation] = change.number
-        return found
+    def _has_same_records(self, known: Heading) -> bool:
+        reached = self.archive.reached(known.id, known.changed)
+        return 0 < reached == self.archive.reached(known.id)
 
     def close(self) -> None:
         with suppress(*_TROUBLES):

@@ -119,13 +119,14 @@ class Projection:
             "INSERT OR REPLACE INTO change VALUES (?, ?, ?)", (number, conversation, reached)
         )
 
-    def reached(self, conversation: str) -> int:
-        number: int = self.sql.execute(
-            """SELECT coalesce((SELECT reached FROM change WHERE conversation = ?
+    def reached(self, conversation: str, number: int | None = None) -> int:
+        found: int = self.sql.execute(
+            """SELECT coalesce((SELECT reached FROM change
+                                 WHERE conversation = ?1 AND (?2 IS NULL OR number <= ?2)
                                  ORDER BY number DESC LIMIT 1), 0)""",
-            (conversation,),
+            (conversation, number),
         ).get
-        return number
+        return found
 
     def changes(self, after: int, until: int) -> list[Change]:
         rows = select(

@@ -74,8 +74,8 @@ class SqliteArchive:
     def changes(self, after: int, until: int) -> list[Change]:
         return self.projection.changes(after, until)
 
-    def reached(self, conversation: str) -> int:
-        return self.projection.reached(conversation)
+    def reached(self, conversation: str, number: int | None = None) -> int:
+        return self.projection.reached(conversation, number)
 
     def dirty(self) -> list[Dirty]:
         return self.projection.dirty()
