@@ -35,7 +35,7 @@ from rireki.search.words import (
 __all__ = ["Index", "IndexWriter", "index_folder", "make", "open_existing", "peek"]
 
 #: Documents per commit: bounds what a kill costs, and the texts that wait in memory.
-BATCH = 60_000
+BATCH = 150_000
 #: A conversation in more blocks than this, or with more dead documents than live ones, is
 #: written anew.
 MANY_BLOCKS = 40
