@@ -683,20 +683,3 @@ def test_anything_can_be_quoted(text: str) -> None:
 @pytest.mark.parametrize("query", ["履歴 (会話 OR", "(a (b OR"])
 def test_what_is_suggested_for_a_lonely_or_can_be_read(query: str) -> None:
     assert root(refused(query).hint.removeprefix("Try: ")) is not None
-
-
-@pytest.mark.parametrize(
-    "pattern",
-    [r"(a+)+b", r"(a*)*", r"(\w+\s*)+$", r"((a+))+", r"(a|b+)+", r"(?:x?a+)+", r"(?=(a+)+b)"],
-)
-def test_a_pattern_that_may_never_end_is_refused(pattern: str) -> None:
-    error = refused(f"/{pattern}/")
-    assert "would never come to an end" in error.message and "(?>" in error.hint
-
-
-@pytest.mark.parametrize(
-    "pattern",
-    [r"a+", r"(?:[a-z]+\/)+", r"([^,]+,)*x", r"(\d+\.)+\d+", r"(a+b+)+", r"(a{1,3})+", r"(?>a+)+"],
-)
-def test_other_repetitions_are_not(pattern: str) -> None:
-    assert isinstance(root(f"/{pattern}/"), Regex)

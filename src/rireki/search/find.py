@@ -18,7 +18,8 @@ from rireki.search.index import Index, open_existing
 from rireki.search.library import Library
 from rireki.search.pages import page_of
 from rireki.search.parse import parse
-from rireki.search.query import Query
+from rireki.search.patterns import TooSlow
+from rireki.search.query import Query, QueryError
 from rireki.search.results import Results, Scope, Wish
 from rireki.search.store import Damaged
 from rireki.search.view import View, look, look_without_index, refresh
@@ -63,6 +64,8 @@ class Search:
             results = self._find(query, wish)
         except Damaged:
             results = self._find_anew(query, wish)
+        except TooSlow as error:
+            raise _too_slow(text, str(error)) from error
         taken = round((time.perf_counter() - started) * 1000, 2)
         return msgspec.structs.replace(results, milliseconds=taken)
 
@@ -185,6 +188,17 @@ class Search:
         if len(view.dirty) > MANY_DIRTY:
             return REBUILT
         return self.slower if view.direct else ""
+
+
+def _too_slow(text: str, pattern: str) -> QueryError:
+    written = f"/{pattern}/"
+    return QueryError(
+        f"the regular expression {written} takes too long: it tries too many ways to match a text",
+        "Say more exactly what may stand between its parts ([^,]* instead of .*), leave out"
+        " repetitions of repetitions, or add words that must be there.",
+        max(text.find(written), 0),
+        len(written),
+    )
 
 
 def _sources(text: str) -> list[str]:

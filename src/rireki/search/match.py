@@ -15,6 +15,7 @@ from typing import Any, Protocol, TypeAlias
 import msgspec
 
 from rireki.search.folded import Folded
+from rireki.search.patterns import Bounded
 from rireki.search.query import And, Exact, Filter, Node, Not, Or, Phrase, Query, Regex, Word
 from rireki.search.results import Where
 from rireki.search.tokens import PIECE, fold, is_joined, is_letter, is_named, pieces, runs
@@ -177,9 +178,9 @@ def fact_test(node: Filter) -> Callable[[str], bool]:
 def finder_of(leaf: Node) -> Finder:
     """How to find one word, phrase, substring or pattern in a text."""
     if isinstance(leaf, Exact):
-        return _original_finder(re.compile(re.escape(leaf.text)))
+        return _exact_finder(leaf.text)
     if isinstance(leaf, Regex):
-        return _original_finder(leaf.compiled())
+        return _pattern_finder(leaf)
     if isinstance(leaf, Phrase):
         return _written_finder(fold(leaf.text))
     assert isinstance(leaf, Word)
@@ -281,13 +282,15 @@ def _is_ascii_letter(character: str) -> bool:
     return character.isascii() and character.isalnum()
 
 
-def _original_finder(pattern: re.Pattern[str]) -> Finder:
-    """Searches what was really written."""
+def _exact_finder(wanted: str) -> Finder:
+    """The letters as they were really written."""
+    pattern = re.compile(re.escape(wanted))
+    return lambda text: (found.span() for found in pattern.finditer(text.original))
 
-    def find(text: Folded) -> Iterator[Span]:
-        return (found.span() for found in pattern.finditer(text.original) if found[0])
 
-    return find
+def _pattern_finder(leaf: Regex) -> Finder:
+    bounded = Bounded(leaf)
+    return lambda text: bounded.spans(text.original)
 
 
 def _merged(spans: list[Span]) -> list[Span]:

@@ -15,7 +15,7 @@ from typing import NoReturn
 
 from rireki.errors import RirekiError
 from rireki.model.when import when
-from rireki.search.patterns import repeats_a_repetition
+from rireki.search.patterns import Bounded
 from rireki.search.query import (
     Exact,
     Filter,
@@ -237,17 +237,11 @@ class _Parser:
             )
         found = Regex(pattern, not any(map(str.isupper, _SYNTAX.sub("", pattern))))
         try:
+            # Python's own says best what is wrong with it.
             found.compiled()
+            Bounded(found)
         except (re.error, ValueError, OverflowError, RecursionError) as error:
             self.bad_pattern(start, error)
-        if repeats_a_repetition(pattern):
-            self.fail(
-                f"the regular expression at character {start + 1} repeats a repetition:"
-                " on some texts it would never come to an end",
-                "Leave out one of the two, (a+)+ says no more than a+; or write (?>…) for the inner"
-                " group, which is then not tried in other ways.",
-                start,
-            )
         return found
 
     def word(self) -> Word:

@@ -1,76 +1,81 @@
-"""Regular expressions that a text could keep busy for ever: told before they are tried.
+"""Regular expressions that come to an end, whatever the text.
 
-Nothing can stop a match once it runs, and nothing else runs meanwhile.
+Python's own cannot be stopped once they run, and nothing else runs meanwhile. The
+library used here stops at a given time; what it understands beyond Python's syntax is
+taken out of a pattern first, so that every pattern means what the index took it for.
 """
 
 from __future__ import annotations
 
+import re
 import warnings
-from collections.abc import Iterable
-from importlib import import_module
-from typing import Any
+from collections.abc import Iterator
+from time import perf_counter
+from typing import Any, TypeAlias
 
-__all__ = ["repeats_a_repetition"]
+from rireki.search.query import Regex
 
-#: From here on a repetition counts as one without an end.
-MANY = 20
-_REPEATS = ("MAX_REPEAT", "MIN_REPEAT")
+__all__ = ["Bounded", "TooSlow"]
 
+Span: TypeAlias = tuple[int, int]
 
-def repeats_a_repetition(pattern: str) -> bool:
-    """Whether it repeats something that may consist of a repetition alone, as `(a+)+` does.
-
-    Then there are as many ways to take a text apart as there are subsets of its letters.
-    """
-    # By its name: type checkers do not agree whether this module is there.
-    parser: Any = import_module("re._parser")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return _in_sequence(parser.parse(pattern))
+#: Seconds a pattern may take in any case, and characters it must get through in each further one.
+PATIENCE, PACE = 2.0, 1_000_000
+_PIECE = re.compile(
+    r"""(?P<kept>\\N\{[^}]*\}|\\.|\(\?\#[^)]*\)|\{(?:\d+(?:,\d*)?|,\d*)\})
+      |(?P<set>\[\^?\]?(?:\\.|[^\]\\])*\])
+      |(?P<brace>\{)""",
+    re.DOTALL | re.VERBOSE,
+)
+_INSIDE = re.compile(r"\\.|\[", re.DOTALL)
 
 
-def _in_sequence(sequence: Iterable[Any]) -> bool:
-    return any(_in_item(*item) for item in sequence)
+class TooSlow(Exception):
+    """A pattern that tries too many ways to match a text; its only argument is the pattern."""
 
 
-def _in_item(kind: Any, value: Any) -> bool:
-    if str(kind) in _REPEATS:
-        most, body = value[1], value[2]
-        return (int(most) >= MANY and any(map(_may_be_one, _ways(body)))) or _in_sequence(body)
-    return any(map(_in_sequence, _inside(str(kind), value)))
+class Bounded:
+    """A pattern of a query, with the time it has left."""
+
+    def __init__(self, leaf: Regex) -> None:
+        # Imported late: few queries have one.
+        import regex
+
+        self.source = leaf.pattern
+        flags = regex.VERSION0 | regex.MULTILINE | (regex.IGNORECASE if leaf.ignore_case else 0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                self.pattern: Any = regex.compile(_in_pythons_words(leaf.pattern), flags)
+            except regex.error as error:
+                raise ValueError(str(error)) from error
+        self.left = PATIENCE
+
+    def spans(self, text: str) -> Iterator[Span]:
+        """Where it matches something. Raises TooSlow."""
+        self.left += len(text) / PACE
+        started = perf_counter()
+        try:
+            # Others may go on meanwhile.
+            for found in self.pattern.finditer(text, timeout=max(self.left, 0.01), concurrent=True):
+                if found[0]:
+                    yield found.span()
+        except TimeoutError as error:
+            raise TooSlow(self.source) from error
+        finally:
+            self.left -= perf_counter() - started
 
 
-def _ways(body: Any) -> list[list[Any]]:
-    """What a group may be: a sequence, or one of several."""
-    items = list(body)
-    if len(items) == 1:
-        kind, value = str(items[0][0]), items[0][1]
-        if kind in ("SUBPATTERN", "BRANCH"):
-            return [way for inner in _inside(kind, value) for way in _ways(inner)]
-    return [items]
+def _in_pythons_words(pattern: str) -> str:
+    """The same without what only the library understands: `{e}` behind a letter, `[:alpha:]`."""
+    return _PIECE.sub(_plainly, pattern)
 
 
-def _may_be_one(items: list[Any]) -> bool:
-    """Whether a repetition without an end is all that has to be there."""
-    needed = [item for item in items if not _may_be_nothing(*item)]
-    endless = [item for item in items if _is_endless(*item)]
-    return bool(endless) and all(_is_endless(*item) for item in needed) and len(needed) <= 1
+def _plainly(piece: re.Match[str]) -> str:
+    if piece["set"]:
+        return "[" + _INSIDE.sub(_unless_escaped, piece["set"][1:])
+    return r"\{" if piece["brace"] else piece[0]
 
 
-def _is_endless(kind: Any, value: Any) -> bool:
-    return str(kind) in _REPEATS and int(value[1]) >= MANY
-
-
-def _may_be_nothing(kind: Any, value: Any) -> bool:
-    if str(kind) in _REPEATS:
-        return bool(value[0] == 0)
-    return str(kind) in ("AT", "ASSERT", "ASSERT_NOT")
-
-
-def _inside(kind: str, value: Any) -> list[Any]:
-    """The sequences in an item."""
-    if kind == "SUBPATTERN":
-        return [value[-1]]
-    if kind == "BRANCH":
-        return list(value[1])
-    return [value[1]] if kind in ("ASSERT", "ASSERT_NOT") else []
+def _unless_escaped(found: re.Match[str]) -> str:
+    return r"\[" if found[0] == "[" else found[0]
