@@ -35,8 +35,12 @@ FIRST_LOOK, FIRST_LOOK_UNRANKED = 90, 1000
 #: More conversations than this are not told apart when they are counted; and none are when more
 #: messages than this answer, for that would take longer than all the rest.
 COUNTED, MANY = 2000, 50_000
+#: Titles that are checked one by one for being counted.
+CHECKED = 200
 #: Candidates whose texts are fetched together where they have to be checked.
 AHEAD = 16
+#: A title counts as much as what a person typed; so many characters is one usually long.
+TITLE, USUAL_TITLE = PERSON, 60
 _KEY_AND_COUNT = itemgetter("key", "doc_count")
 
 
@@ -187,15 +191,21 @@ class Hunt:
         """Conversations whose own title or project answers."""
         if self.planner is None or not self.view.covered:
             return
-        assert self.view.reader is not None
-        planner = Planner(self.view.reader, self.view.numbers, "title")
-        plan = planner.without(planner.plan(self.query.root), self.view.stale)
+        planner, plan = self._title_plan()
         for order, _, heading in self._looked_up(planner.headings(plan)):
             for doc in titles(heading):
                 if self.matcher.matches(heading, doc):
                     self.title_talks.add(heading.id)
-                    yield Candidate(order, heading, doc=doc, checked=True)
+                    yield Candidate(order + self._boost(TITLE), heading, doc=doc, checked=True)
                     break
+
+    def _title_plan(self) -> tuple[Planner, Plan]:
+        assert self.view.reader is not None
+        planner = Planner(self.view.reader, self.view.numbers, "title")
+        return planner, planner.without(planner.plan(self.query.root), self.view.stale)
+
+    def _boost(self, by: float) -> float:
+        return 0.0 if self.by_time else by
 
     def _looked_up(
         self, query: Any, counting: bool = False
@@ -221,13 +231,16 @@ class Hunt:
                 orders = [
                     order + PERSON * int(by or 0) for order, by in zip(orders, typed, strict=True)
                 ]
-            ordered = sorted(
-                zip(orders, places, numbers, strict=True), key=itemgetter(0), reverse=True
-            )
-            for order, place, number in ordered:
-                heading = self.view.covered.get(int(number or 0))
-                if heading is not None:
-                    yield order, int(place or 0), heading
+            headings = [self.view.covered.get(int(number or 0)) for number in numbers]
+            known = [
+                (order, heading.updated_at or "", int(place or 0), heading)
+                for order, place, heading in zip(orders, places, headings, strict=True)
+                if heading is not None
+            ]
+            # What answers equally well: the newest first.
+            known.sort(key=itemgetter(0, 1), reverse=True)
+            for order, _, place, heading in known:
+                yield order, place, heading
             if len(hits) < size:
                 return
             offset += size
@@ -278,17 +291,34 @@ class Hunt:
             return Counts(self.matched + self.direct, talks, True)
         self.totals, rest = self._per_talk(COUNTED)
         messages = sum(self.totals.values()) + rest
-        others = self.direct_talks | self.title_talks
-        more = sum(numbers.get(id) not in self.totals for id in others)
-        counts = Counts(messages + self.direct, len(self.totals) + more, rest > 0)
+        titled, untold = self._titled()
+        more = sum(numbers.get(id) not in self.totals for id in self.direct_talks | titled)
+        counts = Counts(messages + self.direct, len(self.totals) + more, bool(rest or untold))
         if rest and shown:
             self.totals, _ = self._per_talk(COUNTED, shown)
         return counts
 
+    def _titled(self) -> tuple[set[str], bool]:
+        """The conversations whose title answers, and whether there may be more of them."""
+        if self.exhausted or next(self.query.leaves(), None) is None:
+            return self.title_talks, False
+        planner, plan = self._title_plan()
+        if isinstance(self.query.root, Word) and plan.exact:
+            # One word is in the title or in the project: here the index can tell.
+            totals, rest = self._counted(planner.headings(plan), COUNTED)
+            covered = self.view.covered
+            return {covered[each].id for each in totals if each in covered}, rest > 0
+        checked = sum(1 for _ in islice(self._titles(), CHECKED))
+        return self.title_talks, checked == CHECKED
+
     def _per_talk(self, most: int, talks: list[int] | None = None) -> tuple[dict[int, int], int]:
         """Messages per conversation, for so many at most, and how many messages the others have."""
         assert self.planner is not None and self.view.reader is not None
-        query = self.planner.messages(self.plan, self.query.root, talks)
+        return self._counted(self.planner.messages(self.plan, self.query.root, talks), most)
+
+    def _counted(self, query: Any, most: int) -> tuple[dict[int, int], int]:
+        """Documents per conversation, likewise."""
+        assert self.view.reader is not None
         found = self.view.reader.searcher.aggregate(
             query, {"talks": {"terms": {"field": "talk", "size": most}}}
         )["talks"]
@@ -340,7 +370,9 @@ class Hunt:
         if self.by_time:
             moment = datetime.fromisoformat(doc.at) if doc.at else None
             return moment.timestamp() * 1000 if moment else 0.0
-        score = self.matcher.score(doc, weights)
+        if doc.message is None:
+            return self.matcher.score(doc, weights, USUAL_TITLE) + TITLE
+        score = self.matcher.score(doc, weights, self.view.usual)
         return score + (PERSON if "author:person" in doc.facts else 0.0)
 
     def _weights(self) -> list[float]:

@@ -293,6 +293,7 @@ class IndexWriter:
         self._cleared: list[int] = []
         self._dropped: list[int] = []
         self._documents = 0
+        self._letters = 0
 
     def marks(self, id: str) -> dict[str, tuple[int, int]]:
         """Mark and place of each document of a conversation; empty when it has to be written anew."""
@@ -341,6 +342,7 @@ class IndexWriter:
             self.words.add(kept.number, self.next_block * MOST, block.rows)
             self._blocks.append((self.next_block, kept.number, names, block.data))
             self._documents += len(block.rows)
+            self._letters += sum(len(row.words) for row in block.rows)
             self.next_block += 1
         self._head(kept.number, heading)
         self._settling.append(Kept(kept.number, kept.id, heading.changed, self.generation, dead))
@@ -389,6 +391,9 @@ class IndexWriter:
             self.known[kept.id] = kept
         self.store.put("generation", self.generation)
         self.store.put("documents", self.index.reader().documents)
+        # What was ever added, for an average.
+        self.store.put("letters", self.store.get("letters", 0) + self._letters)
+        self.store.put("added", self.store.get("added", 0) + self._documents)
         self.store.put("stamps", json.dumps(stamps(self.index.words_folder)))
 
     def close(self) -> None:

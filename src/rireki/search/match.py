@@ -79,13 +79,17 @@ class Matcher:
         places = sorted({span for spans in found for span in spans})
         return _merged(places), sum(map(bool, found))
 
-    def score(self, doc: Doc, weights: Sequence[float]) -> float:
-        """How well a message answers, on the scale the index uses; a weight per wanted leaf."""
+    def score(self, doc: Doc, weights: Sequence[float], usual: float) -> float:
+        """How well a message answers, on the scale the index uses (BM25); a weight per wanted leaf.
+
+        `usual` is how many characters messages have on average.
+        """
         texts = [Folded(text) for _, text in doc.parts]
+        length = sum(len(text.original) for text in texts) / usual
         total = 0.0
         for finder, weight in zip(self.finders, weights, strict=True):
             count = sum(1 for text in texts for _ in islice(finder(text), MOST_COUNTED))
-            total += weight * count * 2.2 / (count + 1.2)
+            total += weight * count * 2.2 / (count + 1.2 * (0.25 + 0.75 * length))
         return total
 
     def _holds(self, node: Node, talk: Facts, doc: Doc, texts: Sequence[Folded]) -> bool:

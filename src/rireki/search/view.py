@@ -21,6 +21,8 @@ __all__ = ["View", "look", "look_without_index", "refresh", "titles"]
 
 #: Filters whose answers are kept.
 MOST_ASKED = 40
+#: The average length of messages where the index does not know it.
+USUAL = 1000.0
 
 
 class View(msgspec.Struct):
@@ -40,6 +42,8 @@ class View(msgspec.Struct):
     #: Groups whose records changed and were not interpreted yet.
     dirty: list[Dirty]
     until: str | None
+    #: How many characters messages have on average.
+    usual: float = USUAL
     #: What was asked about conversations, and the answer, as long as both stay the same.
     asked: dict[Filter, tuple[list[int], list[int]]] = msgspec.field(default_factory=dict)
 
@@ -76,6 +80,7 @@ def look(archive: Archive, index: Index, finished: bool = False) -> View:
     view.number_of = {heading.id: number for number, heading in view.covered.items()}
     view.direct = [heading for id, heading in view.headings.items() if id not in view.number_of]
     view.reader, view.generation = reader, generation
+    view.usual = index.store.get("letters", 0) / max(index.store.get("added", 0), 1) or USUAL
     index.seen = generation
     return view
 
