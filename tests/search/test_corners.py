@@ -22,6 +22,12 @@ from tests.sources.transcripts import Transcript, lay, tell
 
 NOW = datetime(2026, 11, 16, tzinfo=timezone.utc)
 Find = Callable[[str], Results]
+MENTIONED = {
+    "type": "file",
+    "filename": "/x/mentioned_notes.txt",
+    "content": {"type": "text", "file": {"filePath": "/x/mentioned_notes.txt", "content": "body"}},
+    "displayPath": "mentioned_notes.txt",
+}
 
 
 @pytest.fixture(params=["index", "archive"])
@@ -35,6 +41,14 @@ def find(request: pytest.FixtureRequest, archive: SqliteArchive, home: Path) -> 
     )
     transcript.user("x 한글ㅋㅠㅠ 그리고 needlekr 뒤")
     transcript.call("c1", "My Tool", input={"command": "\x1b[32mpassedword\x1b[0m and TODO: fix "})
+    transcript.answer(
+        "h264encodeVideo ＹｏｕｒＣｌａｓｓ MañanaBayes openSQLiteDatabase", model="Opus\u00a05"
+    )
+    transcript.call(
+        "c2", "会話\u3000検索", input={"files": {"src/keyedfile.py": "body", "mode": "x"}}
+    )
+    transcript.user("zerohour", timestamp="1970-01-01T00:00:00.000Z")
+    transcript.add("attachment", attachment=MENTIONED)
     lay(home, transcript.bytes())
     take_in(archive, Places.at(home))
     catch_up(archive)
@@ -84,13 +98,43 @@ def find(request: pytest.FixtureRequest, archive: SqliteArchive, home: Path) -> 
         'model:"Claude Sonnet 4"',
         'tool:"My Tool"',
         "model:sonnet",
+        'model:"opus 5"',
+        "tool:会話_検索",
+        'tool:"会話 検索"',
+        # A piece behind a number, and pieces in full width.
+        "encode",
+        'encode -"never said"',
+        "class",
+        'class -"never said"',
+        "ＹｏｕｒＣｌａｓｓ",
+        "bayes",
+        "sq*",
+        "openSQ*",
+        # Names that stand in keys and labels.
+        "keyedfile",
+        "mentioned_notes.txt",
+        "zerohour before:2020-01-01",
     ],
 )
 def test_it_is_found(find: Find, query: str) -> None:
     assert len(find(query).talks) == 1
 
 
-@pytest.mark.parametrize("query", ["큐", "caseNeedles*", "model:mode", "model:del:claude"])
+@pytest.mark.parametrize(
+    "query",
+    [
+        "큐",
+        "caseNeedles*",
+        "model:mode",
+        "model:del:claude",
+        "ana",
+        "sqlite*",
+        "zerohour -before:2020-01-01",
+        f"={'ab' * 245}=",
+        f"={'мир' * 90}=",
+        f"{'ab' * 245}*",
+    ],
+)
 def test_it_is_not_found(find: Find, query: str) -> None:
     assert find(query).talks == []
 

@@ -31,7 +31,9 @@ def strings(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
-        for item in value.values():
+        for key, item in value.items():
+            if not re.fullmatch("[A-Za-z0-9_]*", key):
+                yield key
             yield from strings(item)
     elif isinstance(value, list):
         for item in value:
@@ -41,6 +43,8 @@ def strings(value: Any) -> Iterator[str]:
 
 
 def texts_of(message: Any) -> Iterator[str]:
+    if message.label and ": " in message.label:
+        yield message.label.split(": ", 1)[1]
     for part in message.parts:
         match part:
             case Text() | Thinking() | Notice():

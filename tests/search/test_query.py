@@ -120,10 +120,15 @@ def test_words_stand_apart_by_any_white_space() -> None:
     assert root(" a\tb\nc　d ") == words("a", "b", "c", "d")
 
 
-@pytest.mark.parametrize("text", ["", "   ", "　", "-", " - ", "AND"])
+@pytest.mark.parametrize("text", ["", "   ", "　", "-", " - "])
 def test_a_query_may_ask_for_nothing(text: str) -> None:
     assert parse(text) == Query(text, None)
     assert not parse(text).has_words
+
+
+def test_a_lonely_and_is_not_everything() -> None:
+    error = refused(" AND")
+    assert (error.position, error.length) == (1, 3) and '"AND"' in error.hint
 
 
 def test_a_star_at_the_end_makes_a_beginning() -> None:

@@ -157,7 +157,7 @@ def heading_row(heading: Heading) -> Row:
 
 def _milliseconds(at: str | None) -> int:
     try:
-        return round(datetime.fromisoformat(at or "").timestamp() * 1000)
+        return max(1, round(datetime.fromisoformat(at or "").timestamp() * 1000))
     except (ValueError, OverflowError):
         return 0
 

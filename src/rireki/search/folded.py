@@ -25,12 +25,13 @@ _MELTING = re.compile(
 class Folded:
     """`text` is the folded form; `place` and `span` lead back to the characters it came from."""
 
-    __slots__ = ("_alike", "_lines", "_places", "_starts", "original", "text")
+    __slots__ = ("_alike", "_lines", "_places", "_starts", "_written", "original", "text")
 
     def __init__(self, original: str) -> None:
         self.original = original
         self.text = fold(original)
         self._alike: bool | None = None
+        self._written: str | None = None
         #: Where lines of another length begin, in the folded text; None when both run alike.
         self._starts: list[int] | None = None
         self._lines: list[tuple[int, str]] = []
@@ -60,6 +61,16 @@ class Folded:
         while end < len(self.text) and self.place(end) <= inside:
             end += 1
         return self.place(start), self.place(end)
+
+    @property
+    def written(self) -> str:
+        """The original, with full-width letters as plain ones; capitals are still capitals."""
+        if self._written is None:
+            plain = self.original
+            if not plain.isascii():
+                plain = normalize("NFKC", plain)
+            self._written = plain if len(plain) == len(self.original) else self.original
+        return self._written
 
     @property
     def runs_alike(self) -> bool:

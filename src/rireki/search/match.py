@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from itertools import islice
 from typing import Any, Protocol, TypeAlias
+from unicodedata import normalize
 
 import msgspec
 
@@ -29,6 +30,7 @@ Finder: TypeAlias = Callable[[Folded], Iterator[Span]]
 #: More occurrences of a word than this make a message no better.
 MOST_COUNTED = 20
 _DIGITS = re.compile("[0-9]*")
+_SPACE = re.compile(r"\s")
 _ASCII_WORD = re.compile("[A-Za-z0-9]+")
 
 
@@ -162,7 +164,7 @@ def _folded_path(path: str) -> str:
 def fact_test(node: Filter) -> Callable[[str], bool]:
     """The test of a filter against one fact of a message, folded."""
     # A space would end a fact where the index is concerned.
-    value = fold(node.value).replace(" ", "_")
+    value = _SPACE.sub("_", fold(node.value))
     start = f"{node.name}:"
     if node.name == "model":
         return lambda fact: fact.startswith(start) and value in fact.removeprefix(start)
@@ -192,11 +194,8 @@ def finder_of(leaf: Node) -> Finder:
     found = runs(folded)
     if found != [folded] or is_joined(folded):
         return _written_finder(folded, leaf.prefix)
-    if leaf.prefix:
-        return _identifier_finder(folded, prefix=True)
-    if pieces(leaf.text):
-        return _identifier_finder(folded, several=True)
-    return _identifier_finder(folded)
+    several = bool(pieces(normalize("NFKC", leaf.text)))
+    return _identifier_finder(folded, prefix=leaf.prefix, several=several)
 
 
 def _written_finder(folded: str, prefix: bool = False) -> Finder:
@@ -236,22 +235,27 @@ def _identifier_finder(word: str, *, prefix: bool = False, several: bool = False
         folded = text.text
         if word not in folded:
             return
-        written = text.original if text.runs_alike else None
+        written = text.written if text.runs_alike else None
         is_one = str.isalnum if folded.isascii() else is_letter
         size = len(folded)
         for found in pattern.finditer(folded):
             start, end = found.span()
             inside = start > 0 and is_one(folded[start - 1])
-            if inside and written is not None and not written[start].isupper():
+            if inside and written is not None and not _may_begin(written, start):
                 # In the middle of a word, and no piece begins there: by far the most frequent.
                 continue
             span = (start, end) if written is not None else text.span(start, end)
             goes_on = not prefix and end < size and is_one(folded[end])
             whole = not inside and (not goes_on or is_numbered(folded, end))
-            if whole or _is_piece(text.original, *span, prefix, several):
+            if whole or _is_piece(text.written, *span, prefix, several):
                 yield span
 
     return find
+
+
+def _may_begin(text: str, at: int) -> bool:
+    """Whether a piece of an identifier may begin there: `camelCase`, `h264encode`."""
+    return text[at].isupper() or text[at - 1].isdigit()
 
 
 def _is_piece(text: str, first: int, last: int, prefix: bool, several: bool) -> bool:
@@ -265,7 +269,8 @@ def _is_piece(text: str, first: int, last: int, prefix: bool, several: bool) -> 
     spans = [(begin + p.start(), begin + p.end()) for p in PIECE.finditer(word)]
     starts = {a for a, b in spans if b - a > 1}
     if prefix:
-        return first in starts
+        # Only what is written in pieces itself goes over the end of one.
+        return first in starts and (several or any(a == first and last <= b for a, b in spans))
     # A number behind the last piece may be left out, as behind any word.
     ends = {b for _, b in spans if b == last or text[last:b].isdigit()}
     if several:

@@ -91,6 +91,13 @@ class _Parser:
         terms = self.terms()
         if self.at < len(self.text):
             self.unexpected_parenthesis()
+        if not terms and (alone := self.text.find("AND")) >= 0:
+            self.fail(
+                f"AND at character {alone + 1} has nothing beside it",
+                'Put it between two words, or write "AND" for the word itself.',
+                alone,
+                alone + len("AND"),
+            )
         return all_of(terms)
 
     def terms(self) -> list[Node]:

@@ -30,6 +30,8 @@ __all__ = ["PERSON", "Plan", "Planner", "literals", "query_terms"]
 FEW_TERMS, MANY_TERMS = 64, 2000
 #: What a person typed counts a little more than what was printed.
 PERSON = 1.0
+#: Tantivy takes patterns of a thousand states, which are bytes: so many letters at most.
+LONGEST_PATTERN = 100
 #: Filters that are about a conversation and told by each of its messages.
 _TOLD = {"source": "source", "project": "project", "is:subagent": "nature"}
 #: Shorter pieces of a word are too frequent to be worth a look through all words.
@@ -185,7 +187,7 @@ class Planner:
             return self._written(folded, node.prefix)
         if is_joined(folded):
             return self._joined(folded)
-        parts = pieces(node.text)
+        parts = pieces(normalize("NFKC", node.text))
         if node.prefix:
             whole = Plan(self._beginning(folded), len(folded) <= LONG)
             return self._any([whole, self._begun(parts)]) if parts else whole
@@ -207,7 +209,7 @@ class Planner:
     def _numbered(self, word: str) -> list[Any]:
         """The word with numbers behind it, as they occur."""
         known = self.searcher.terms_with_prefix(self.field, word, limit=MANY_TERMS)
-        if len(known) == MANY_TERMS:
+        if len(known) == MANY_TERMS and len(word) <= LONGEST_PATTERN:
             return [self.query.regex_query(self.schema, self.field, f"{word}[0-9]+")]
         ends = ((term, term[len(word) :]) for term, _ in known)
         found = [term for term, end in ends if end.isascii() and end.isdigit()]
@@ -226,6 +228,9 @@ class Planner:
         if len(found) <= FEW_TERMS:
             return self._either([self._term(term) for term, _ in found])
         self.unranked = True
+        if len(start) > LONGEST_PATTERN:
+            everything = self.searcher.terms_with_prefix(self.field, start[:LONG])
+            return self.query.term_set_query(self.schema, self.field, [t for t, _ in everything])
         return self.query.regex_query(self.schema, self.field, re.escape(start[:LONG]) + ".*")
 
     def _written(self, folded: str, prefix: bool = False) -> Plan:
@@ -275,8 +280,13 @@ class Planner:
             return UNDECIDED
         # A part of a long word carries a mark in front.
         before = ".*" if opened else "\x01?"
-        last = f"[{_with_marks(run[-1])}].*" if closed else re.escape(run[-1])
-        pattern = before + re.escape(run[:-1]) + last
+        if len(run) > LONGEST_PATTERN:
+            after = re.escape(run[:LONGEST_PATTERN]) + ".*"
+        elif closed:
+            after = f"{re.escape(run[:-1])}[{_with_marks(run[-1])}].*"
+        else:
+            after = re.escape(run)
+        pattern = before + after
         return Plan(self._silent(self.query.regex_query(self.schema, self.field, pattern)), False)
 
     # ── filters ──

@@ -35,6 +35,9 @@ DEEPEST = 40
 #: Stands for a project whose path is longer than a fact can be.
 TOO_LONG = "\x01"
 _LONGEST = 1000
+_SPACE = re.compile(r"\s")
+#: A key of this form is the name of a field; any other is something the agent said.
+_FIELD = re.compile("[A-Za-z0-9_]*")
 _PARTING = re.compile(r"[\s%]")
 _PARTED = re.compile("%([0-9a-f]{6})")
 
@@ -51,12 +54,20 @@ def docs_of(messages: Iterable[Message]) -> list[Doc]:
                 for where, text in _texts(part)
                 if text
             ]
+            if message.label:
+                parts += _named(message.label, parts)
             doc = Doc(message.id, message.at, _facts(message, tools), parts)
             told.append((doc, message.replaced_by))
     _lend_times([doc for doc, _ in told])
     said = {doc.message: doc.parts for doc, successor in told if successor is None}
     # An earlier version counts only where it said something else.
     return [doc for doc, successor in told if not successor or said.get(successor) != doc.parts]
+
+
+def _named(label: str, parts: list[tuple[Where, str]]) -> list[tuple[Where, str]]:
+    """What a message is about, where that stands nowhere else: the `notes.txt` of `file: notes.txt`."""
+    name = label.partition(": ")[2]
+    return [("notice", name)] if name and not any(name in text for _, text in parts) else []
 
 
 def _lend_times(docs: list[Doc]) -> None:
@@ -99,7 +110,9 @@ def _strings(value: Any, depth: int = 0) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict) and depth < DEEPEST:
-        for item in value.values():
+        for key, item in value.items():
+            if not _FIELD.fullmatch(key):
+                yield key
             yield from _strings(item, depth + 1)
     elif isinstance(value, list) and depth < DEEPEST:
         for item in value:
@@ -121,7 +134,7 @@ def _facts(message: Message, tools: dict[str, str]) -> list[str]:
     if message.abandoned:
         facts["is:abandoned"] = None
     # A space would end the fact where the index is concerned.
-    return [fact.replace(" ", "_") if " " in fact else fact for fact in facts]
+    return [_SPACE.sub("_", fact) for fact in facts]
 
 
 def _facts_of(part: Part, tools: dict[str, str]) -> Iterator[str]:

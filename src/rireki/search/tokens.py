@@ -31,7 +31,7 @@ __all__ = [
     "terms",
 ]
 
-VERSION = 2
+VERSION = 3
 
 #: Scripts that write words without spaces between them: found by any piece, so cut into pairs.
 JOINED = (
@@ -56,7 +56,11 @@ _PLAIN = bytes(
 )
 #: What kind of character stands where: upper case, another letter or digit, or none of them.
 _KINDS = bytes(
-    ord("U") if 65 <= code <= 90 else ord("l") if code < 128 and chr(code).isalnum() else 32
+    ord("U")
+    if 65 <= code <= 90
+    else ord("l")
+    if code == 3 or (code < 128 and chr(code).isalnum())
+    else 32
     for code in range(256)
 )
 #: Where a word made of several begins anew: `camelCase`, `utf8Text`, `HTTPServer`.
@@ -66,6 +70,8 @@ _SEAM = re.compile("[a-z0-9][A-Z]|[A-Z]{2}[a-z0-9]{2}")
 #: By far the most frequent stranger among ASCII: Claude Code sets an arrow behind line numbers.
 _ARROW, _STAND_IN = "→", "\x00"
 _BETWEEN = b"\x02"
+#: Stands for a letter beyond ASCII in a word: what touches it is no piece.
+_OTHER = "\x03"
 _ASCII = bytes(range(128))
 
 
@@ -104,6 +110,12 @@ def _as_typed(jamo: str) -> str:
 def is_plain(text: str) -> bool:
     """Whether a text is ASCII but for arrows, as files are that an agent read."""
     return text.replace(_ARROW, " ").isascii()
+
+
+@cache
+def _foreign() -> re.Pattern[str]:
+    """Letters beyond ASCII of scripts that have spaces."""
+    return re.compile(f"[^\\W{JOINED}\x00-\x7f]")
 
 
 @cache
@@ -153,7 +165,7 @@ def cut_all(texts: Sequence[str], data: Sequence[bytes]) -> list[str]:
     folded = [fold(texts[at]) for at in careful]
     for at in careful:
         # Only for the pieces of identifiers, which need upper case.
-        plains[at] = normalize("NFKC", texts[at]).encode("ascii", "replace")
+        plains[at] = _foreign().sub(_OTHER, normalize("NFKC", texts[at])).encode("ascii", "replace")
     # The byte that separates texts must not stand in one.
     words, extra = _cut_plain([(plain or b"").replace(_BETWEEN, b" ") for plain in plains])
     for at, text in zip(careful, folded, strict=True):
@@ -264,5 +276,12 @@ def pieces(word: str) -> list[str]:
     """
     if word.isupper() or not _SEAM.search(word):
         return []
-    found = [piece.lower() for piece in PIECE.findall(word)]
+    if _OTHER in word:
+        found = [p[0].lower() for p in PIECE.finditer(word) if _OTHER not in _around(word, p)]
+    else:
+        found = [piece.lower() for piece in PIECE.findall(word)]
     return [piece for piece in found if len(piece) > 1 and piece != word.lower()]
+
+
+def _around(word: str, piece: re.Match[str]) -> str:
+    return word[max(piece.start() - 1, 0) : piece.end() + 1]
