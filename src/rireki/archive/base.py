@@ -184,6 +184,8 @@ class Batch(Protocol):
 
 class Archive(Protocol):
     path: Path
+    #: Whether it lies where it can only be read.
+    read_only: bool
 
     def writing(self) -> AbstractContextManager[Batch]: ...
 
@@ -231,7 +233,10 @@ class Archive(Protocol):
         ...
 
     def identity(self) -> str:
-        """Tells this archive from every other; made up when it is first asked for."""
+        """Tells this archive from every other; made up when it is first asked for.
+
+        Empty where it cannot be noted down.
+        """
         ...
 
     def note_of(self, name: str) -> str | None:
@@ -304,6 +309,10 @@ class Archive(Protocol):
 
     def settle(self) -> None:
         """Make sure that what was written is on the disk."""
+        ...
+
+    def is_outdated(self) -> bool:
+        """Whether somebody wrote what could only be read here, and without locks: open it again."""
         ...
 
     def close(self) -> None: ...

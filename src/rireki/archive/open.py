@@ -26,8 +26,12 @@ def archive_path(given: str | None = None) -> Path:
     return path / FILE if is_folder else path
 
 
-def open_archive(path: Path, *, create: bool = False, read_only: bool = False) -> SqliteArchive:
-    return SqliteArchive(path, create=create, read_only=read_only, clock=now)
+def open_archive(
+    path: Path, *, create: bool = False, write: bool = False, read_only: bool = False
+) -> SqliteArchive:
+    """Where nothing may be written it can only be read; raises ArchiveTrouble then if it is
+    wanted to `write`, or to `create`."""
+    return SqliteArchive(path, create=create, write=write, read_only=read_only, clock=now)
 
 
 def now() -> str:

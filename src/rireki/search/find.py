@@ -27,7 +27,10 @@ from rireki.search.view import View, look, look_without_index, refresh
 __all__ = ["Search"]
 
 SLOWER = "the search index is being made by another process: this search read the archive itself"
-
+SHUT = (
+    "there is no up-to-date search index, and none can be made where the archive can only be "
+    "read: this search read the archive itself"
+)
 REBUILT = "conversations are being interpreted anew: this search read them from their records"
 #: So many that it can be felt.
 MANY_DIRTY = 20
@@ -71,7 +74,7 @@ class Search:
 
     def _find_anew(self, query: Query, wish: Wish) -> Results:
         """Whatever is wrong with the index, the archive is right: make another one."""
-        if self.index is not None:
+        if self.index is not None and not self.archive.read_only:
             self.index.condemn()
         self._drop_index()
         try:
@@ -117,7 +120,8 @@ class Search:
             view = look(self.archive, self.index, finished)
             if not view.direct or not self._is_behind(view):
                 return view
-            self._catch_up()
+            if not self._catch_up():
+                return view
             self._open_index()
         if self.index is not None:
             return look(self.archive, self.index, finished)
@@ -128,13 +132,16 @@ class Search:
         self._drop_index()
         with suppress(Damaged):
             self.index = open_existing(self.archive)
-        if self.index is None:
-            self._catch_up()
+        if self.index is None and self._catch_up():
             with suppress(Damaged):
                 self.index = open_existing(self.archive)
         self.library.use(self.index)
 
-    def _catch_up(self) -> None:
+    def _catch_up(self) -> bool:
+        """Whether the index may be another than before."""
+        if self.archive.read_only:
+            self.slower = SHUT
+            return False
         # Imported late: most searches find an index that has everything.
         from rireki.search.update import catch_up
 
@@ -144,6 +151,7 @@ class Search:
         except ArchiveTrouble as trouble:
             # A full disk or a folder nobody may write to is no reason for a "no".
             self.slower = f"{trouble.message}: this search read the archive itself"
+        return True
 
     def _is_behind(self, view: View) -> bool:
         from rireki.search.update import is_behind

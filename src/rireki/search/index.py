@@ -15,6 +15,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import apsw
 
@@ -26,11 +27,15 @@ from rireki.search.words import (
     WordReader,
     WordWriter,
     check_files,
+    linked,
     make_index,
     open_index,
     shape,
     stamps,
 )
+
+if TYPE_CHECKING:
+    from tempfile import TemporaryDirectory
 
 __all__ = ["Index", "IndexWriter", "index_folder", "make", "open_existing", "peek"]
 
@@ -60,20 +65,27 @@ class Index:
         self.store = Store(folder / "texts.sqlite3")
         #: The generation of its notes when they were last looked at.
         self.seen = 0
+        self._links: TemporaryDirectory[str] | None = None
         try:
             facts = self.store.facts()
             if facts.get("kind") != kind:
                 raise Damaged(f"{folder} was made by another version, or for another archive")
             check_files(self.words_folder, json.loads(facts.get("stamps", "{}")))
-            self.words = open_index(self.words_folder, facts.get("shape"))
+            self._links = linked(self.words_folder)
+            words = Path(self._links.name) if self._links else self.words_folder
+            self.words = open_index(words, facts.get("shape"))
             self._check_notes()
         except BaseException:
-            self.store.close()
+            self.close()
             raise
 
     @property
     def words_folder(self) -> Path:
         return self.folder / "words"
+
+    @property
+    def read_only(self) -> bool:
+        return self.store.read_only or self._links is not None
 
     def reader(self) -> WordReader:
         return WordReader(self.words)
@@ -132,6 +144,8 @@ class Index:
 
     def close(self) -> None:
         self.store.close()
+        if self._links is not None:
+            self._links.cleanup()
 
 
 def _current(archive: Archive) -> Path | None:
@@ -261,6 +275,8 @@ class IndexWriter:
     """Brings conversations into the index, many to a commit. Raises Busy when another process writes."""
 
     def __init__(self, index: Index, archive: Archive) -> None:
+        if index.read_only:
+            raise cannot_write(index.folder, "it can only be read")
         self.index = index
         self.store = index.store
         self.archive = archive

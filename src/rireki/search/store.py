@@ -64,11 +64,11 @@ class Damaged(Exception):
     """The index cannot be trusted: it has to be made anew."""
 
 
-def cannot_write(place: Path, error: Exception) -> ArchiveTrouble:
+def cannot_write(place: Path, error: object) -> ArchiveTrouble:
     """Nothing is wrong with the index, it just cannot be written now."""
     return ArchiveTrouble(
         f"the search index in {place} cannot be written ({error})",
-        "Check that there is room and that you may write there.",
+        "The archive itself is in order. Check that there is room and that you may write there.",
     )
 
 
@@ -87,19 +87,12 @@ class Kept(NamedTuple):
 
 class Store:
     def __init__(self, path: Path, *, create: bool = False) -> None:
-        flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if create else 0)
         self.path = path
         with self._guarded(_NOT_NOW if create else (apsw.BusyError,)):
-            self.sql = apsw.Connection(str(path), flags=flags)
-            self.sql.set_busy_timeout(PATIENCE_MS)
-            if create:
-                # Most blocks fill a few pages of this size; of larger ones half of the last is empty.
-                self.sql.execute("PRAGMA page_size = 1024")
-            self.sql.execute("PRAGMA journal_mode = WAL")
-            self.sql.execute("PRAGMA synchronous = NORMAL")
+            self.sql = _connected(path, create)
             self.sql.execute("PRAGMA cache_size = -4000")
-            if create:
-                self.sql.execute(_SCHEMA)
+        #: Whether it lies where it can only be read.
+        self.read_only = self.sql.readonly("main")
 
     @contextmanager
     def _guarded(self, spared: tuple[type[apsw.Error], ...] = (apsw.BusyError,)) -> Iterator[None]:
@@ -232,6 +225,28 @@ class Store:
         with self._guarded():
             rows = self.sql.execute(f"{_BLOCKS} WHERE talk = ? ORDER BY id", (talk,)).fetchall()
         return [_block(row) for row in rows]
+
+
+def _connected(path: Path, create: bool) -> apsw.Connection:
+    flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if create else 0)
+    try:
+        sql = apsw.Connection(str(path), flags=flags)
+        sql.set_busy_timeout(PATIENCE_MS)
+        if create:
+            # Most blocks fill a few pages of this size; of larger ones half of the last is empty.
+            sql.execute("PRAGMA page_size = 1024")
+        sql.execute("PRAGMA journal_mode = WAL")
+        sql.execute("PRAGMA synchronous = NORMAL")
+        if create:
+            sql.execute(_SCHEMA)
+        return sql
+    except (apsw.ReadOnlyError, apsw.CantOpenError):
+        # Imported late: hardly any index lies where nothing may be written.
+        from rireki.archive.sqlite.frozen import is_shut, open_frozen
+
+        if create or not is_shut(path):
+            raise
+        return open_frozen(path)
 
 
 def _seal(*facts: object) -> int:

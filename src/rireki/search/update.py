@@ -132,6 +132,8 @@ def verify(archive: Archive) -> list[Trouble]:
                 index.close()
     except Damaged as error:
         hint = "Nothing is lost: the next search makes it anew, or 'rireki rebuild' now."
+        if archive.read_only:
+            hint = "Nothing is lost: searches read the archive itself, which is slower."
         return [
             Trouble(str(index_folder(archive)), f"the search index is of no use: {error}", hint)
         ]

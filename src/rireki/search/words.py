@@ -8,12 +8,12 @@ believed: those this program has not stamped itself by their checksums.
 from __future__ import annotations
 
 import json
+import os
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from itertools import accumulate
-from os import SEEK_END
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
@@ -22,6 +22,8 @@ from rireki.search.blocks import Row
 from rireki.search.store import Damaged
 
 if TYPE_CHECKING:
+    from tempfile import TemporaryDirectory
+
     import tantivy
 
 __all__ = [
@@ -31,6 +33,7 @@ __all__ = [
     "WordWriter",
     "WriteFailed",
     "check_files",
+    "linked",
     "make_index",
     "open_index",
     "shape",
@@ -43,6 +46,8 @@ _MARKER = "marker"
 _TYPED = "author:person"
 #: The fact of documents that are a conversation's title and project.
 HEADING = "is:heading"
+#: Tantivy's own files beside those of its segments.
+_META, _MANAGED, _LOCK = "meta.json", ".managed.json", ".tantivy-meta.lock"
 _FOOTER = 8
 _MAGIC = 1337
 _PIECE = 1 << 20
@@ -89,6 +94,26 @@ def open_index(path: Path, wanted: int | None) -> tantivy.Index:
         return _ready(tantivy.Index.open(str(path)))
     except (ValueError, OSError, KeyError, TypeError) as error:
         raise Damaged(f"{path}: {error}") from error
+
+
+def linked(path: Path) -> TemporaryDirectory[str] | None:
+    """A folder that leads to the files of an index; None where the index's own will do.
+
+    Tantivy holds a file locked while it opens the others, and cannot where it may not write.
+    """
+    lock = path / _LOCK
+    if os.access(lock if lock.exists() else path, os.W_OK):
+        return None
+    # Imported late: hardly any index lies there.
+    from tempfile import TemporaryDirectory
+
+    try:
+        folder = TemporaryDirectory(prefix="rireki-")
+        for name in (_META, _MANAGED, *(file.name for file in _segment_files(path))):
+            (Path(folder.name) / name).symlink_to(path.absolute() / name)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise Damaged(f"{path}: {error}") from error
+    return folder
 
 
 def _ready(index: tantivy.Index) -> tantivy.Index:
@@ -268,7 +293,7 @@ def shape(path: Path) -> int:
 
 
 def _meta(path: Path) -> Any:
-    return json.loads((path / "meta.json").read_bytes())
+    return json.loads((path / _META).read_bytes())
 
 
 def check_files(path: Path, known: dict[str, list[int]], *, thorough: bool = False) -> None:
@@ -300,7 +325,7 @@ def _segment_files(path: Path) -> list[Path]:
 def _check_sum(file: Path) -> None:
     """Tantivy ends its files with a note about what stands before it."""
     with file.open("rb") as data:
-        end = data.seek(0, SEEK_END) - _FOOTER
+        end = data.seek(0, os.SEEK_END) - _FOOTER
         data.seek(max(end, 0))
         size = int.from_bytes(data.read(_FOOTER // 2), "little")
         if int.from_bytes(data.read(), "little") != _MAGIC or end < size:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from os import R_OK, access
 from pathlib import Path
 from typing import Any
 
@@ -16,27 +17,72 @@ __all__ = ["connect", "explain", "select"]
 APPLICATION_ID = 0x7269726B
 #: How long a writer waits for another process to finish its transaction.
 PATIENCE_MS = 30_000
+#: What SQLite says of a file that it may not open, write, or make others beside.
+_SHUT = (apsw.ReadOnlyError, apsw.PermissionsError, apsw.CantOpenError)
 
 
-def connect(path: Path, *, create: bool = False, read_only: bool = False) -> apsw.Connection:
-    """A connection to the archive at `path`, brought to the newest schema."""
-    if not path.exists() and not create:
-        raise NotFound(
-            f"there is no archive at {path} yet",
-            "Run 'rireki import' to make one, or 'rireki demo' to look at an invented one.",
-        )
+def connect(
+    path: Path, *, create: bool = False, write: bool = False, read_only: bool = False
+) -> apsw.Connection:
+    """A connection to the archive at `path`, brought to the newest schema.
+
+    Where nothing may be written it only reads, unless it is wanted to `write` or `create`.
+    """
+    if not path.exists():
+        if not create:
+            raise NotFound(
+                f"there is no archive at {path} yet",
+                "Run 'rireki import' to make one, or 'rireki demo' to look at an invented one.",
+            )
+        _make(path)
     flags = apsw.SQLITE_OPEN_READONLY if read_only else apsw.SQLITE_OPEN_READWRITE
-    if create:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        flags |= apsw.SQLITE_OPEN_CREATE
-        # Conversations are private: made readable for their owner alone.
-        path.touch(mode=0o600, exist_ok=True)
     try:
         connection = apsw.Connection(str(path), flags=flags)
         connection.set_busy_timeout(PATIENCE_MS)
-        _prepare(connection, path, read_only)
+        _prepare(connection, path)
+    except _SHUT as error:
+        if create or write:
+            raise explain(error, path) from error
+        connection = _frozen(path, error)
     except apsw.Error as error:
         raise explain(error, path) from error
+    if (create or write) and connection.readonly("main"):
+        connection.close()
+        raise _cannot_write(path, "it can only be read")
+    return connection
+
+
+def _make(path: Path) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # Conversations are private: made readable for their owner alone.
+        path.touch(mode=0o600, exist_ok=True)
+    except OSError as error:
+        raise ArchiveTrouble(
+            f"{path} cannot be made ({error.strerror})",
+            "Check that you may write there, or choose another place with --archive.",
+        ) from error
+
+
+def _frozen(path: Path, refusal: apsw.Error) -> apsw.Connection:
+    """The archive where nothing may be written, which is why SQLite refused to open it as ever."""
+    # Imported late: hardly any archive lies there.
+    from rireki.archive.sqlite.frozen import is_shut, log_of, open_frozen
+
+    if not is_shut(path):
+        raise explain(refusal, path) from refusal
+    try:
+        connection = open_frozen(path)
+        _prepare(connection, path)
+    except apsw.Error as error:
+        log = log_of(path)
+        if log is None or not isinstance(error, _SHUT) or not access(path, R_OK):
+            raise explain(error, path) from error
+        raise ArchiveTrouble(
+            f"{log} holds what was last written to the archive, and cannot be read with it",
+            "Check that you may read it, or copy both files to a folder of your own and name the "
+            "copy with --archive.",
+        ) from error
     return connection
 
 
@@ -65,15 +111,30 @@ def explain(error: apsw.Error, path: Path) -> ArchiveTrouble:
         return ArchiveTrouble(
             f"{path} is being written by another process", "Try again when it has finished."
         )
-    if isinstance(error, (apsw.ReadOnlyError, apsw.PermissionsError, apsw.CantOpenError)):
-        return ArchiveTrouble(
-            f"{path} cannot be opened for this ({error})",
-            "Check that you may write to the file and its folder.",
-        )
+    if isinstance(error, _SHUT):
+        return _cannot_write(path, error) if access(path, R_OK) else _cannot_read(path)
     return ArchiveTrouble(f"{path}: {error}", "Run 'rireki verify' to check the archive.")
 
 
-def _prepare(connection: apsw.Connection, path: Path, read_only: bool) -> None:
+def _cannot_write(path: Path, reason: object) -> ArchiveTrouble:
+    return ArchiveTrouble(
+        f"{path} cannot be written ({reason})",
+        f"Check that you may write to the file and its folder, or {_copy(path)}",
+    )
+
+
+def _cannot_read(path: Path) -> ArchiveTrouble:
+    return ArchiveTrouble(f"{path} may not be read by you", "Ask its owner to let you.")
+
+
+def _copy(path: Path) -> str:
+    return (
+        f"copy it (and {path.name}-wal, if that is there) to a folder of your own and name the "
+        "copy with --archive."
+    )
+
+
+def _prepare(connection: apsw.Connection, path: Path) -> None:
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute("PRAGMA cache_size = -16000")
     version = connection.pragma("user_version")
@@ -91,7 +152,10 @@ def _prepare(connection: apsw.Connection, path: Path, read_only: bool) -> None:
         raise ArchiveTrouble(
             f"{path} is another program's database", "Choose another file with --archive."
         )
-    if read_only:
+    if connection.readonly("main"):
+        if version < len(steps):
+            reason = f"it has format {version} and has to be brought to {len(steps)} first"
+            raise _cannot_write(path, reason)
         return
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = NORMAL")

@@ -26,11 +26,18 @@ __all__ = ["SqliteArchive"]
 
 class SqliteArchive:
     def __init__(
-        self, path: Path, *, create: bool = False, read_only: bool = False, clock: Callable[[], str]
+        self,
+        path: Path,
+        *,
+        create: bool = False,
+        write: bool = False,
+        read_only: bool = False,
+        clock: Callable[[], str],
     ) -> None:
         self.path = path
         self.clock = clock
-        self.sql = connect(path, create=create, read_only=read_only)
+        self.sql = connect(path, create=create, write=write, read_only=read_only)
+        self.read_only = self.sql.readonly("main")
         self.projection = Projection(self.sql)
 
     @cached_property
@@ -104,7 +111,7 @@ class SqliteArchive:
 
     def identity(self) -> str:
         known = self.note_of("identity")
-        if known is None:
+        if known is None and not self.read_only:
             from secrets import token_hex
 
             with self._changing():
@@ -211,6 +218,13 @@ class SqliteArchive:
     def settle(self) -> None:
         """Move what was written from the log into the file, and to the disk."""
         self.sql.execute("PRAGMA wal_checkpoint(PASSIVE)")
+
+    def is_outdated(self) -> bool:
+        if not self.read_only:
+            return False
+        from rireki.archive.sqlite.frozen import Frozen
+
+        return isinstance(self.sql, Frozen) and self.sql.is_outdated()
 
     def close(self) -> None:
         self.sql.close()

@@ -42,7 +42,7 @@ def command(name: str, yes: bool, undo: bool, as_json: bool) -> None:
     from rireki.show.words import size
 
     screen = Screen()
-    with opened() as archive:
+    with opened(write=True) as archive:
         if undo:
             _remember(archive, name)
             said: Mapping[str, object] = {"id": name, "forgotten": False}

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from rireki.errors import ArchiveTrouble
+
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
@@ -105,15 +107,20 @@ def places_of(home: Path | None) -> Places:
 
 
 @contextmanager
-def opened(create: bool = False) -> Iterator[Archive]:
+def opened(create: bool = False, write: bool = False) -> Iterator[Archive]:
     """The archive the user means, for as long as a command needs it."""
     from rireki.archive.open import open_archive
 
-    archive = open_archive(archive_path(), create=create)
+    archive = open_archive(archive_path(), create=create, write=write)
     try:
         yield archive
     finally:
+        outdated = archive.is_outdated()
         archive.close()
+        if outdated:
+            raise ArchiveTrouble(
+                f"{archive.path} was written while it was read", "Run the command again."
+            )
 
 
 def directory_of(given: str) -> str:

@@ -27,7 +27,7 @@ def command(as_json: bool) -> None:
     from rireki.search.update import rebuild as rebuild_index
     from rireki.show.words import count
 
-    with opened() as archive:
+    with opened(write=True) as archive:
         number = rebuild(archive, progress())
         rebuild_index(archive, progress())
     if as_json:

@@ -36,6 +36,8 @@ class Shown(NamedTuple):
     places: Places
     #: An invented archive in front of one that has nothing in it.
     stand_in: Path | None = None
+    #: Whether the archive lies where it can only be read.
+    read_only: bool = False
 
 
 @click.command("serve", short_help="Read, search and watch in a browser.")
@@ -110,7 +112,8 @@ def command(
     from rireki.faces.web.served import Served
 
     shown = _shown(home, demo, drive)
-    driven = _driven(shown, drive, roots, demo=demo, keep=not no_keep)
+    keep = not (no_keep or shown.read_only)
+    driven = _driven(shown, drive, roots, demo=demo, keep=keep)
     token = _token(shown, token_file, public=not is_loopback(host))
     served = Served(shown.archive)
     running = served.other()
@@ -124,11 +127,13 @@ def command(
         token,
         host=host,
         allowed=tuple(name.lower() for name in allowed),
-        keep=not no_keep,
+        keep=keep,
         demo=demo,
         stand_in=shown.stand_in,
         drive=driven,
     )
+    if shown.read_only:
+        click.echo(f"{shown.archive} can only be read: nothing is taken in.", err=True)
     _announce(server, port, as_json, public=not is_loopback(host))
     if not no_open and _has_desktop():
         _open(server.url)
@@ -141,6 +146,11 @@ def _driven(
     """Which agents may work where; None when they may not at all."""
     from rireki.faces.cli.driving import drive_settings, is_on
 
+    if drive and shown.read_only:
+        raise RirekiError(
+            f"agents cannot be driven: {shown.archive} can only be read",
+            "What they do is taken into your archive: name one that you may write with --archive.",
+        )
     if demo or not keep:
         if drive:
             raise RirekiError(
@@ -171,11 +181,13 @@ def _shown(home: Path | None, demo: bool, drive: bool) -> Shown:
         made = ensure_demo(beside, progress())
         return Shown(made.archive, Places.at(made.home))
     places = places_of(home)
-    archive = open_archive(path, create=True)
+    archive = open_archive(path, create=not path.exists())
     try:
-        known = archive.count() > 0
+        known, read_only = archive.count() > 0, archive.read_only
     finally:
         archive.close()
+    if read_only:
+        return Shown(path, places, read_only=True)
     # Whoever drives agents makes a history of their own at once.
     if known or drive or any(source.found for source in survey(None, places)):
         return Shown(path, places)
@@ -198,7 +210,13 @@ def _token(shown: Shown, file: Path | None, public: bool) -> str:
             "reach the port and has the token can read every conversation; nothing is encrypted "
             "on the way, so put something in front that does, or use ssh -L.",
         )
-    return ensure_token(shown.archive)
+    try:
+        return ensure_token(shown.archive)
+    except OSError:
+        # Where nothing can be kept, it is good until the server ends.
+        from secrets import token_urlsafe
+
+        return token_urlsafe(32)
 
 
 def _point_to(running: Address | None, shown: Shown, token: str, as_json: bool) -> None:
@@ -284,11 +302,14 @@ def _run(server: Server, served: Served) -> None:
     import os
     import signal
     import sys
+    from contextlib import suppress
 
     from rireki.faces.web.served import Address
 
-    if served.take():
-        served.tell(Address(server.host, server.port, os.getpid()))
+    # Where nothing can be written, nobody is told.
+    with suppress(OSError):
+        if served.take():
+            served.tell(Address(server.host, server.port, os.getpid()))
     # What the server's own handler hands on when it has finished.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     try:

@@ -17,6 +17,7 @@ from rireki.faces.cli.options import (
     archive_path,
     home_option,
     json_option,
+    opened,
     places_of,
 )
 
@@ -54,6 +55,9 @@ def command(home: Path | None, quiet: bool, as_json: bool) -> None:
     from rireki.faces.cli.output import Screen, progress
     from rireki.live.keeper import Keeper
 
+    with opened(create=True):
+        # An archive that cannot be written is told before anything begins.
+        pass
     changes: SimpleQueue[int] = SimpleQueue()
     keeper = Keeper(
         archive_path(),

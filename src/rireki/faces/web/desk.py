@@ -126,9 +126,9 @@ class Desk:
         """The archive as this thread has it open."""
         path = self.path
         archive: Archive | None = getattr(self._own, "archive", None)
-        if archive is None or archive.path != path:
+        if archive is None or archive.path != path or archive.is_outdated():
             # One that the desk has turned away from is closed with the others.
-            archive = self._own.archive = open_archive(path, create=True)
+            archive = self._own.archive = open_archive(path, create=not path.exists())
             with self._lock:
                 self._opened.append(archive)
         return archive

@@ -171,11 +171,11 @@ class Hub:
                 _call(listener.loop, listener.hear, None)
 
     def _watch(self, path: Path) -> None:
-        """Until the hub is closed or turned to another archive, or this one cannot be read."""
+        """Until the hub is closed or turned to another archive, or this one has to be opened anew."""
         try:
-            with closing(open_archive(path, create=True)) as archive:
+            with closing(open_archive(path, create=not path.exists())) as archive:
                 teller = _Teller(archive, self.activities, self.readings)
-                while not self._closed and self.path == path:
+                while not self._closed and self.path == path and not archive.is_outdated():
                     self._kicked.wait(ATTENTIVE if self._listeners else IDLE)
                     self._kicked.clear()
                     self._tell(teller)

@@ -190,7 +190,7 @@ def _activities(places: Places, archive: Archive) -> dict[str, Activity]:
 def _has_history(path: Path) -> bool:
     if not path.exists():
         return False
-    archive = open_archive(path, create=True)
+    archive = open_archive(path)
     try:
         return archive.count() > 0
     finally:

@@ -30,11 +30,11 @@ class Served(KeeperLock):
         self.note.write_bytes(msgspec.json.encode(address))
 
     def other(self) -> Address | None:
-        """Where the one that holds the lock is; None when nobody does, or it does not say yet."""
-        if self.take():
-            self.release()
-            return None
+        """Where the one that holds the lock is; None when nobody can, or does, or it does not say yet."""
         try:
+            if self.take():
+                self.release()
+                return None
             return msgspec.json.decode(self.note.read_bytes(), type=Address)
         except (OSError, msgspec.MsgspecError):
             return None

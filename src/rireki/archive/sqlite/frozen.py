@@ -1,0 +1,72 @@
+"""Reading a database where nothing may be written: a read-only disk, a folder of another user.
+
+To read a database in WAL mode SQLite makes two files beside it. Where it cannot, and nobody
+else has made them, nobody is writing: so the file can be read without locks. That nobody
+began to write meanwhile is not known then, so whoever reads has to ask afterwards.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import apsw
+
+__all__ = ["Frozen", "is_shut", "log_of", "open_frozen"]
+
+#: SQLite's way to the disk without locks; Windows does not have it.
+NO_LOCKS = "unix-none"
+Stamp = tuple[int, int, int] | None
+
+
+class Frozen(apsw.Connection):
+    """A connection without locks; what was read over it holds unless `is_outdated` afterwards."""
+
+    def __init__(self, path: Path, how: str) -> None:
+        self.path = path
+        self.seen = _stamps(path)
+        super().__init__(
+            f"{path.absolute().as_uri()}?{how}",
+            flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI,
+        )
+
+    def is_outdated(self) -> bool:
+        """Whether somebody wrote the database since it was opened, or put another in its place."""
+        return _stamps(self.path) != self.seen
+
+
+def is_shut(path: Path) -> bool:
+    """Whether the file, or its folder, is not to be written by us."""
+    return not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK))
+
+
+def log_of(path: Path) -> Path | None:
+    """The write-ahead log of a database, if there is anything in it."""
+    log = path.with_name(f"{path.name}-wal")
+    return log if _stamp(log) else None
+
+
+def open_frozen(path: Path) -> Frozen:
+    """Raises apsw.CantOpenError where there is a log that cannot be read with the file."""
+    if log_of(path) is None:
+        return Frozen(path, "immutable=1")
+    if NO_LOCKS not in apsw.vfs_names():
+        raise apsw.CantOpenError("there is no way to read its log here")
+    connection = Frozen(path, f"vfs={NO_LOCKS}")
+    # Who has a database alone keeps the map of its log in memory, not in a file beside it.
+    connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+    connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+    return connection
+
+
+def _stamps(path: Path) -> tuple[Stamp, Stamp]:
+    return _stamp(path), _stamp(path.with_name(f"{path.name}-wal"))
+
+
+def _stamp(file: Path) -> Stamp:
+    """What tells that a file is untouched; None for one that is absent or empty."""
+    try:
+        stat = file.stat()
+    except FileNotFoundError:
+        return None
+    return (stat.st_ino, stat.st_size, stat.st_mtime_ns) if stat.st_size else None
