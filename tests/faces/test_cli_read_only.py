@@ -111,6 +111,12 @@ def test_commands_that_read_say_what_they_always_say(
     assert ran.stdout and ran.returncode == 0
 
 
+def test_whether_it_is_kept_is_told(closed: Path) -> None:
+    ran = run(rireki(closed, "service", "status", "--json"))
+    assert ran.returncode == 0, ran.stderr
+    assert json.loads(ran.stdout)["running"] is False
+
+
 def test_files_are_restored_from_it(closed: Path, tmp_path: Path) -> None:
     id = listed(closed)[0]["id"]
     ran = run(rireki(closed, "restore", id, "--to", str(tmp_path / "back")))
@@ -151,6 +157,22 @@ def test_what_stands_in_the_log_alone_is_read(kept: Path, with_map: bool) -> Non
     with shut(kept):
         assert {each["title"] for each in listed(kept / "archive.sqlite3")} == {"late"}
     assert contents(kept) == before
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there it is said that it cannot be read")
+def test_the_log_is_found_by_way_of_a_link(kept: Path, tmp_path: Path) -> None:
+    log_apart(kept)
+    link = tmp_path / "elsewhere.sqlite3"
+    link.symlink_to(kept / "archive.sqlite3")
+    with shut(kept):
+        assert {each["title"] for each in listed(link)} == {"late"}
+
+
+def test_a_change_that_was_interrupted_is_not_passed_over(kept: Path) -> None:
+    (kept / "archive.sqlite3-journal").write_bytes(b"what stood there before" * 50)
+    with shut(kept):
+        error, hint = said(run(rireki(kept / "archive.sqlite3", "list")))
+    assert "archive.sqlite3 cannot be written" in error and "copy it, with every file" in hint
 
 
 def test_a_log_that_cannot_be_read_is_named(kept: Path) -> None:

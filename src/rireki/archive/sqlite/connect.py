@@ -129,8 +129,8 @@ def _cannot_read(path: Path) -> ArchiveTrouble:
 
 def _copy(path: Path) -> str:
     return (
-        f"copy it (and {path.name}-wal, if that is there) to a folder of your own and name the "
-        "copy with --archive."
+        f"copy it, with every file whose name begins with {path.name}, to a folder of your own "
+        "and name the copy with --archive."
     )
 
 

@@ -22,12 +22,11 @@ Stamp = tuple[int, int, int] | None
 class Frozen(apsw.Connection):
     """A connection without locks; what was read over it holds unless `is_outdated` afterwards."""
 
-    def __init__(self, path: Path, how: str) -> None:
+    def __init__(self, path: Path, how: str, seen: list[Stamp]) -> None:
         self.path = path
-        self.seen = _stamps(path)
+        self.seen = seen
         super().__init__(
-            f"{path.absolute().as_uri()}?{how}",
-            flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI,
+            f"{path.as_uri()}?{how}", flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
         )
 
     def is_outdated(self) -> bool:
@@ -37,30 +36,42 @@ class Frozen(apsw.Connection):
 
 def is_shut(path: Path) -> bool:
     """Whether the file, or its folder, is not to be written by us."""
+    path = path.resolve()
     return not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK))
 
 
 def log_of(path: Path) -> Path | None:
     """The write-ahead log of a database, if there is anything in it."""
-    log = path.with_name(f"{path.name}-wal")
+    log = _beside(path.resolve(), "-wal")
     return log if _stamp(log) else None
 
 
 def open_frozen(path: Path) -> Frozen:
-    """Raises apsw.CantOpenError where there is a log that cannot be read with the file."""
-    if log_of(path) is None:
-        return Frozen(path, "immutable=1")
+    """Raises apsw.CantOpenError where something beside the file is needed and cannot be used."""
+    # SQLite looks for them where the file is, not where a link to it is.
+    path = path.resolve()
+    seen = _stamps(path)
+    _, log, journal = seen
+    if journal is not None:
+        raise apsw.CantOpenError("a change was interrupted, and has to be undone first")
+    if log is None:
+        return Frozen(path, "immutable=1", seen)
     if NO_LOCKS not in apsw.vfs_names():
         raise apsw.CantOpenError("there is no way to read its log here")
-    connection = Frozen(path, f"vfs={NO_LOCKS}")
+    connection = Frozen(path, f"vfs={NO_LOCKS}", seen)
     # Who has a database alone keeps the map of its log in memory, not in a file beside it.
     connection.execute("PRAGMA locking_mode = EXCLUSIVE")
     connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
     return connection
 
 
-def _stamps(path: Path) -> tuple[Stamp, Stamp]:
-    return _stamp(path), _stamp(path.with_name(f"{path.name}-wal"))
+def _beside(path: Path, ending: str) -> Path:
+    return path.with_name(path.name + ending)
+
+
+def _stamps(path: Path) -> list[Stamp]:
+    """Of the file, its write-ahead log, and its rollback journal."""
+    return [_stamp(_beside(path, ending)) for ending in ("", "-wal", "-journal")]
 
 
 def _stamp(file: Path) -> Stamp:

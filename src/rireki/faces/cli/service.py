@@ -14,6 +14,7 @@ from rireki.faces.cli.options import archive_option, archive_path, json_option
 
 if TYPE_CHECKING:
     from rireki.faces.cli.login import Login, Runner
+    from rireki.live.lock import KeeperLock
 
 __all__ = ["command", "runner"]
 
@@ -94,7 +95,7 @@ def _status(login: Login) -> dict[str, Any]:
     path = archive_path()
     lock = KeeperLock(path)
     # Asked of the lock, not of the system: a keeper started by hand counts as well.
-    running = path.exists() and not lock.take()
+    running = path.exists() and _is_taken(lock)
     holder = lock.holder() if running else None
     lock.release()
     return {
@@ -105,6 +106,14 @@ def _status(login: Login) -> dict[str, Any]:
         "archive": str(path),
         "changed_at": _changed_at(path),
     }
+
+
+def _is_taken(lock: KeeperLock) -> bool:
+    try:
+        return not lock.take()
+    except OSError:
+        # Where it cannot be asked for, what its holder wrote has to do.
+        return lock.holder() is not None
 
 
 def _changed_at(path: Path) -> str | None:
