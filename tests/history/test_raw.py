@@ -265,6 +265,15 @@ def test_pictures_in_results_and_prompts() -> None:
         history.add_user_message("?", images=["a.png"])
 
 
+def test_a_riff_file_is_a_picture_only_if_it_says_so() -> None:
+    history = MessageHistory()
+    history.add_user_message("?", images=[b"RIFF\x10\0\0\0WEBPVP8 "])
+    assert history.messages[0]["content"][1]["source"]["media_type"] == "image/webp"
+    for other in (b"RIFF\x10\0\0\0WAVEfmt ", b"RIFF\x10\0\0\0AVI LIST", b"RIFF"):
+        with pytest.raises(RirekiError, match="do not tell what kind"):
+            history.add_user_message("?", images=[other])
+
+
 def test_several_results_are_one_message() -> None:
     history = MessageHistory()
     history.add_tool_results([("a", "1"), ("b", "2", "ls"), {"tool_use_id": "c", "result": "3"}])

@@ -47,7 +47,6 @@ _MAGIC = {
     b"\x89PNG": "image/png",
     b"\xff\xd8\xff": "image/jpeg",
     b"GIF8": "image/gif",
-    b"RIFF": "image/webp",
 }
 
 
@@ -194,6 +193,9 @@ def _image(image: Any) -> dict[str, Any]:
 
 
 def _media_type(data: bytes) -> str:
+    # Sounds and films begin with RIFF as well.
+    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+        return "image/webp"
     for start, media_type in _MAGIC.items():
         if data.startswith(start):
             return media_type
