@@ -372,16 +372,34 @@ def test_reasoning_is_folded_thinking_with_its_duration(app: App) -> None:
 
 @pytest.mark.parametrize(
     ("tasks", "shown"),
-    [("aabb", "ab"), ("aab", "aab"), ("abab", "abab"), ("aaaa", "aa"), ("ab", "ab"), ("", "")],
+    [
+        *(("aabb", "ab"), ("aab", "aab"), ("abab", "abab"), ("aabbaa", "aba"), ("", "")),
+        # What was done twice is told twice.
+        *(("aa", "aa"), ("aaaa", "aaaa"), ("ab", "ab")),
+        # All of a thread's workflows were doubled, until a later version wrote the next one.
+        *(("aa bbcc", "a bc"), ("aabb cc", "ab c"), ("aa b", "aa b"), ("aabb c dd", "ab c dd")),
+    ],
 )
-def test_only_a_list_in_which_everything_is_doubled_is_halved(
+def test_only_workflows_in_which_different_tasks_are_doubled_are_halved(
     app: App, tasks: str, shown: str
 ) -> None:
-    thoughts = [{"type": "thought", "content": letter} for letter in tasks]
-    (message,) = told(app, type="workflow", workflow={"type": "reasoning", "tasks": thoughts})
-    thinking = [part.text for part in message.parts if isinstance(part, Thinking)]
-    assert "".join(thinking) == shown
-    assert (Notice(DOUBLED) in message.parts) == (tasks != shown)
+    app.thread()
+    for number, letters in enumerate(tasks.split(" ")):
+        thoughts = [{"type": "thought", "content": letter} for letter in letters]
+        app.item(f"w{number}", "workflow", workflow={"type": "reasoning", "tasks": thoughts})
+    messages = [m for m in app.read().messages() if _is_workflow(m)]
+    thinking = [[p.text for p in m.parts if isinstance(p, Thinking)] for m in messages]
+    assert " ".join(map("".join, thinking)) == shown
+    assert [Notice(DOUBLED) in m.parts for m in messages] == [
+        before != after for before, after in zip(tasks.split(" "), shown.split(" "), strict=True)
+    ]
+
+
+def test_tasks_that_say_the_same_are_both_told(app: App) -> None:
+    app.thread()
+    for name in ("t1", "t2"):
+        app.item(name, "task", at=AT.format(1), task={"type": "custom", "title": "Look"})
+    assert [m.id for m in app.read().messages() if m.label == "task: Look"] == ["t1", "t2"]
 
 
 def test_a_cancelled_answer_is_not_finished(app: App) -> None:

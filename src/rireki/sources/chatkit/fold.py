@@ -24,6 +24,7 @@ from rireki.sources.chatkit.items import drafts_of
 from rireki.sources.chatkit.names import NAME, THREAD, digest_of, user_of
 from rireki.sources.chatkit.pictures import Pictures
 from rireki.sources.chatkit.records import Opened, open_record
+from rireki.sources.chatkit.steps import doubled_workflows
 from rireki.sources.chatkit.story import Kept, ranked, rows_of
 from rireki.sources.chatkit.tables import ITEMS, THREADS
 
@@ -99,8 +100,10 @@ def _read(name: str, strands: Sequence[Strand]) -> Reading:
         if head.row.wrong and head.present:
             told.troubles.append(_trouble(told, THREADS, head))
     told.flow += _opening(told)
-    for position, kept in enumerate(rows_of(copies, ITEMS), 1):
-        told.flow += _drafts(told, kept, position)
+    rows = rows_of(copies, ITEMS)
+    doubled = doubled_workflows([kept.row.value for kept in rows])
+    for position, kept in enumerate(rows):
+        told.flow += _drafts(told, kept, position + 1, position in doubled)
         told.entries += kept.replaced_by is None
     told.flow += _status(told)
     _settle(told.flow)
@@ -122,7 +125,7 @@ def _trouble(told: _Telling, table: str, kept: Kept) -> Trouble:
 # ── messages ──
 
 
-def _drafts(told: _Telling, kept: Kept, position: int) -> list[Draft]:
+def _drafts(told: _Telling, kept: Kept, position: int, doubled: bool) -> list[Draft]:
     """The messages of one row."""
     if kept.row.wrong:
         if kept.present:
@@ -130,7 +133,7 @@ def _drafts(told: _Telling, kept: Kept, position: int) -> list[Draft]:
         label, raw = "row that cannot be read", kept.row.raw
         drafts = [make(kept.name, "harness", "fold", [Unknown(label, raw)], label, label=label)]
     else:
-        drafts = drafts_of(kept.name, kept.row.value, told.pictures)
+        drafts = drafts_of(kept.name, kept.row.value, told.pictures, doubled)
     at = _at(kept.row)
     for draft in drafts:
         message = draft.message

@@ -29,11 +29,13 @@ __all__ = ["drafts_of"]
 _CANCELLED = "The user cancelled the stream"
 
 
-def drafts_of(name: str, item: dict[str, Any], pictures: Pictures) -> list[Draft]:
-    """The messages of one item, their ids beginning with its name."""
+def drafts_of(name: str, item: dict[str, Any], pictures: Pictures, doubled: bool) -> list[Draft]:
+    """The messages of one item, their ids beginning with its name; of `doubled` tasks, each once."""
     kind = string(item, "type")
     if kind == "generated_image":
         return _image(name, item, pictures)
+    if kind == "workflow":
+        return workflow_drafts(name, item, doubled)
     build = _BUILD.get(kind)
     return build(name, item) if build else [unknown(name, kind or "item without a type", item)]
 
@@ -234,7 +236,6 @@ _BUILD: dict[str, Callable[[str, dict[str, Any]], list[Draft]]] = {
     "client_tool_call": _call,
     "widget": _widget,
     "structured_input": _asked,
-    "workflow": workflow_drafts,
     "task": task_drafts,
     "hidden_context_item": _hidden,
     "sdk_hidden_context": _note,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from rireki.model.parts import Notice, Part, Text, Thinking, Unknown
@@ -9,19 +10,37 @@ from rireki.sources.chatkit.draft import Draft, make, unknown
 from rireki.sources.chatkit.fields import get, items, string, words
 from rireki.sources.chatkit.references import reference
 
-__all__ = ["task_drafts", "workflow_drafts"]
+__all__ = ["doubled_workflows", "task_drafts", "workflow_drafts"]
 
 DOUBLED = "Every task stood here twice, as ChatKit 1.4 wrote it; each is shown once."
 _RUNNING = {"loading": " (running)"}
 
 
-def workflow_drafts(name: str, item: dict[str, Any]) -> list[Draft]:
+def doubled_workflows(rows: Sequence[dict[str, Any]]) -> set[int]:
+    """Which of a thread's rows are workflows that ChatKit 1.4 wrote with every task doubled.
+
+    One task twice in a row may have been done twice; two different ones, each of them twice,
+    are the store's doing. From a list of another shape on, a later version wrote.
+    """
+    doubled: set[int] = set()
+    certain = False
+    for place, row in enumerate(rows):
+        tasks = _tasks(row)
+        if not tasks:
+            continue
+        if tasks[::2] != tasks[1::2]:
+            break
+        doubled.add(place)
+        certain = certain or any(task != tasks[0] for task in tasks)
+    return doubled if certain else set()
+
+
+def workflow_drafts(name: str, item: dict[str, Any], doubled: bool) -> list[Draft]:
     """Folded thinking: the steps of a model's reasoning, or those that the app told of."""
-    workflow = item.get("workflow")
-    if not isinstance(workflow, dict) or not isinstance(workflow.get("tasks"), list):
+    workflow, tasks = item.get("workflow"), _tasks(item)
+    if not isinstance(workflow, dict) or tasks is None:
         return [unknown(name, "workflow", workflow)]
-    tasks, doubled = _once(workflow["tasks"])
-    parts = [part for task in tasks for part in _parts(task)]
+    parts = [part for task in (tasks[::2] if doubled else tasks) for part in _parts(task)]
     parts += [Notice(DOUBLED)] if doubled else []
     reasoning = workflow.get("type") == "reasoning"
     draft = make(
@@ -45,10 +64,9 @@ def task_drafts(name: str, item: dict[str, Any]) -> list[Draft]:
     return [make(name, "agent", "fold", _parts(task), "task", label=label)]
 
 
-def _once(tasks: list[Any]) -> tuple[list[Any], bool]:
-    """The tasks without their doubles; only where each of them stands twice in a row."""
-    firsts, seconds = tasks[::2], tasks[1::2]
-    return (firsts, True) if tasks and firsts == seconds else (tasks, False)
+def _tasks(item: dict[str, Any]) -> list[Any] | None:
+    tasks = get(item.get("workflow"), "tasks")
+    return tasks if isinstance(tasks, list) else None
 
 
 def _label(workflow: dict[str, Any], reasoning: bool) -> str:
