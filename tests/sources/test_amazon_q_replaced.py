@@ -8,6 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from rireki.archive.sqlite.store import SqliteArchive
+from rireki.intake.understand import read_conversation
+from rireki.intake.verify import verify
+from rireki.intake.walk import import_history
 from rireki.sources.amazon_q import READER
 from rireki.sources.kit.places import Places
 from rireki.sources.reader import Known, Update
@@ -71,6 +75,57 @@ def test_a_chat_that_came_back_is_the_one_that_is_replaced_next(q: Client) -> No
     q.database.write_bytes(before)
     assert q.look()["aaaa"].conversation.upstream == "present"
     assert replaced_by(q, talk("cccc", THIRD)) == "aaaa"
+
+
+def test_two_chats_in_turn_take_the_place_of_each_other(q: Client) -> None:
+    q.save_and_look(talk("aaaa", HELLO))
+    assert replaced_by(q, talk("bbbb", OTHER)) == "aaaa"
+    assert replaced_by(q, talk("aaaa", HELLO, THIRD)) == "bbbb"
+    assert replaced_by(q, talk("aaaa", HELLO, THIRD, OTHER)) is None
+    assert replaced_by(q, talk("bbbb", OTHER)) == "aaaa"
+    found = q.look()
+    assert words(found["aaaa"]) == ["hello", "Hi.", "later", "Ok.", "howdy", "Yo."]
+    assert words(found["bbbb"], "present") == ["howdy", "Yo."]
+
+
+def held_by_turns(archive: SqliteArchive, q: Client, *turns: str) -> set[tuple[str, str]]:
+    """Chats save in turn, each time with one more answer; returns (child, parent) of successions."""
+    for number, name in enumerate(turns):
+        count = turns[: number + 1].count(name)
+        q.save(talk(name, *(said(f"{name}{n}", f"{name} asks {n}", "Ok.") for n in range(count))))
+        import_history(archive, places=Places.at(q.home), sources=["amazon-q"])
+    links = {
+        (talk.native_id, link.id.partition("/")[2])
+        for talk in archive.conversations()
+        for link in talk.links
+        if (link.kind, link.side) == ("supersedes", "parent")
+    }
+    for name in set(turns):
+        found = archive.find(name)
+        assert len(words(read_conversation(archive, found))) == 2 * turns.count(name)
+        assert found.conversation.upstream == ("present" if name == turns[-1] else "gone")
+        child = {link.id for link in found.conversation.links if link.side == "child"}
+        assert bool(child) == (name != turns[-1]), "whoever is gone, and nobody else, was replaced"
+    return links
+
+
+@pytest.mark.parametrize(
+    ("turns", "links"),
+    [
+        ("AB", {"BA"}),
+        ("ABA", {"AB"}),
+        ("ABAB", {"BA"}),
+        ("ABABABA", {"AB"}),
+        ("ABC", {"BA", "CB"}),
+        ("ABCA", {"CB", "AC"}),
+        ("ABAC", {"AB", "CA"}),
+    ],
+)
+def test_the_archive_tells_who_has_whose_place_now(
+    archive: SqliteArchive, q: Client, turns: str, links: set[str]
+) -> None:
+    assert held_by_turns(archive, q, *turns) == {(link[0], link[1]) for link in links}
+    assert verify(archive) == []
 
 
 def test_a_row_that_broke_does_not_hide_who_was_there_before(q: Client) -> None:

@@ -25,7 +25,11 @@ _ALIAS = """number = (SELECT max(conversation) FROM tie
                        WHERE token = ? AND kind = 'alias' AND role = 'offer')"""
 _CHOSEN = "(SELECT value FROM json_each(?1))"
 _CHOSEN_LINKS = f"WHERE child IN {_CHOSEN} OR parent IN {_CHOSEN}"
-_CHOSEN_SUCCESSIONS = f"WHERE c.number IN {_CHOSEN} OR p.number IN {_CHOSEN}"
+_CHOSEN_SUCCESSIONS = f"AND (c.number IN {_CHOSEN} OR p.number IN {_CHOSEN})"
+#: Whose place was taken may have taken it back since, from whoever had it then.
+_LASTING = """WHERE NOT EXISTS (SELECT 1 FROM succession back
+                                 WHERE back.family = s.family AND back.child = s.parent
+                                   AND back.at > s.at)"""
 #: Enough examples to see what an ambiguous prefix might mean.
 EXAMPLES = 5
 
@@ -247,7 +251,7 @@ class Projection:
                    SELECT c.number, p.number, 'supersedes', NULL FROM succession s
                      CROSS JOIN conversation c ON c.family = s.family AND c.native_id = s.child
                      CROSS JOIN conversation p ON p.family = s.family AND p.native_id = s.parent
-                     {"" if every else _CHOSEN_SUCCESSIONS}) l
+                     {_LASTING} {"" if every else _CHOSEN_SUCCESSIONS}) l
                   CROSS JOIN conversation c ON c.number = l.child
                   CROSS JOIN conversation p ON p.number = l.parent
                   ORDER BY l.kind, c.id, p.id""",

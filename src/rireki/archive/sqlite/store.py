@@ -284,11 +284,9 @@ class SqliteBatch:
         ).fetchone()
         if row is None or row[0] is None or row[0] == update.conversation:
             return
-        # Two chats that overwrite each other in turn: the first to do so counts.
+        # Chats that overwrite each other in turn do so again and again: the last time counts.
         self.sql.execute(
-            """INSERT OR IGNORE INTO succession (family, child, parent, at)
-               SELECT ?1, ?2, ?3, ?4 WHERE NOT EXISTS
-                 (SELECT 1 FROM succession WHERE family = ?1 AND child = ?3 AND parent = ?2)""",
+            "INSERT OR REPLACE INTO succession (family, child, parent, at) VALUES (?, ?, ?, ?)",
             (family, update.conversation, row[0], self.now),
         )
 

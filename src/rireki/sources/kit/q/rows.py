@@ -110,11 +110,10 @@ class _Memory:
         return None
 
     def replaced(self, row: Row, key: str) -> str | None:
-        """The key of the chat whose place a new one took; the old table holds one per directory."""
+        """The key of the chat whose place another took; the old table holds one per directory."""
         siblings = [(name, cursor) for name, cursor in self._siblings(row) if _is_chat(name)]
-        if row.table != OLD or any(name == key for name, _ in siblings):
-            return None
-        return max(siblings, key=lambda item: _turn(item[1]), default=(None, {}))[0]
+        last = max(siblings, key=lambda item: _turn(item[1]), default=(None, {}))[0]
+        return last if row.table == OLD and last != key else None
 
     def cursor(self, row: Row, key: str) -> dict[str, Any]:
         """What to remember of a row. Its turn says who came last: rowids begin anew in a new file."""
