@@ -12,11 +12,12 @@ import pytest
 from rireki.archive.base import Change
 from rireki.archive.sqlite import connect
 from rireki.archive.sqlite.store import SqliteArchive
-from rireki.intake.walk import Report
+from rireki.intake.walk import Report, import_history
+from rireki.sources.kit.places import Places
+from tests.sources.transcripts import SESSION, Transcript, lay
 
-pytestmark = pytest.mark.usefixtures("plain_source")
 
-
+@pytest.mark.usefixtures("plain_source")
 def test_format_1_gets_a_feed(
     archive: SqliteArchive, home: Path, take_in: Callable[[], Report]
 ) -> None:
@@ -28,6 +29,7 @@ def test_format_1_gets_a_feed(
     archive.close()
     old = apsw.Connection(str(archive.path))
     old.execute("DROP TABLE change")
+    old.execute("DROP TABLE naming")
     old.pragma("user_version", 1)
     old.close()
 
@@ -37,4 +39,27 @@ def test_format_1_gets_a_feed(
     (change,) = opened.changes(0, number)
     assert change == Change(change.number, "plain/talk", 0, change.number)
     assert opened.reached("plain/talk") == change.number
+    opened.close()
+
+
+def test_format_2_gets_titles_out_of_files_that_have_nothing_else(
+    archive: SqliteArchive, home: Path
+) -> None:
+    talk, titles = Transcript(), Transcript(f"b{SESSION[1:]}")
+    talk.user("the first prompt", uuid="one")
+    titles.meta("summary", summary="Fixing the flaky test", leafUuid="one")
+    lay(home, talk.bytes())
+    lay(home, titles.bytes(), titles.session)
+    import_history(archive, places=Places.at(home), sources=["claude-code"])
+    archive.close()
+    old = apsw.Connection(str(archive.path))
+    old.execute("DROP TABLE naming")
+    old.execute("UPDATE conversation SET title = 'the first prompt'")
+    old.pragma("user_version", 2)
+    old.close()
+
+    opened = SqliteArchive(archive.path, clock=archive.clock)
+    import_history(opened, places=Places.at(home), sources=["claude-code"])
+    (found,) = opened.conversations()
+    assert found.title == "Fixing the flaky test"
     opened.close()

@@ -560,3 +560,15 @@ def test_the_list_and_its_counts_stay_right(
     assert {c.source for c in archive.conversations(Filter(source="claude-code"))} == {
         "claude-code"
     }
+
+
+def test_a_journal_is_told_although_the_transcript_has_but_titles_for_others(
+    archive: SqliteArchive, home: Path, journal: Journal, take_in: TakeIn
+) -> None:
+    finish(drive(journal))
+    line = {"type": "summary", "summary": "Another talk", "leafUuid": "elsewhere"}
+    lay(home, msgspec.json.encode(line) + b"\n")
+    take_in()
+    assert archive.ids() == {OWN}
+    assert ids(archive, OWN)
+    assert verify(archive) == []

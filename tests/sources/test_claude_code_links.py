@@ -11,7 +11,9 @@ import pytest
 
 from rireki.archive.base import Filter
 from rireki.archive.sqlite.store import SqliteArchive
-from rireki.intake.understand import read_conversation
+from rireki.intake.rebuild import rebuild
+from rireki.intake.understand import read_at, read_conversation
+from rireki.intake.verify import verify
 from rireki.intake.walk import import_history
 from rireki.model.conversation import Conversation, Reading
 from rireki.sources.kit.places import Places
@@ -127,6 +129,83 @@ def test_a_summary_in_another_file_gives_a_session_its_title(
         read_conversation(archive, archive.find(SESSION)).conversation.title
         == listed.conversation.title
     )
+
+
+def summaries(**titles: str) -> bytes:
+    """A file with nothing but titles, by the leaves they belong to."""
+    lines = ({"type": "summary", "summary": t, "leafUuid": leaf} for leaf, t in titles.items())
+    return b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+
+
+def asked(*prompts: str) -> bytes:
+    """A session; the answer to the n-th prompt is the line `answer<n>`."""
+    file = Transcript()
+    for number, prompt in enumerate(prompts):
+        file.user(prompt)
+        file.answer("Ok.", uuid=f"answer{number}")
+    return file.bytes()
+
+
+TITLES = f"b{SESSION[1:]}"
+MORE_TITLES = f"c{SESSION[1:]}"
+
+
+@pytest.mark.parametrize("order", [(SESSION, TITLES), (TITLES, SESSION), (None,)])
+def test_a_file_with_nothing_but_summaries_gives_others_their_titles(
+    archive: SqliteArchive, home: Path, order: tuple[str | None, ...]
+) -> None:
+    files = {
+        SESSION: asked("the first prompt"),
+        TITLES: summaries(elsewhere="Another one", answer0="Fixing the flaky test"),
+    }
+    for name in order:
+        for session, data in files.items():
+            if name in (session, None):
+                lay(home, data, session)
+        take_in(archive, home)
+    for _ in range(2):
+        found = take_in(archive, home)
+        assert {name: one.title for name, one in found.items()} == {
+            SESSION: "Fixing the flaky test"
+        }
+        rebuild(archive)
+    assert verify(archive) == []
+
+
+def test_titles_without_their_conversation_are_kept_and_are_none(
+    archive: SqliteArchive, home: Path, tmp_path: Path
+) -> None:
+    lay(home, summaries(answer0="Fixing the flaky test"), TITLES)
+    assert take_in(archive, home) == {}
+    assert (archive.count(), archive.dirty(), verify(archive)) == (0, [], [])
+    (strand,) = archive.strands("claude-code", TITLES)
+    assert strand.document() == summaries(answer0="Fixing the flaky test")
+
+
+def test_a_title_stays_when_either_file_goes_on(archive: SqliteArchive, home: Path) -> None:
+    def title() -> str:
+        return take_in(archive, home)[SESSION].title
+
+    lay(home, summaries(answer0="Early"), TITLES)
+    lay(home, asked("first"))
+    assert title() == "Early"
+    lay(home, asked("first", *("more" for _ in range(20))))
+    assert title() == "Early"
+    lay(home, summaries(answer20="Late"), MORE_TITLES)
+    assert title() == "Late"
+    # What was a file of titles becomes a session, as it does when a person begins to type.
+    before = archive.number()
+    begun = Transcript(TITLES)
+    begun.user("something else")
+    lay(home, summaries(answer0="Early") + begun.bytes(), TITLES)
+    assert title() == "Late"
+    assert archive.find(TITLES).conversation.title == "something else"
+    assert read_at(archive, archive.find(TITLES), before) is None, "it had not begun"
+    lay(home, summaries(answer20="Later"), MORE_TITLES)
+    assert title() == "Later"
+    rebuild(archive)
+    assert title() == "Later"
+    assert verify(archive) == []
 
 
 @pytest.mark.parametrize("version", VERSIONS)

@@ -94,7 +94,8 @@ def _pick(strands: list[Strand], found: Found) -> Reading:
 def _is_called(reading: Reading, conversation: Conversation) -> bool:
     """Whether it is this conversation, or what this one has just turned out to be."""
     known_as = {tie.token for tie in reading.ties if tie.kind == "alias"}
-    same = reading.conversation.native_id == conversation.native_id
+    about = reading.conversation
+    same = about.native_id == conversation.native_id and about.nature != "titles"
     return same or conversation.id in known_as
 
 

@@ -47,7 +47,9 @@ def _verify_group(archive: Archive, group: Dirty, waiting: bool) -> list[Trouble
     if troubles or waiting or group.conversation.startswith("@"):
         return troubles
     stored = archive.read_as(group.family, group.conversation)
-    found = {r.conversation.id: r.conversation for r in interpret(group.conversation, strands)}
+    readings = interpret(group.conversation, strands)
+    read = [one.conversation for one in readings if one.conversation.nature != "titles"]
+    found = {conversation.id: conversation for conversation in read}
     if {key: _plain(value) for key, value in found.items()} != {
         key: _plain(value) for key, value in stored.items()
     }:

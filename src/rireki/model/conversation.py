@@ -103,7 +103,8 @@ class Conversation(msgspec.Struct, kw_only=True):
     #: The agents whose own store still has it, so that they can go on with it.
     held_by: list[str] = msgspec.field(default_factory=list)
     #: What kind of conversation this is: a person's, a sub-agent's, or only the prompts that survived.
-    nature: Literal["conversation", "subagent", "prompts"] = "conversation"
+    #: Records that have but titles for others are none: what is read of them is not stored as one.
+    nature: Literal["conversation", "subagent", "prompts", "titles"] = "conversation"
 
 
 class Reading(msgspec.Struct, kw_only=True):

@@ -47,7 +47,7 @@ class Projection:
         )
 
     def soil_all(self, number: int) -> None:
-        for table in ("link", "tie", "answers", "conversation", "dirty"):
+        for table in ("link", "tie", "naming", "answers", "conversation", "dirty"):
             self.sql.execute(f"DELETE FROM {table}")
         self.sql.execute(
             """INSERT INTO dirty (family, conversation, number)
@@ -94,7 +94,11 @@ class Projection:
         """Replace what a group was read as; returns the conversations that were stored, by row."""
         stored: dict[int, Conversation] = {}
         same: set[int] = set()
+        self.sql.execute("DELETE FROM naming WHERE family = ? AND grouping = ?", dirty[:2])
         for reading in readings:
+            if reading.conversation.nature == "titles":
+                self._keep_titles(dirty, reading)
+                continue
             if known := self._same(dirty, reading.conversation):
                 same.add(known)
                 continue
@@ -104,6 +108,23 @@ class Projection:
                 self.log(number, reading.conversation.id, dirty.number)
         self._drop_others(dirty, stored.keys() | same, number)
         return stored
+
+    def _keep_titles(self, dirty: Dirty, reading: Reading) -> None:
+        self.sql.executemany(
+            "INSERT OR REPLACE INTO naming (family, grouping, token, title) VALUES (?, ?, ?, ?)",
+            [(*dirty[:2], t.token, t.detail) for t in reading.ties if t.kind == "title"],
+        )
+
+    def named_by(self, family: str, grouping: str) -> list[int]:
+        """The conversations that a group has titles for, although it is none."""
+        rows = select(
+            self.sql,
+            """SELECT DISTINCT t.conversation
+                 FROM naming n JOIN tie t ON t.token = n.token AND t.family = n.family
+                WHERE n.family = ? AND n.grouping = ? AND t.role = 'want'""",
+            (family, grouping),
+        )
+        return [number for (number,) in rows]
 
     def _same(self, dirty: Dirty, conversation: Conversation) -> int | None:
         """The row of surviving prompts that are what they were: one file holds those of hundreds of

@@ -32,8 +32,21 @@ _OFFERED = """
         ON other.token = mine.token AND other.family = mine.family AND other.role = 'offer'
        AND other.conversation <> mine.conversation
       JOIN conversation c ON c.number = other.conversation
-     WHERE mine.conversation = ? AND mine.role = 'want'
+     WHERE mine.conversation = ? AND mine.role = 'want' AND mine.kind <> 'title'
      ORDER BY coalesce(c.started_at, '') DESC, coalesce(c.updated_at, '') DESC, c.id DESC
+"""
+#: The title that other files have for a conversation: the first of those it wants, from the eldest file.
+_TITLE = """
+    SELECT coalesce(other.detail, named.title)
+      FROM tie mine
+      LEFT JOIN tie other
+        ON other.token = mine.token AND other.family = mine.family AND other.role = 'offer'
+       AND other.conversation <> mine.conversation
+      LEFT JOIN conversation c ON c.number = other.conversation
+      LEFT JOIN naming named ON named.token = mine.token AND named.family = mine.family
+     WHERE mine.conversation = ? AND mine.role = 'want' AND mine.kind = 'title'
+       AND coalesce(other.detail, named.title) IS NOT NULL
+     ORDER BY mine.rowid, c.started_at, c.id, named.grouping LIMIT 1
 """
 #: The nearest of those that share a token with a conversation and are older than it.
 _ELDER = """
@@ -69,10 +82,9 @@ def _find_parents(sql: apsw.Connection, child: int, change: int) -> None:
     before = select(sql, "DELETE FROM link WHERE child = ? RETURNING parent, kind", (child,))
     parents: dict[str, tuple[int, str, str | None]] = {}
     for kind, other, detail, token in select(sql, _OFFERED, (child,)):
-        if kind == "title":
-            _hand_over_title(sql, child, detail, change)
-        else:
-            parents.setdefault(_place(kind), (other, kind, detail or _call_id(token)))
+        parents.setdefault(_place(kind), (other, kind, detail or _call_id(token)))
+    for (title,) in select(sql, _TITLE, (child,)):
+        _hand_over_title(sql, child, title, change)
     if _place("fork") not in parents:
         for kind, other in select(sql, _ELDER, (child,)):
             parents[_place(kind)] = (other, kind, None)
@@ -93,7 +105,7 @@ def _place(kind: str) -> str:
 
 
 def _hand_over_title(sql: apsw.Connection, number: int, title: Any, change: int) -> None:
-    """Where an older file's only title stands in a newer one."""
+    """Where an older file's only title stands in a newer one, or in one that has nothing but titles."""
     sql.execute(
         "UPDATE conversation SET title = ?1, changed = ?2 WHERE number = ?3 AND title <> ?1",
         (title, change, number),

@@ -55,11 +55,15 @@ def join_readings(
     journals = [journal for journal in journals if conversation in named(journal.entries)]
     if not journals:
         return list(readings)
-    mine = [one for one in readings if one.conversation.native_id == conversation]
+    mine = [one for one in readings if _is_told(one.conversation, conversation)]
     if not mine:
         return [*readings, _alone(conversation, journals, strands, troubles)]
     joined = _joined(mine[0], journals, troubles)
     return [joined if one is mine[0] else one for one in readings]
+
+
+def _is_told(found: Conversation, conversation: str) -> bool:
+    return found.native_id == conversation and found.nature != "titles"
 
 
 def _alone(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import Struct, field
 
@@ -65,12 +65,16 @@ def _tell(conversation: str, strands: Sequence[Strand]) -> list[Told]:
         _tie_agent(told, strands)
     else:
         told.ties = fold.ties.parent(conversation, fold.drafts, fold.facts.sessions)
-        told.ties += fold.titles.ties(fold.tree.parents)
-    found = [told] if fold.drafts or troubles else []
+        told.ties += fold.titles.ties(fold.tree)
+    found = [told] if fold.drafts or troubles or _names_others(told) else []
     calls = {call: token for call, token in fold.ties.calls.items() if token}
     for root, lines in gathered.sidechains.items():
         found.append(_sidechain(conversation, root, lines, calls))
     return _distinct(found)
+
+
+def _names_others(told: Told) -> bool:
+    return any((tie.kind, tie.role) == ("title", "offer") for tie in told.ties)
 
 
 def _distinct(found: list[Told]) -> list[Told]:
@@ -146,7 +150,7 @@ def _reading(told: Told, strands: Sequence[Strand]) -> Reading:
         usage=total(answers),
         models=fold.meter.models(),
         flags=dict(sorted(facts.flags.items())),
-        nature="subagent" if told.agent else "conversation",
+        nature=_nature(told),
     )
     fold.tally.fill(conversation)
     return Reading(
@@ -158,6 +162,12 @@ def _reading(told: Told, strands: Sequence[Strand]) -> Reading:
         records=partial(records_of, fold, strands),
         shown=partial(shown, fold.drafts),
     )
+
+
+def _nature(told: Told) -> Literal["conversation", "subagent", "titles"]:
+    if told.agent:
+        return "subagent"
+    return "conversation" if told.fold.drafts or told.troubles else "titles"
 
 
 def _title(fold: Fold) -> str:

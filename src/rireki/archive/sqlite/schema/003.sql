@@ -1,0 +1,20 @@
+-- Titles of conversations that stand in files which are no conversation themselves.
+-- Part of the projection: 'rireki rebuild' makes them anew.
+
+CREATE TABLE naming (
+    family   TEXT NOT NULL,
+    grouping TEXT NOT NULL,
+    -- What the conversation it belongs to wants, as ties do.
+    token    TEXT NOT NULL,
+    title    TEXT NOT NULL,
+    PRIMARY KEY (family, grouping, token)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX naming_by_token ON naming (token, family);
+
+-- What was read as nothing so far may hold some.
+INSERT OR IGNORE INTO dirty (family, conversation, number)
+SELECT DISTINCT s.family, s.conversation, (SELECT value FROM meta WHERE key = 'number')
+  FROM strand s
+ WHERE s.conversation IS NOT NULL
+   AND NOT EXISTS (SELECT 1 FROM conversation c
+                    WHERE c.family = s.family AND c.grouping = s.conversation);
