@@ -454,6 +454,16 @@ def test_tokens_of_an_answer_count_once(home: Path) -> None:
     assert reading.conversation.usage == answer.usage
 
 
+def test_an_answer_that_no_model_is_named_for_has_none() -> None:
+    """What was said until a person stopped it is kept under a made-up name."""
+    messages = fixture("2.1.197", "becdaf4e").messages()
+    stopped = [m for m in messages if m.author == "agent" and m.model is None]
+    assert [p.text[:31] for m in stopped for p in m.parts if isinstance(p, Text)] == [
+        "This answer is streamed slowly "
+    ]
+    assert {m.model for m in messages if m.model} == {"claude-opus-4-8"}
+
+
 def test_start_values_and_aborted_answers_are_lower_bounds() -> None:
     old = fixture("1.0.51", "810fc42b").answers
     assert [a.usage.lower_bound for a in old] == [True, True, False]

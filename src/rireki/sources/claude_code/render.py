@@ -18,6 +18,7 @@ from rireki.sources.claude_code.drafts import Draft
 from rireki.sources.claude_code.entries import flags_of
 from rireki.sources.claude_code.fold import Fold
 from rireki.sources.claude_code.full import answer_in, get, outcome_in, results_in, value_of
+from rireki.sources.claude_code.kinds import SYNTHETIC
 from rireki.sources.claude_code.labels import (
     Shown,
     attachment_shown,
@@ -92,7 +93,7 @@ class _Rendering:
             display=draft.rule.display,
             label=shown.label or None,
             at=from_iso(shown.at or (look.timestamp if look is not None else None)),
-            model=spoken.model if spoken is not None else None,
+            model=spoken.model if spoken is not None and spoken.model != SYNTHETIC else None,
             turn=draft.turn,
             upstream="present" if draft.present else "gone",
             replaced_by=draft.replaced_by,
