@@ -344,7 +344,9 @@ class SqliteBatch:
         if not self.projection.clean(dirty):
             return []
         stored = self.projection.store(dirty, readings, self.number)
-        self.projected += [*stored, *self.projection.named_by(*dirty[:2])]
+        self.projected += stored
+        if any(reading.conversation.nature == "titles" for reading in readings):
+            self.projected += self.projection.named_by(*dirty[:2])
         return list(stored.values())
 
     def tie(self) -> None:

@@ -65,7 +65,7 @@ def _tell(conversation: str, strands: Sequence[Strand]) -> list[Told]:
         _tie_agent(told, strands)
     else:
         told.ties = fold.ties.parent(conversation, fold.drafts, fold.facts.sessions)
-        told.ties += fold.titles.ties(fold.tree)
+        told.ties += fold.titles.ties(fold.tree.parents)
     found = [told] if fold.drafts or troubles or _names_others(told) else []
     calls = {call: token for call, token in fold.ties.calls.items() if token}
     for root, lines in gathered.sidechains.items():

@@ -7,7 +7,6 @@ from itertools import islice
 from rireki.model.conversation import Tie
 from rireki.sources.claude_code.shapes import Look
 from rireki.sources.claude_code.tags import one_line
-from rireki.sources.claude_code.tree import TOP, Tree
 
 __all__ = ["Titles"]
 
@@ -47,19 +46,16 @@ class Titles:
         """A command names a conversation only when nothing else was typed."""
         self._command = self._command or one_line(text)
 
-    def ties(self, tree: Tree) -> list[Tie]:
+    def ties(self, own: dict[str, str | None]) -> list[Tie]:
         """Versions before 2 wrote the title of one file into another, under the uuid of its last line.
 
         Of those wanted, the first that is offered counts: the newest.
         """
-        own = tree.parents
         foreign = {leaf: text for leaf, text in self._summaries.items() if leaf not in own}
         ties = [Tie("title", "offer", f"leaf:{leaf}", one_line(t)) for leaf, t in foreign.items()]
         if not (self._custom or self._ai or self._last_prompt):
-            # What was the last line then may be followed by another prompt now.
-            left = [step for step in reversed(tree.prompts) if step != TOP]
-            leaves = dict.fromkeys([*islice(reversed(own), LAST_LINES), *left])
-            ties += [Tie("title", "want", f"leaf:{uuid}") for uuid in leaves]
+            last = islice(reversed(own), LAST_LINES)
+            ties += [Tie("title", "want", f"leaf:{uuid}") for uuid in last]
         return ties
 
     def title(self, own: dict[str, str | None], abandoned: set[str]) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from msgspec import Struct, field
 
-__all__ = ["TOP", "Tree"]
+__all__ = ["Tree"]
 
 #: Stands above the first prompt of a session. An unknown parent is None instead.
 TOP = ""
