@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
+import time
 from collections.abc import Iterator
 from datetime import datetime, timezone
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.browser.conftest import Visiting
 from tests.browser.serving import Session, Site, save_row
-from tests.support.browser import Visit
+from tests.support.browser import PATIENCE, Visit
 from tests.support.q_rows import said, talk
 
 #: How the browser begins to tell of a server that was killed, at whatever moment of a request.
 CUT_OFF = "Failed to load resource: net::ERR_"
+#: What a page asks for when messages were announced.
+ASKED = re.compile(r"/fragments/.*[?&]messages=&messages=")
 
 
 def opened(site: Site, session: Session, visit: Visiting, query: str = "") -> Page:
@@ -46,6 +50,30 @@ def telling(page: Page, text: str) -> None:
 def scroll(page: Page) -> float:
     top: float = page.evaluate("scrollY")
     return top
+
+
+def total(page: Page, session: Session) -> int:
+    """How many units the server has of it by now."""
+    answer = page.request.get(f"/fragments/{session.id}?end=1")
+    number: int = answer.json()["total"]
+    return number
+
+
+def burst(page: Page, session: Session) -> None:
+    """The page asks for one message; before it is answered, there are 140 more."""
+    before = total(page, session)
+
+    def hold(route: Route) -> None:
+        with session.at_once():
+            for number in range(70):
+                session.turn(f"of the burst {number}")
+        end = time.monotonic() + PATIENCE / 1000
+        while total(page, session) < before + 141:
+            assert time.monotonic() < end, "the burst was never taken in"
+        route.continue_()
+
+    page.route(ASKED, hold, times=1)
+    session.prompt("prompt before the burst")
 
 
 # ── One conversation ──
@@ -101,6 +129,42 @@ def test_a_reader_at_the_end_follows(live: Site, visit: Visiting) -> None:
     session.turn("number 30")
     expect(page.get_by_text("answer number 30", exact=True)).to_be_in_viewport()
     expect(page.locator("#fresh")).to_be_hidden()
+
+
+def test_a_reader_at_the_end_follows_what_comes_faster_than_the_page_can_ask(
+    live: Site, visit: Visiting
+) -> None:
+    session = Session(live.home, "rushed")
+    with session.at_once():
+        for number in range(30):
+            session.turn(f"number {number}")
+    page = opened(live, session, visit)
+    expect(page.get_by_text("answer number 29", exact=True)).to_be_in_viewport()
+    burst(page, session)
+    expect(page.get_by_text("answer of the burst 69", exact=True)).to_be_in_viewport()
+    expect(page.locator("#fresh")).to_be_hidden()
+    session.turn("after the burst")
+    expect(page.get_by_text("answer after the burst", exact=True)).to_be_in_viewport()
+
+
+def test_a_reader_further_up_is_told_of_all_that_comes_at_once(live: Site, visit: Visiting) -> None:
+    session = Session(live.home, "rushed-past")
+    with session.at_once():
+        for number in range(30):
+            session.turn(f"number {number}")
+    page = opened(live, session, visit)
+    page.get_by_text("prompt number 12", exact=True).first.scroll_into_view_if_needed()
+    page.wait_for_function("innerHeight + scrollY < document.documentElement.scrollHeight - 200")
+    before = scroll(page)
+    burst(page, session)
+    expect(page.locator("#fresh")).to_have_text("141 new ↓")
+    assert scroll(page) == before
+    # More than is sent one by one.
+    with session.at_once():
+        for number in range(101):
+            session.turn(f"of the flood {number}")
+    expect(page.locator("#fresh")).to_have_text("343 new ↓")
+    expect(page.get_by_text("prompt number 12", exact=True).first).to_be_in_viewport()
 
 
 def test_a_reader_further_up_is_told_and_not_moved(live: Site, visit: Visiting) -> None:

@@ -22,6 +22,8 @@ export class Stream {
     this.journal = Number(element.dataset.journal ?? 0);
     /** Whether all of that stands here, were it not cut off: some may be on its way after a change. */
     this.isWhole = true;
+    /** Whether the reader was at the end when it was seen last: some of it may be on its way since. */
+    this.follows = false;
     this.branches = new Set();
     this.busy = false;
     this.moved = () => {};
@@ -44,7 +46,8 @@ export class Stream {
 
   get isAtEnd() {
     const root = document.documentElement;
-    return this.later.hidden && root.scrollHeight - scrollY - innerHeight < 160;
+    const isLow = root.scrollHeight - scrollY - innerHeight < 160;
+    return isLow && (this.later.hidden || this.follows);
   }
 
   find(id) {
@@ -89,6 +92,14 @@ export class Stream {
     requestAnimationFrame(() => root.classList.remove("still"));
   }
 
+  /** The same while it grows; but a reader at the end stays there when that moves on. */
+  grow(work, way = "after") {
+    this.follows = this.isAtEnd;
+    this.keeping(work);
+    this.settle();
+    if (this.follows && way === "after") this.scrollToEnd();
+  }
+
   // ── Growing ──
 
   watch() {
@@ -97,11 +108,11 @@ export class Stream {
     near.observe(this.later);
   }
 
+  /** Window by window; the end is looked at each time, since it may have moved on meanwhile. */
   async fill() {
     if (this.busy) return;
-    for (const [line, way] of [[this.later, "after"], [this.earlier, "before"]]) {
-      while (isNear(line) && (await this.extend(way)));
-    }
+    if (isNear(this.later) && (await this.extend("after"))) await this.fill();
+    else if (isNear(this.earlier) && (await this.extend("before"))) await this.fill();
   }
 
   /** One more window before or after; false when there was nothing more. */
@@ -121,14 +132,13 @@ export class Stream {
       }
       this.total = answer.total;
       const fresh = answer.units.map((unit) => made(unit.html));
-      this.keeping(() => {
+      this.grow(() => {
         // In a driven conversation a prompt moves on until its turn comes.
         if (this.journal) for (const { id } of answer.units) this.find(id)?.remove();
         if (way === "before") this.element.prepend(...fresh);
         else this.element.append(...fresh);
         this.trim(way);
-      });
-      this.settle();
+      }, way);
       return fresh.length > 0;
     } catch {
       // The server is away: the next movement asks again.
@@ -185,6 +195,7 @@ export class Stream {
 
   show(units, total) {
     this.total = total;
+    this.follows = false;
     this.element.replaceChildren(...units.map(made));
     this.settle();
   }
@@ -244,24 +255,19 @@ export class Stream {
 
   // ── Changes ──
 
-  /** Put changed units in their places; gives how many are new at the end. */
+  /** Put changed units in their places. */
   apply(answer, removed) {
-    const before = this.total;
-    let fresh = 0;
-    this.keeping(() => {
-      for (const id of removed) this.find(id)?.remove();
-      for (const unit of answer.units) {
-        if (!this.place(unit)) this.later.hidden = false;
-        if (unit.index >= before) fresh += 1;
-      }
-      if (answer.tail) this.arrange(answer.tail);
-    });
     this.total = answer.total;
     this.journal = answer.journal ?? this.journal;
     // Nothing was announced that this answer does not have, and it has nothing that was not.
     this.isWhole = answer.number <= Number(document.documentElement.dataset.number);
-    this.settle();
-    return fresh;
+    this.grow(() => {
+      for (const id of removed) this.find(id)?.remove();
+      for (const unit of answer.units) this.place(unit);
+      if (answer.tail) this.arrange(answer.tail);
+    });
+    // What has no place here yet; the observer is silent about a line that was in sight before.
+    this.fill();
   }
 
   /** The last units in the order the server has: some of them may have moved without a change. */
@@ -282,21 +288,15 @@ export class Stream {
     if (span > known.length) this.lost();
   }
 
+  /** One whose place is not on the page comes when the reader goes there. */
   place(unit) {
     const node = made(unit.html);
     const known = this.find(unit.id);
     if (known) {
       keepOpen(known, node);
       known.replaceWith(node);
-      return true;
-    }
-    if (unit.after === null) {
-      this.element.prepend(node);
-      return true;
-    }
-    const previous = this.find(unit.after);
-    previous?.after(node);
-    return previous !== null;
+    } else if (unit.after === null) this.element.prepend(node);
+    else this.find(unit.after)?.after(node);
   }
 }
 

@@ -14,6 +14,8 @@ const position = document.getElementById("position");
 const prompts = document.getElementById("prompts");
 const PATIENCE = 500;
 let unread = 0;
+/** How many units there were when the reader was last told of them, or saw them. */
+let told = stream.total;
 
 // ── Where the reader is ──
 
@@ -27,7 +29,7 @@ function moved() {
     if (!unit) return;
     tellPosition(unit);
     markPrompt(Number(unit.dataset.index));
-    if (unread && stream.isAtEnd) clearPill();
+    if (stream.isAtEnd) clearPill();
   });
 }
 
@@ -172,6 +174,7 @@ let bringing = false;
 
 function clearPill() {
   unread = 0;
+  told = stream.total;
   pill.hidden = true;
 }
 
@@ -205,11 +208,11 @@ async function bringSome(messages, gone, all) {
     return;
   }
   const follow = stream.isAtEnd;
-  const fresh = stream.apply(answer, gone);
+  stream.apply(answer, gone);
   showHead(answer);
   for (const line of answer.outline) putPrompt(line);
   if (follow) stream.scrollToEnd();
-  else if (fresh) tellFresh(fresh);
+  else tellFresh();
 }
 
 /** Too much changed: the window is brought again, at the same place. */
@@ -221,6 +224,7 @@ async function renew() {
   if (again) scrollBy({ top: again.getBoundingClientRect().top - top, behavior: "instant" });
   else if (!(await stream.loadEnd())) return location.reload();
   if (follow) stream.scrollToEnd();
+  else tellFresh();
   const head = await stream.fetch({ messages: "" });
   if (head) showHead(head);
   await bringOutline();
@@ -236,8 +240,11 @@ function showHead({ head, title }) {
   document.title = document.title.replace(before, () => heading.textContent.trim());
 }
 
-function tellFresh(number) {
-  unread += number;
+function tellFresh() {
+  const fresh = stream.total - told;
+  told = stream.total;
+  if (fresh <= 0) return;
+  unread += fresh;
   pill.textContent = `${say("fresh", { n: unread })} ↓`;
   pill.hidden = false;
   announce(say("fresh", { n: unread }));
