@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import Visiting
+from tests.browser.conftest import LONG_TURNS, Visiting
 from tests.browser.serving import Site
+from tests.browser.test_long import address
 from tests.browser.test_reading import BRANCHED, COMPACTED, PARENT, UPGRADE
 from tests.sources.transcripts import SESSION, Transcript, lay
 from tests.support.browser import Visit
@@ -231,6 +232,18 @@ def test_a_phone_has_the_side_in_a_drawer(shown: Site, visit: Visiting) -> None:
     side.get_by_role("link", name="kiro").tap()
     expect(page).to_have_url(f"{shown.base}/?source=kiro")
     expect(page.locator("#list .row")).to_have_count(4)
+
+
+@pytest.mark.parametrize("height", [400, 800])
+def test_nothing_floats_over_the_outline(shown: Site, visit: Visiting, height: int) -> None:
+    page = visit(shown, viewport={"width": 1280, "height": height}).open(address(shown, "?end=1"))
+    expect(page.locator("#prompts li")).to_have_count(LONG_TURNS)
+    last = page.locator("#prompts li").last
+    expect(last).to_have_class("here")
+    expect(last).to_be_in_viewport(ratio=1)
+    line, floating = last.bounding_box(), page.locator(".float").bounding_box()
+    assert line is not None and floating is not None
+    assert line["y"] + line["height"] <= floating["y"]
 
 
 def test_a_phone_has_the_outline_in_a_drawer(shown: Site, visit: Visiting) -> None:

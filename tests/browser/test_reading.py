@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Visiting
-from tests.browser.serving import Site
+from tests.browser.serving import Session, Site
 from tests.support.browser import Visit
 
 BRANCHED = "claude-code/d91ab509-84e4-5b20-bfa0-06407b5fa7a5"
@@ -75,6 +78,44 @@ def test_the_numbers_at_the_side_are_those_of_the_lists_behind_them(
             query,
         )
         assert links and counted == links
+
+
+@pytest.fixture(scope="module")
+def crowded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """More conversations than a list shows at once."""
+    site = Site(tmp_path_factory.mktemp("crowded") / "site")
+    for number in range(150):
+        at = datetime(2026, 5, 1, tzinfo=timezone.utc) + timedelta(hours=number)
+        Session(site.home, f"crowd-{number}", at).turn(f"of {number}")
+    site.take_in()
+    yield site.start()
+    site.end()
+
+
+def test_whoever_comes_back_to_a_long_list_is_where_they_were(
+    crowded: Site, visit: Visiting
+) -> None:
+    page = visit(crowded).open()
+    rows = page.locator("#list .row")
+    more = page.get_by_role("link", name="Earlier conversations")
+    for number in (120, 150):
+        more.click()
+        expect(rows).to_have_count(number)
+    row = page.locator(".row-link", has_text="prompt of 20")
+    row.scroll_into_view_if_needed()
+    before = row.bounding_box()
+    row.click()
+    expect(page.locator("h1")).to_have_text("prompt of 20")
+    page.go_back()
+    expect(rows).to_have_count(150)
+    expect(row).to_be_in_viewport()
+    assert row.bounding_box() == before
+    expect(more).to_be_hidden()
+    # Whoever goes on to the list, and not back to it, begins at its beginning.
+    page.goto("/help")
+    page.get_by_role("link", name="rireki", exact=True).click()
+    expect(rows).to_have_count(60)
+    expect(rows.first).to_be_in_viewport()
 
 
 # ── A conversation ──

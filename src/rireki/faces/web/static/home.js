@@ -146,15 +146,22 @@ if (first) setTimeout(follow, 400);
 const more = document.getElementById("more");
 more?.addEventListener("click", async (event) => {
   event.preventDefault();
+  if (await bringMore()) name();
+  else location.assign(more.href);
+});
+
+/** One more page at the end of the list; false when the server did not give it. */
+async function bringMore() {
   const url = new URL(more.href);
   url.searchParams.set("fragment", "1");
   const response = await fetch(url);
-  if (!response.ok) return location.assign(more.href);
+  if (!response.ok) return false;
   const answer = await response.json();
   append(answer.html);
   if (answer.next) goOnFrom(answer.next);
   else more.parentElement.hidden = true;
-});
+  return true;
+}
 
 function goOnFrom(place) {
   const url = new URL(more.href);
@@ -174,3 +181,29 @@ function append(html) {
     } else if (fresh.querySelector(".row")) list.append(fresh);
   }
 }
+
+// ── Coming back ──
+
+const KEPT = "rireki.list.";
+
+/** The page gets a name in the history: the browser itself finds back only to its first rows. */
+function name() {
+  if (history.state?.list) return;
+  history.scrollRestoration = "manual";
+  history.replaceState({ list: String(Date.now()) }, "");
+}
+
+addEventListener("pagehide", () => {
+  if (!history.state?.list) return;
+  const rows = list.querySelectorAll(".row").length;
+  sessionStorage.setItem(KEPT + history.state.list, JSON.stringify({ rows, top: scrollY }));
+});
+
+async function comeBack({ rows, top }) {
+  while (list.querySelectorAll(".row").length < rows && more && !more.parentElement.hidden) {
+    if (!(await bringMore())) break;
+  }
+  scrollTo({ top, behavior: "instant" });
+}
+const kept = history.state?.list && sessionStorage.getItem(KEPT + history.state.list);
+if (kept) comeBack(JSON.parse(kept));
