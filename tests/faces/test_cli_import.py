@@ -70,8 +70,10 @@ def test_sources_looks_without_taking_in(rireki: Rireki, home: Path) -> None:
 
 def test_sources_tells_what_is_archived(imported: Rireki, home: Path) -> None:
     (source,) = imported("sources", "--home", str(home), "--json").json
-    assert (source["found"], source["read"], source["conversations"]) == (3, 3, 3)
-    assert "3 conversations from 3 files" in imported("sources", "--home", str(home)).out
+    assert (source["found"], source["read"]) == (3, 3)
+    assert (source["conversations"], source["subagents"]) == (2, 1)
+    told = imported("sources", "--home", str(home)).out
+    assert "2 conversations and 1 sub-agent from 3 files" in told
 
 
 def test_sources_says_why_nothing_was_found(rireki: Rireki, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -139,6 +140,21 @@ def test_the_list_is_newest_first_and_can_be_narrowed(pages: httpx.Client) -> No
     assert "Nothing in the archive fits" in pages.get("/?source=kiro&project=/nowhere").text
     side = pages.get("/?fragment=1&source=kiro").json()["side"]
     assert "state=gone" in side and "fragment=" not in side
+
+
+def test_sources_count_conversations_as_the_list_does(pages: httpx.Client) -> None:
+    page = pages.get("/sources").text
+    for source, words in re.findall(
+        r'data-source-card="(.+?)"><h2>.*?<span class="muted">(.*?)</span>', page, re.DOTALL
+    ):
+        listed, all_of = (
+            _rows(pages.get("/", params={"source": source, "subagents": subagents}).text)
+            for subagents in ("", "1")
+        )
+        numbers = [int(number) for number in re.findall(r"(\d+) \w", words)]
+        children = len(all_of) - len(listed)
+        assert numbers == [len(listed), *([children] if children else [])], source
+    assert "2 sub-agents" in page
 
 
 def test_a_long_list_comes_in_pages_with_every_row_once(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from collections import Counter
 
 import msgspec
 
-from rireki.archive.base import Archive, Filter
+from rireki.archive.base import Archive
 from rireki.model.conversation import Trouble
 from rireki.sources import registry
 from rireki.sources.kit.places import Places
@@ -26,7 +26,9 @@ class Surveyed(msgspec.Struct, kw_only=True):
     #: Files and databases the archive has read, and those that are gone there since.
     read: int = 0
     gone: int = 0
+    #: As every list counts them; what an agent started for itself is told apart.
     conversations: int = 0
+    subagents: int = 0
     troubles: list[Trouble] = msgspec.field(default_factory=list)
 
 
@@ -49,11 +51,12 @@ def _found(reader: Reader, discovery: Discovery) -> Surveyed:
 
 
 def _count(archive: Archive, found: dict[str, Surveyed]) -> None:
-    conversations = Counter(c.source for c in archive.conversations(Filter(subagents=True)))
+    talks = Counter((h.source, h.nature == "subagent") for h in archive.headings())
     for origin in archive.origins():
         # A source whose reader is not installed any more is not told of.
         if source := found.get(origin.source):
-            source.conversations = conversations[origin.source]
+            source.conversations = talks[origin.source, False]
+            source.subagents = talks[origin.source, True]
             if origin.vanished_at:
                 source.gone += 1
             else:

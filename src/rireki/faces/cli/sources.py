@@ -73,7 +73,10 @@ def _told(source: Surveyed, screen: Screen) -> Iterator[str]:
     if source.read or source.gone:
         gone = f", {source.gone:,} gone there since" if source.gone else ""
         read = count(source.read, "file")
-        yield f"  archived  {count(source.conversations, 'conversation')} from {read}{gone}"
+        talks = count(source.conversations, "conversation")
+        if source.subagents:
+            talks += f" and {count(source.subagents, 'sub-agent')}"
+        yield f"  archived  {talks} from {read}{gone}"
     elif source.found:
         yield "  archived  nothing yet: run 'rireki import'"
     yield from trouble_lines(source.troubles, screen)

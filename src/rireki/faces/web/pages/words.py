@@ -300,6 +300,7 @@ _COUNTED = {
     "turn": ("turn", "turns", "{n} 往復"),
     "message": ("message", "messages", "{n} メッセージ"),
     "conversation": ("conversation", "conversations", "{n} 件の会話"),
+    "sub-agent": ("sub-agent", "sub-agents", "サブエージェント {n} 件"),
     "tool call": ("tool call", "tool calls", "ツール {n} 回"),
     "file": ("file", "files", "{n} ファイル"),
     "entry": ("entry", "entries", "{n} エントリー"),
