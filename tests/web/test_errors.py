@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable
 from datetime import datetime, timezone
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import httpx
 import pytest
 
+from rireki import live, sources
+from rireki.archive.open import open_archive
 from rireki.drive.checks import LONGEST, checked_name, checked_project, checked_prompt, outcome_of
 from rireki.drive.values import Answer, Ask, Option, Prompt
 from rireki.errors import RirekiError
 from rireki.faces.web.pages.errors import in_tongue
+from rireki.faces.web.serve import Server
+from rireki.intake import take
+from rireki.intake.walk import import_history
 from rireki.search.parse import parse
+from rireki.sources.kit.places import Places
+from tests.browser.serving import Session
+from tests.web.conftest import BEARER, client_at, client_of, serving
 
 NOW = datetime(2026, 11, 15, tzinfo=timezone.utc)
 SOURCES = ("amazon-q", "claude-code", "kiro", "kiro-ide")
+#: Somebody followed a link of another site.
+NAVIGATION = {"sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}
 KANA = re.compile("[\u3041-\u30ff]")
 
 MISSPELLED = [
@@ -99,6 +112,85 @@ def test_what_goes_wrong_with_an_agent_is_told_in_japanese(tmp_path: Path) -> No
             attempt()
         for sentence in filter(None, (raised.value.message, raised.value.hint)):
             assert KANA.search(in_tongue("ja", sentence)), sentence
+
+
+def told_by(package: Path) -> set[str]:
+    """Every message and hint of a trouble that stands in the code, with something in its gaps."""
+    found: set[str] = set()
+    for module in package.rglob("*.py"):
+        for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                # The first argument of a trouble is its place.
+                skipped = {"Trouble": 1, "SourceTrouble": 0, "NotReadable": 0}.get(node.func.id)
+                told = node.args[skipped:] if skipped is not None else []
+                found |= {text for text in map(_spelled, told) if text}
+    return found
+
+
+def _spelled(node: ast.expr) -> str:
+    if isinstance(node, ast.Constant):
+        return str(node.value)
+    pieces = node.values if isinstance(node, ast.JoinedStr) else []
+    return "".join(str(p.value) if isinstance(p, ast.Constant) else "GAP" for p in pieces)
+
+
+@pytest.mark.parametrize("package", [sources, live, take], ids=lambda package: package.__name__)
+def test_every_trouble_of_a_source_is_told_in_japanese(package: ModuleType) -> None:
+    place = Path(str(package.__file__))
+    found = told_by(place.parent)
+    # One whose reason is another's, and one that `rireki verify` alone tells.
+    found -= {"GAP: GAP (GAP)", "the projection does not fit the records"}
+    found -= {"Restore the archive from a backup."}
+    assert [text for text in sorted(found) if not KANA.search(in_tongue("ja", text))] == []
+
+
+def test_a_hint_with_another_one_behind_it_is_told_whole() -> None:
+    told = in_tongue("ja", "Try again when it has finished. It is tried again in 5 s.")
+    assert told == "終わってからやり直してください。 5 秒後に再試行します。"
+
+
+def test_what_could_not_be_read_is_told_in_the_readers_language(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    session = Session(home, "damaged")
+    session.turn("one")
+    session.add("{ broken\n")
+    database = home / ".local" / "share" / "amazon-q" / "data.sqlite3"
+    database.parent.mkdir(parents=True)
+    database.write_text("no database at all")
+    archive = open_archive(tmp_path / "archive.sqlite3", create=True)
+    import_history(archive, places=Places.at(home))
+    archive.close()
+    said = {
+        "/sources": "is not an SQLite database",
+        f"/c/{session.id}": "not readable as a line of a transcript",
+    }
+    with serving(tmp_path / "archive.sqlite3", home) as server, client_of(server) as client:
+        for address, words in said.items():
+            assert words in client.get(address, headers={"accept-language": "en"}).text
+            page = client.get(address, headers={"accept-language": "ja"}).text
+            lines = re.findall("<li><code>[^<]*</code>:(.*?)</li>", page)
+            assert len(lines) == 1 and KANA.search(lines[0]) and words not in page
+
+
+def test_whoever_is_refused_is_told_why_in_their_language(shown: Server) -> None:
+    asked: list[dict[str, Any]] = [
+        {"method": "GET", "url": "/"},
+        {"method": "GET", "url": "/?token=wrong"},
+        {"method": "GET", "url": "/", "headers": {"sec-fetch-site": "cross-site"} | NAVIGATION},
+        {"method": "POST", "url": "/", "headers": BEARER},
+        {"method": "GET", "url": "/", "headers": {"host": "elsewhere:80"}},
+        {"method": "GET", "url": "/", "headers": {"origin": "https://elsewhere"}},
+        {"method": "GET", "url": "/api/v1/health"},
+    ]
+    with client_at(shown.port, **{"accept-language": "ja"}) as client:
+        for each in asked:
+            answer = client.request(**each)
+            assert answer.status_code in (401, 403, 405)
+            said = re.findall(r"<p>(.*?)</p>", answer.text) or list(answer.json()["error"].values())
+            assert all(KANA.search(text) for text in said[-2:]), said
+    with client_at(shown.port) as client:
+        page = client.get("/").text
+        assert '<html lang="en">' in page and not KANA.search(page)
 
 
 def test_programs_that_name_no_language_are_told_in_english(web: httpx.Client) -> None:

@@ -23,6 +23,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from rireki.faces.web.api.body import LARGEST, TooLarge
 from rireki.faces.web.api.failures import failure
 from rireki.faces.web.driving import OFF
+from rireki.faces.web.pages.errors import in_tongue
+from rireki.faces.web.pages.tongue import tongue_of
 
 __all__ = ["CSP", "DRIVEN", "Guard", "GuardSettings"]
 
@@ -263,7 +265,9 @@ _CODES = {
 def _refused(request: Request, refusal: Refusal) -> Response:
     if request.url.path.startswith("/api/"):
         code = _CODES.get(refusal.status, "method")
-        response = failure(refusal.status, code, refusal.message, refusal.hint)
+        tongue = tongue_of(request)
+        message, hint = in_tongue(tongue, refusal.message), in_tongue(tongue, refusal.hint)
+        response = failure(refusal.status, code, message, hint)
     else:
         response = HTMLResponse(_page(request, refusal), refusal.status)
     if refusal.status == 401:
@@ -274,6 +278,7 @@ def _refused(request: Request, refusal: Refusal) -> Response:
 
 
 def _page(request: Request, refusal: Refusal) -> str:
+    tongue = tongue_of(request)
     again = ""
     if refusal.status == 401 and request.headers.get("sec-fetch-site") in (
         "cross-site",
@@ -283,12 +288,13 @@ def _page(request: Request, refusal: Refusal) -> str:
         path = (request.scope.get("raw_path") or b"/").decode("latin-1").lstrip("/")
         asked = request.scope["query_string"].decode("latin-1")
         target = escape("/" + path + (f"?{asked}" if asked else ""))
-        again = f'<p>If you were here before: <a href="{target}">open this page</a>.</p>'
+        link = f'<a href="{target}">{in_tongue(tongue, "open this page")}</a>'
+        again = f"<p>{in_tongue(tongue, f'If you were here before: {link}.')}</p>"
     return (
-        '<!doctype html><html lang="en"><meta charset="utf-8">'
+        f'<!doctype html><html lang="{tongue}"><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width">'
-        f"<title>rireki</title><h1>rireki</h1><p>{escape(refusal.message)}</p>"
-        f"<p>{escape(refusal.hint)}</p>{again}</html>"
+        f"<title>rireki</title><h1>rireki</h1><p>{escape(in_tongue(tongue, refusal.message))}</p>"
+        f"<p>{escape(in_tongue(tongue, refusal.hint))}</p>{again}</html>"
     )
 
 

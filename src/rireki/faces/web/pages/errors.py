@@ -10,6 +10,7 @@ import re
 from functools import cache
 
 from rireki.faces.web.pages.drive_errors import JAPANESE as DRIVING
+from rireki.faces.web.pages.source_errors import JAPANESE as READING
 
 __all__ = ["in_tongue"]
 
@@ -105,12 +106,49 @@ JAPANESE = {
     ),
     "{id} cannot be read from its records": "{id} を記録から読み取れません",
     "Run 'rireki verify' to check the archive.": "「rireki verify」でアーカイブを確認してください。",
+    # who may ask, and for what
+    "This page is for whoever has its token.": "このページを見るにはトークンが必要です。",
+    "The token in this address is not the right one.": "アドレスのトークンが正しくありません。",
+    "The token in the Authorization header is not the right one.": (
+        "Authorization ヘッダーのトークンが正しくありません。"
+    ),
+    "An address with the token in it is for opening pages only.": (
+        "トークンを含むアドレスは、ページを開くためだけに使えます。"
+    ),
+    "Open the address that `rireki serve` printed; `rireki serve --url` prints it again.": (
+        "`rireki serve` が表示したアドレスを開いてください。`rireki serve --url` で再表示できます。"
+    ),
+    "If you were here before: {link}.": "以前に開いたことがある場合：{link}",
+    "open this page": "このページを開く",
+    "{method} is not done here": "{method} はここでは使えません",
+    "Everything is read with GET.": "読み取りはすべて GET です。",
+    "the host {host} is not one this server answers to": (
+        "このサーバーは {host} という名前では応答しません"
+    ),
+    "Use the address that `rireki serve` printed, or start it with --allow-host NAME.": (
+        "`rireki serve` が表示したアドレスを使うか、--allow-host NAME を付けて起動してください。"
+    ),
+    "the origin {origin} may not read this": "{origin} からは読み取れません",
+    "Open the address that `rireki serve` printed in the browser itself.": (
+        "`rireki serve` が表示したアドレスをブラウザーで直接開いてください。"
+    ),
+    "a {site} request may not read this": "{site} のリクエストでは読み取れません",
+    "Open the page in the browser itself.": "ページをブラウザーで直接開いてください。",
+    "a request that changes something has to say which page it comes from": (
+        "何かを変えるリクエストには、どのページからのものかが必要です"
+    ),
+    "Browsers send Origin; a program sends the token in the Authorization header.": (
+        "ブラウザーは Origin を、プログラムは Authorization ヘッダーでトークンを送ります。"
+    ),
+    "{type} is not taken here": "{type} は受け付けません",
+    "Send application/json.": "application/json を送ってください。",
     "{id} had not begun at {when}": "{id} は {when} の時点でまだ始まっていません",
     "Its first message is of {when}.": "最初のメッセージは {when} のものです。",
 }
 
-#: Gaps in which several names stand.
+#: Gaps in which several names stand, and one with a sentence of ours.
 _LISTS = ("known", "names", "times")
+_SENTENCE = "hint"
 
 
 def in_tongue(tongue: str, sentence: str) -> str:
@@ -120,19 +158,21 @@ def in_tongue(tongue: str, sentence: str) -> str:
     for pattern, said in _patterns():
         if found := pattern.fullmatch(sentence):
             return said.format(
-                **{name: _listed(name, text) for name, text in found.groupdict().items()}
+                **{name: _filled(name, text) for name, text in found.groupdict().items()}
             )
     return sentence
 
 
-def _listed(name: str, text: str) -> str:
-    """A list as Japanese puts it; everything else is what somebody wrote."""
+def _filled(name: str, text: str) -> str:
+    """What is ours as Japanese puts it; everything else is what somebody wrote."""
+    if name == _SENTENCE:
+        return in_tongue("ja", text)
     return re.sub(", | and | or ", "、", text) if name in _LISTS else text
 
 
 @cache
 def _patterns() -> list[tuple[re.Pattern[str], str]]:
-    return [(_pattern(sentence), said) for sentence, said in (JAPANESE | DRIVING).items()]
+    return [(_pattern(sentence), said) for sentence, said in (JAPANESE | DRIVING | READING).items()]
 
 
 def _pattern(sentence: str) -> re.Pattern[str]:

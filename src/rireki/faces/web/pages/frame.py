@@ -125,6 +125,7 @@ def _shared(request: Request) -> dict[str, Any]:
         "demo": desk_of(request).demo,
         "driving": getattr(request.app.state, "driving", None),
         "t": partial(say, tongue),
+        "in_tongue": partial(in_tongue, tongue),
         "counted": partial(counted, tongue),
         "moment": partial(dates.moment, tongue),
         "second": partial(dates.second, tongue),
