@@ -112,6 +112,7 @@ JAPANESE = {
     ),
     # what was looked at
     "{n} sessions, {files} files": "{n} セッション、{files} ファイル",
+    "{n} files in sessions": "sessions に {n} ファイル",
     "named before": "以前に指定した場所",
     # the keeper and the archive
     "cannot be locked ({why})": "ロックできません（{why}）",
