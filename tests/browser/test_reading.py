@@ -391,6 +391,6 @@ def test_sources_and_statistics_speak_of_what_is_here(shown: Site, visit: Visiti
     expect(card).to_contain_text("1 gone there since")
     page = visitor.open("/stats")
     expect(page.locator(".calendar rect")).not_to_have_count(0)
-    page.get_by_role("link", name="askuserquestion").click()
-    expect(page).to_have_url(f"{shown.base}/search?q=tool%3Aaskuserquestion")
+    page.get_by_role("link", name="AskUserQuestion", exact=True).click()
+    expect(page).to_have_url(f"{shown.base}/search?q=tool%3AAskUserQuestion")
     expect(page.locator(".result")).not_to_have_count(0)

@@ -226,6 +226,7 @@ def test_stats_count_each_answer_once(imported: Rireki) -> None:
     assert figures["patterns"]["single tool"] == {"count": 1, "percent": 50.0}
     assert figures["entries"] == {"min": 1, "mean": 3.0, "max": 5}
     assert figures["tool_uses"] == {"total": 1, "max": 1}
+    assert figures["tools"] == {"Task": 1}
     assert figures["flags"] == {"isMeta": 2}
     assert figures["tokens"]["m-1"]["output_tokens"] == 12
     assert figures["tokens"]["m-1"]["lower_bound"] is True

@@ -122,7 +122,7 @@ def _count(conversation: Conversation, messages: list[Message]) -> None:
             tally.answered()
         for part in message.parts:
             if isinstance(part, ToolCall):
-                tally.asked(part.call_id)
+                tally.asked(part.call_id, part.name)
             elif isinstance(part, ToolResult):
                 tally.resulted(part.call_id)
     tally.fill(conversation)

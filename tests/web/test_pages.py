@@ -157,6 +157,22 @@ def test_sources_count_conversations_as_the_list_does(pages: httpx.Client) -> No
     assert "2 sub-agents" in page
 
 
+def test_statistics_count_the_calls_of_each_tool_by_its_own_name(pages: httpx.Client) -> None:
+    told = pages.get("/api/v1/stats").json()
+    assert sum(told["tools"].values()) == told["tool_uses"]["total"]
+    bars = dict(
+        re.findall(r'<th scope="row" title="(.+?)">.*?class="figure">(\d+)<', _tools(pages))
+    )
+    assert bars and all(told["tools"][name] == int(number) for name, number in bars.items())
+    assert {"Bash", "execute_bash"} <= bars.keys()
+    assert "execute_bash" not in _tools(pages, "claude-code")
+
+
+def _tools(pages: httpx.Client, source: str = "") -> str:
+    page = pages.get("/stats", params={"source": source}).text
+    return page.partition("<h2>Tools</h2>")[2].partition("</section>")[0].replace("\n", "")
+
+
 def test_a_long_list_comes_in_pages_with_every_row_once(tmp_path: Path) -> None:
     folder = tmp_path / "home" / ".claude" / "projects" / "-many"
     folder.mkdir(parents=True)

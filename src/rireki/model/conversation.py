@@ -100,6 +100,8 @@ class Conversation(msgspec.Struct, kw_only=True):
     trail: list[str] = msgspec.field(default_factory=list)
     #: How often each flag stood on a user-role entry (Claude Code's census).
     flags: dict[str, int] = msgspec.field(default_factory=dict)
+    #: How often each tool was called, by its name as the source writes it.
+    tools: dict[str, int] = msgspec.field(default_factory=dict)
     #: The agents whose own store still has it, so that they can go on with it.
     held_by: list[str] = msgspec.field(default_factory=list)
     #: What kind of conversation this is: a person's, a sub-agent's, or only the prompts that survived.

@@ -7,6 +7,8 @@ last and every call of that last answer has its result.
 
 from __future__ import annotations
 
+from collections import Counter
+
 from rireki.model.conversation import Conversation, Pattern
 
 __all__ = ["Tally"]
@@ -17,7 +19,8 @@ class Tally:
         self.messages = 0
         self.turns = 0
         self.entries = 0
-        self.calls: dict[str, None] = {}
+        #: The tool behind each call.
+        self.calls: dict[str, str] = {}
         self.results: dict[str, None] = {}
         self.finished = False
         self.gone = False
@@ -28,8 +31,8 @@ class Tally:
         self.finished = False
         return self.turns
 
-    def asked(self, call_id: str) -> None:
-        self.calls.setdefault(call_id)
+    def asked(self, call_id: str, tool: str) -> None:
+        self.calls.setdefault(call_id, tool)
         self.finished = False
 
     def resulted(self, call_id: str) -> None:
@@ -58,6 +61,7 @@ class Tally:
         conversation.entries = self.entries
         conversation.finished = self.finished
         conversation.tool_calls = len(self.calls)
+        conversation.tools = dict(Counter(filter(None, self.calls.values())))
         conversation.tool_results = len(self.results)
         conversation.calls_without_result = len(self.calls.keys() - self.results.keys())
         conversation.results_without_call = len(self.results.keys() - self.calls.keys())

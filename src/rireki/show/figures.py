@@ -32,8 +32,10 @@ def count_all(found: Sequence[Conversation]) -> dict[str, Any]:
     entries = [c.entries for c in own]
     uses = [c.tool_calls for c in found]
     flags: Counter[str] = Counter()
+    tools: Counter[str] = Counter()
     for conversation in found:
         flags.update(conversation.flags)
+        tools.update(conversation.tools)
     return {
         "conversations": len(own),
         "subagents": sum(c.nature == "subagent" for c in found),
@@ -51,6 +53,7 @@ def count_all(found: Sequence[Conversation]) -> dict[str, Any]:
             "max": max(entries, default=0),
         },
         "tool_uses": {"total": sum(uses), "max": max(uses, default=0)},
+        "tools": dict(tools.most_common()),
         "flags": dict(flags.most_common()),
     }
 

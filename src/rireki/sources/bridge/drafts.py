@@ -27,7 +27,7 @@ from rireki.sources.bridge.asks import ask_label, ask_parts, pretty
 from rireki.sources.bridge.entry import Entry
 from rireki.sources.bridge.lines import Line
 
-__all__ = ["Draft", "order_of", "picture"]
+__all__ = ["Draft", "order_of", "picture", "tool_of"]
 
 #: The role under which an entry would stand in a transcript; others stand under their kind.
 _ROLES = {"prompt": "user", "text": "assistant", "thought": "assistant", "call": "assistant"}
@@ -116,7 +116,7 @@ class Draft(msgspec.Struct, gc=False):
         if self.kind == "thought":
             return [Thinking("".join(self.stretches))]
         if self.kind == "call":
-            return [ToolCall(_string(self.more, "call"), _name(self.more), _arguments(self.more))]
+            return [ToolCall(_string(self.more, "call"), tool_of(self.more), _arguments(self.more))]
         if self.kind == "result":
             return [_result(self.more)]
         return [Text(_plan(self.more))]
@@ -147,7 +147,7 @@ def _pictures(more: dict[str, Any]) -> list[Part]:
     return found
 
 
-def _name(more: dict[str, Any]) -> str:
+def tool_of(more: dict[str, Any]) -> str:
     return next(filter(None, (_string(more, name) for name in ("name", "title", "tool"))), "tool")
 
 

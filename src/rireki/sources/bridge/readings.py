@@ -5,6 +5,7 @@ The counts of a joined conversation are the agent's own, and what was added to t
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 
@@ -128,14 +129,19 @@ def _count(
     about.messages += len(joined.kept)
     about.turns += sum(1 for one in joined.kept if one.entry and "given" in one.entry.flags)
     calls, results = _calls(transcript), _results(transcript)
-    all_calls, all_results = calls | _calls(joined.kept), results | _results(joined.kept)
+    all_calls, all_results = _calls(joined.kept) | calls, results | _results(joined.kept)
     about.tool_calls += len(all_calls) - len(calls)
+    fresh = Counter(tool for call, tool in all_calls.items() if call not in calls)
+    about.tools = dict(Counter(about.tools) + fresh)
     about.tool_results += len(all_results) - len(results)
-    about.calls_without_result += len(all_calls - all_results) - len(calls - results)
-    about.results_without_call += len(all_results - all_calls) - len(results - calls)
+    about.calls_without_result += len(all_calls.keys() - all_results) - len(calls.keys() - results)
+    about.results_without_call += len(all_results - all_calls.keys()) - len(results - calls.keys())
     about.finished = _finished(about, joined, story)
     tally = Tally()
-    tally.finished, tally.calls = about.finished, dict.fromkeys(map(str, range(about.tool_calls)))
+    tally.finished, tally.calls = (
+        about.finished,
+        dict.fromkeys(map(str, range(about.tool_calls)), ""),
+    )
     about.pattern = tally.pattern
 
 
@@ -149,8 +155,8 @@ def _finished(about: Conversation, joined: Joined, story: Story) -> bool:
     return story.tally.finished if last is not None and last.id in kept else about.finished
 
 
-def _calls(messages: Sequence[Message]) -> set[str]:
-    return {p.call_id for m in messages for p in m.parts if isinstance(p, ToolCall)}
+def _calls(messages: Sequence[Message]) -> dict[str, str]:
+    return {p.call_id: p.name for m in messages for p in m.parts if isinstance(p, ToolCall)}
 
 
 def _results(messages: Sequence[Message]) -> set[str]:

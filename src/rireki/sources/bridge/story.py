@@ -13,7 +13,7 @@ from rireki.model.message import Message
 from rireki.model.parts import Notice
 from rireki.model.strand import Ref
 from rireki.model.tally import Tally
-from rireki.sources.bridge.drafts import Draft, order_of
+from rireki.sources.bridge.drafts import Draft, order_of, tool_of
 from rireki.sources.bridge.entry import Entry
 from rireki.sources.bridge.lines import Journal, Line
 
@@ -64,7 +64,7 @@ class Story:
         elif draft.kind == "text":
             tally.answered()
         elif draft.kind == "call":
-            tally.asked(str(draft.more.get("call")))
+            tally.asked(str(draft.more.get("call")), tool_of(draft.more))
         elif draft.kind == "result":
             tally.resulted(str(draft.more.get("call")))
         elif draft.label is not None:

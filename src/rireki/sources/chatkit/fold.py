@@ -253,7 +253,7 @@ def _count(told: _Telling) -> Tally:
         tally.messages += current and message.display != "hidden"
         for part in message.parts:
             if isinstance(part, ToolCall):
-                tally.asked(part.call_id)
+                tally.asked(part.call_id, part.name)
             elif isinstance(part, ToolResult):
                 tally.resulted(part.call_id)
     tally.finished = _finished(told.flow)

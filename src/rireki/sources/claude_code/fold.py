@@ -242,7 +242,7 @@ class Fold:
             draft.spoke = True
         elif kind.endswith("tool_use"):
             call, name = block.id or "", block.name or ""
-            self.tally.asked(call)
+            self.tally.asked(call, name)
             self.tools[call] = name
             if name in SPAWNERS:
                 self.ties.called(block)

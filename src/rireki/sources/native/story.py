@@ -23,7 +23,7 @@ from rireki.model.parts import Notice, Part, Text
 from rireki.model.strand import Ref, Strand
 from rireki.model.tally import Tally
 from rireki.model.times import from_iso
-from rireki.providers import Media, Result, Turn
+from rireki.providers import Call, Media, Result, Turn
 from rireki.sources.kit.jsonl import LANE
 from rireki.sources.native.answers import answer_of, model_of, total
 from rireki.sources.native.calls import Calls
@@ -270,7 +270,7 @@ class _Story:
             message.turn = self.tally.typed()
         for part, id in zip(turn.parts, ids, strict=True):
             if author == "agent" and id:
-                self.tally.asked(id)
+                self.tally.asked(id, part.name if isinstance(part, Call) else "")
             elif author in ("tool", "harness") and isinstance(part, Result):
                 self.tally.resulted(id)
         if author == "agent" and not any(ids):

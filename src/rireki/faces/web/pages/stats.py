@@ -14,8 +14,6 @@ from rireki.archive.base import Archive, Heading
 from rireki.faces.web.pages import dates
 from rireki.faces.web.pages.frame import desk_of, number_of, page, told
 from rireki.model.conversation import Answer
-from rireki.search.index import open_existing
-from rireki.search.store import Damaged
 from rireki.show.figures import figures
 from rireki.sources import registry
 
@@ -25,9 +23,6 @@ __all__ = ["Bar", "Day", "bars", "calendar", "show_stats"]
 WEEKS, MOST = 53, 12
 #: Steps of colour of the calendar, the empty day not counted.
 STEPS = 4
-_TOOL = "tool:"
-#: Tools that are looked at before the most used are told.
-TOOLS = 500
 
 
 class Bar(NamedTuple):
@@ -73,7 +68,7 @@ def _values(archive: Archive, source: str | None) -> dict[str, Any]:
             {name: each["count"] for name, each in told["patterns"].items()}, sort=False
         ),
         "by_source": bars(told["sources"]),
-        "tools": bars(_tools(archive)) if source is None else [],
+        "tools": bars(told["tools"]),
         "models": bars(models, bounded),
         "projects": bars(*_by_project(headings, answers)),
     }
@@ -143,21 +138,3 @@ def _by_project(
             if answer.usage.lower_bound:
                 bounded.add(heading.project)
     return tokens, bounded
-
-
-def _tools(archive: Archive) -> dict[str, int]:
-    """Messages about each tool, as the search index counts them; nothing while there is none."""
-    try:
-        index = open_existing(archive)
-    except Damaged:
-        # The next search makes it anew.
-        return {}
-    if index is None:
-        return {}
-    try:
-        found = index.reader().searcher.terms_with_prefix("facts", _TOOL, limit=TOOLS)
-    except Damaged:
-        return {}
-    finally:
-        index.close()
-    return {term.removeprefix(_TOOL): count for term, count in found}

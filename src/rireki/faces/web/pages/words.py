@@ -264,7 +264,7 @@ JAPANESE = {
     "single tool": "ツール 1 回",
     "several tools": "ツール複数回",
     "Tools": "ツール",
-    "messages about each tool": "ツールごとのメッセージ数",
+    "calls of each tool": "ツールごとの呼び出し回数",
     "Tokens by model": "モデル別トークン",
     "Tokens by project": "プロジェクト別トークン",
     "tokens that models wrote": "モデルの出力トークン",

@@ -127,7 +127,7 @@ def _count(flow: Sequence[Draft], entries: int) -> Tally:
             tally.messages += 1
         for part in message.parts:
             if isinstance(part, ToolCall):
-                tally.asked(part.call_id)
+                tally.asked(part.call_id, part.name)
             elif isinstance(part, ToolResult):
                 tally.resulted(part.call_id)
     tally.finished = _finished(flow)
