@@ -11,10 +11,8 @@ CREATE TABLE naming (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX naming_by_token ON naming (token, family);
 
--- What was read as nothing so far may hold some.
+-- Readers tell more than they did: such titles, and the calls of each tool.
 INSERT OR IGNORE INTO dirty (family, conversation, number)
 SELECT DISTINCT s.family, s.conversation, (SELECT value FROM meta WHERE key = 'number')
   FROM strand s
- WHERE s.conversation IS NOT NULL
-   AND NOT EXISTS (SELECT 1 FROM conversation c
-                    WHERE c.family = s.family AND c.grouping = s.conversation);
+ WHERE s.conversation IS NOT NULL;
