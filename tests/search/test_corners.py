@@ -47,6 +47,8 @@ def find(request: pytest.FixtureRequest, archive: SqliteArchive, home: Path) -> 
     transcript.call(
         "c2", "会話\u3000検索", input={"files": {"src/keyedfile.py": "body", "mode": "x"}}
     )
+    transcript.user("\u1025\u102e \u1025\u102e \u1025\u102e targetword")
+    transcript.user("मैं खोज करो")
     transcript.user("zerohour", timestamp="1970-01-01T00:00:00.000Z")
     transcript.add("attachment", attachment=MENTIONED)
     lay(home, transcript.bytes())
@@ -148,6 +150,8 @@ def test_it_is_not_found(find: Find, query: str) -> None:
         ("ㅠㅠ", "ㅠㅠ"),
         ("=TODO: fix =", "TODO: fix"),
         ("toBase", "toBase"),
+        ("targetword", "targetword"),
+        ("खोज", "खोज"),
     ],
 )
 def test_the_right_letters_are_marked(find: Find, query: str, marked: str) -> None:

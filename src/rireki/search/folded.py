@@ -6,7 +6,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from typing import TypeAlias
-from unicodedata import combining, normalize
+from unicodedata import category, combining, normalize
 
 from rireki.search.tokens import fold, is_plain
 
@@ -15,7 +15,8 @@ __all__ = ["Folded", "melts"]
 Span: TypeAlias = tuple[int, int]
 _STRANGE = re.compile("[^\x00-\x7f]+")
 
-#: Characters that melt into the one before them: marks, half-width sound marks, Korean vowels.
+#: Where characters may be that melt into the one before them: marks, half-width sound marks,
+#: Korean vowels, and the letters of scripts that have such marks.
 _MELTING = re.compile(
     "[\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0900-\u0dff"
     "\u1160-\u11ff\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\u3099\u309a\ufe20-\ufe2f\uff9e\uff9f]"
@@ -129,4 +130,6 @@ def melts(character: str) -> bool:
     """Whether a character becomes a part of the one before it."""
     if character.isascii():
         return False
-    return _MELTING.match(character) is not None or combining(normalize("NFKC", character)[0]) > 0
+    if category(character) in ("Mn", "Mc", "Me") or "\u1160" <= character <= "\u11ff":
+        return True
+    return character in "\uff9e\uff9f" or combining(normalize("NFKC", character)[0]) > 0

@@ -371,7 +371,7 @@ class _Parser:
     def unclosed_parenthesis(self, start: int) -> NoReturn:
         last = self.text.split()[-1].lstrip("-(")
         hint = "Close it, or put quotes around text that has parentheses in it."
-        if "(" not in last:
+        if last and "(" not in last:
             hint = self.instead(0, self.text.rstrip() + ")" * self.depth)
         self.fail(f"the ( at character {start + 1} is never closed", hint, start)
 
@@ -379,7 +379,7 @@ class _Parser:
         closing = _QUOTES[self.text[start]][-1]
         body, end = self.text.rstrip(), len(self.text)
         hint = f"Close it with {closing}"
-        if body.endswith("\\" + closing):
+        if body.endswith("\\" + closing) and len(body) > start + 3:
             # "C:\dir\": the last quote was meant to close.
             hint = self.instead(0, body[:-2] + closing, end)
         elif len(body) > start + 1 and not self.depth and not body.endswith("\\"):
