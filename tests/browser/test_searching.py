@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from playwright.sync_api import expect
+import pytest
+from playwright.sync_api import Page, Route, expect
 
 from tests.browser.conftest import Visiting
 from tests.browser.serving import Site
@@ -105,3 +106,122 @@ def test_the_query_language_is_explained_at_the_box(shown: Site, visit: Visiting
     expect(button).to_have_attribute("aria-expanded", "true")
     page.keyboard.press("Escape")
     expect(help).to_be_hidden()
+
+
+def test_what_stands_beside_the_results_follows_what_is_typed(shown: Site, visit: Visiting) -> None:
+    page = visit(shown).open("/search?q=test&offset=20")
+    page.locator("#query").fill("玉露")
+    expect(page.locator(".hit mark").first).to_have_text("玉露")
+    expect(page).to_have_title("玉露 · rireki")
+    page.get_by_role("link", name="Newest first").click()
+    expect(page).to_have_url(f"{shown.base}/search?q=%E7%8E%89%E9%9C%B2&newest=1")
+    page.locator("#query").fill("deprecations")
+    page.locator(".ways a.tongue").click()
+    expect(page.locator("#query")).to_have_value("deprecations")
+    expect(page).to_have_title("deprecations · rireki")
+
+
+def _press_while_composing(page: Page, key: str) -> bool:
+    """A key as an input method sends it; whether a script took it."""
+    taken: bool = page.evaluate(
+        """key => !document.activeElement.dispatchEvent(new KeyboardEvent("keydown",
+        { key, isComposing: true, bubbles: true, cancelable: true }))""",
+        key,
+    )
+    return taken
+
+
+def test_keys_of_the_input_method_stay_with_it(shown: Site, visit: Visiting) -> None:
+    page = visit(shown).open()
+    page.locator("#query").fill("玉露")
+    expect(page.locator("#quick .hit").first).to_be_visible()
+    assert not _press_while_composing(page, "ArrowDown")
+    expect(page.locator("#query")).to_be_focused()
+    assert not _press_while_composing(page, "Escape")
+    expect(page.locator("#quick")).to_be_visible()
+
+
+def test_escape_closes_what_is_open_and_keeps_the_words(shown: Site, visit: Visiting) -> None:
+    page = visit(shown).open()
+    page.locator("#query").fill("deprecations")
+    expect(page.locator("#quick .hit").first).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator("#quick")).to_be_hidden()
+    expect(page.locator("#query")).to_have_value("deprecations")
+    page.goto("/search?q=deprecations")
+    page.locator("#query").focus()
+    page.get_by_role("button", name="How to search").click()
+    page.locator("#query").focus()
+    page.keyboard.press("Escape")
+    expect(page.locator("#query-help")).to_be_hidden()
+    page.wait_for_timeout(300)
+    expect(page.locator("#query")).to_have_value("deprecations")
+    expect(page.locator(".hit").first).to_be_visible()
+    expect(page).to_have_url(f"{shown.base}/search?q=deprecations")
+
+
+def test_results_that_were_closed_do_not_open_again(shown: Site, visit: Visiting) -> None:
+    page = visit(shown).open()
+
+    def slowly(route: Route) -> None:
+        page.wait_for_timeout(200)
+        route.continue_()
+
+    page.route("**/search?**", slowly)
+    page.locator("#query").fill("deprecations")
+    page.mouse.click(640, 790)
+    page.wait_for_timeout(600)
+    expect(page.locator("#quick")).to_be_hidden()
+    with page.expect_request("**/search?**"):
+        page.locator("#query").fill("deprecation")
+    page.mouse.click(640, 790)
+    page.wait_for_timeout(600)
+    expect(page.locator("#quick")).to_be_hidden()
+
+
+def test_results_close_the_help_and_its_button_says_so(shown: Site, visit: Visiting) -> None:
+    page = visit(shown).open()
+    button = page.get_by_role("button", name="How to search")
+    button.click()
+    page.locator("#query").fill("deprecations")
+    expect(page.locator("#quick .hit").first).to_be_visible()
+    expect(page.locator("#query-help")).to_be_hidden()
+    expect(button).to_have_attribute("aria-expanded", "false")
+
+
+def test_who_comes_back_from_a_result_finds_the_words(shown: Site, visit: Visiting) -> None:
+    page = visit(shown).open()
+    page.locator("#query").fill("deprecations")
+    page.locator("#quick .hit a").first.click()
+    expect(page.locator("#stream .opened")).to_be_visible()
+    expect(page.locator("#query")).to_have_value("")
+    page.go_back()
+    expect(page.locator("#query")).to_have_value("deprecations")
+    page.locator("#query").focus()
+    expect(page.locator("#quick .hit").first).to_be_visible()
+
+
+@pytest.mark.parametrize("status", [0, 503])
+def test_a_search_that_nobody_answers_says_so_and_goes_on(
+    shown: Site, visit: Visiting, status: int
+) -> None:
+    visitor = visit(shown)
+    page = visitor.open("/search?q=deprecations")
+    away = page.locator("#results .away")
+    pattern = "**/search?**"
+    page.route(pattern, lambda r: r.fulfill(status=status, json={}) if status else r.abort())
+    page.locator("#query").fill("玉露")
+    expect(away).to_contain_text("does not answer just now")
+    expect(page.locator("#results > .results")).to_have_css("opacity", "0.4")
+    page.unroute(pattern)
+    expect(page.locator(".hit mark").first).to_have_text("玉露")
+    expect(away).to_have_count(0)
+    expect(page.locator("#results > .results")).to_have_css("opacity", "1")
+    page.goto("/")
+    page.route(pattern, lambda r: r.abort())
+    page.locator("#query").fill("玉露")
+    expect(page.locator("#quick .away")).to_be_visible()
+    page.unroute(pattern)
+    page.keyboard.press("Backspace")
+    expect(page.locator("#quick .hit").first).to_be_visible()
+    visitor.faults = [fault for fault in visitor.faults if "Failed to load resource" not in fault]

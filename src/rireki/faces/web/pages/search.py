@@ -66,9 +66,11 @@ async def show_search(request: Request) -> Response:
         "is_gone": is_gone,
         "quick": quick and limit == QUICK,
     }
+    title = f"{one_line(found.query) or say(tongue_of(request), 'Search')} · rireki"
     if quick:
-        return answer({"query": found.query, "html": piece(request, "_results.html", **values)})
-    return page(request, "search.html", number=number, **values)
+        html = piece(request, "_results.html", **values)
+        return answer({"query": found.query, "title": title, "html": html})
+    return page(request, "search.html", number=number, title=title, **values)
 
 
 def _offset(request: Request) -> int:

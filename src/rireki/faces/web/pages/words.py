@@ -166,6 +166,9 @@ JAPANESE = {
     ),
     "All results": "すべての結果",
     "More results": "さらに表示",
+    "rireki does not answer just now. The search goes on by itself.": (
+        "rireki が応答していません。応答し次第、自動で検索します。"
+    ),
     "Best first": "関連度順",
     "Newest first": "新しい順",
     "you": "あなた",
@@ -315,6 +318,7 @@ _SCRIPT = {
     "position": "turn {n} of {all}",
     "nest": "Show here",
     "unnest": "Hide",
+    "away": "rireki does not answer just now. The search goes on by itself.",
     "system": "Theme: as the system",
     "light": "Theme: light",
     "dark": "Theme: dark",

@@ -1,6 +1,6 @@
 // What every page can do: theme, drawer, copying, keys. Searching is in search.js.
 
-import "./search.js";
+import { isComposing } from "./search.js";
 import { announce, say } from "./words.js";
 
 const root = document.documentElement;
@@ -108,6 +108,7 @@ function isTyping(target) {
 }
 
 document.addEventListener("keydown", (event) => {
+  if (isComposing(event)) return;
   if (event.key === "Escape") document.dispatchEvent(new CustomEvent("rireki:close"));
   if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target) || keys.open) return;
   if (event.key === "/") {

@@ -1,21 +1,42 @@
 // Searching as one types: in a panel below the box, or on the page of results itself.
 
+import { say } from "./words.js";
+
 const box = document.getElementById("query");
 const quick = document.getElementById("quick");
 const page = document.getElementById("results");
 const help = document.getElementById("query-help");
 const helpSwitch = document.getElementById("query-help-switch");
 const SOON = 120;
+/** While the server is away, it is asked again so often. */
+const AGAIN = 2000;
 
 let timer = null;
 let asking = null;
 
+/** Whether a key is one for the input method; 229 is what it sends in between. */
+export function isComposing(event) {
+  return event.isComposing || event.keyCode === 229;
+}
+
 box.addEventListener("input", () => {
   clearTimeout(timer);
   timer = setTimeout(find, SOON);
+  if (page) lead(box.value);
 });
 
+/** The same search in another order or language is the one that stands in the box. */
+function lead(query) {
+  for (const link of document.querySelectorAll(".orders a, a[hreflang]")) {
+    const url = new URL(link.href);
+    url.searchParams.set("q", query);
+    url.searchParams.delete("offset");
+    link.href = url;
+  }
+}
+
 async function find() {
+  clearTimeout(timer);
   asking?.abort();
   const query = box.value;
   if (!query.trim() && !page) return close();
@@ -25,20 +46,39 @@ async function find() {
   if (page?.dataset.newest) asked.set("newest", "1");
   try {
     const response = await fetch(`/search?${asked}`, { signal: asking.signal });
-    if (response.ok) show(await response.json());
+    if (!response.ok) throw new Error(`${response.url} failed: ${response.status}`);
+    show(await response.json());
   } catch (error) {
-    if (error.name !== "AbortError") close();
+    if (error.name !== "AbortError") tellAway();
   }
 }
 
-function show({ query, html }) {
+/** Nothing is known about what is asked now; what stands there answers something else. */
+function tellAway() {
+  const place = page ?? quick;
+  let line = place.querySelector(".away");
+  if (!line) {
+    line = document.createElement("p");
+    line.className = "away";
+    line.setAttribute("role", "status");
+    place.prepend(line);
+  }
+  line.textContent = say("away");
+  place.classList.add("stale");
+  place.hidden = false;
+  timer = setTimeout(find, AGAIN);
+}
+
+function show({ query, html, title }) {
   // An answer to what is not asked any more.
   if (query !== box.value) return;
   const place = page ?? quick;
   place.innerHTML = html;
+  place.classList.remove("stale");
   place.hidden = false;
-  help.hidden = true;
+  toggleHelp(false);
   if (!page) return;
+  document.title = title;
   const url = new URL(location.href);
   url.searchParams.set("q", query);
   url.searchParams.delete("offset");
@@ -46,6 +86,10 @@ function show({ query, html }) {
 }
 
 function close() {
+  if (page) return;
+  // What is on its way would open it again.
+  clearTimeout(timer);
+  asking?.abort();
   if (quick.contains(document.activeElement)) box.focus();
   quick.hidden = true;
   quick.replaceChildren();
@@ -54,6 +98,7 @@ function close() {
 // ── Going through the results ──
 
 document.addEventListener("keydown", (event) => {
+  if (isComposing(event)) return;
   if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
   const place = page ?? quick;
   if (place.hidden || !(event.target === box || place.contains(event.target))) return;
@@ -62,6 +107,11 @@ document.addEventListener("keydown", (event) => {
   if (!links[next]) return;
   event.preventDefault();
   links[next].focus();
+});
+
+box.addEventListener("keydown", (event) => {
+  // Some browsers would empty the box: Escape closes what is open, and the words stay.
+  if (event.key === "Escape" && !isComposing(event)) event.preventDefault();
 });
 
 document.addEventListener("click", (event) => {
@@ -75,6 +125,12 @@ document.addEventListener("rireki:close", () => {
 box.addEventListener("focus", () => {
   if (!page && box.value.trim() && quick.hidden && document.activeElement === box) find();
 });
+
+// Whoever comes back from a result finds the words in the box.
+quick.addEventListener("click", (event) => {
+  if (event.target.closest("a")) history.replaceState({ ...history.state, query: box.value }, "");
+});
+if (!page && history.state?.query) box.value = history.state.query;
 
 function toggleHelp(open) {
   help.hidden = !open;
