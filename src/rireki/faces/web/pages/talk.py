@@ -20,6 +20,11 @@ from rireki.faces.web.pages.tellers import Told, told_of
 from rireki.model.conversation import Conversation, Link
 from rireki.model.times import to_datetime
 from rireki.model.when import when
+from rireki.search.match import Matcher
+from rireki.search.parse import parse
+from rireki.search.query import QueryError
+from rireki.search.texts import docs_of
+from rireki.show.safe import safe
 from rireki.sources import registry
 
 __all__ = ["Window", "as_of_of", "head_of", "last_window", "show_talk", "told_at", "window_around"]
@@ -28,6 +33,8 @@ __all__ = ["Window", "as_of_of", "head_of", "last_window", "show_talk", "told_at
 SIZE = 60
 #: The outline of a conversation with more prompts than this is brought later.
 OUTLINE = 200
+#: Words of a search that are looked for in the message it led to.
+FOUND = 50
 #: What changed so lately is opened at its end.
 LIVELY = timedelta(minutes=15)
 
@@ -74,8 +81,9 @@ async def show_talk(request: Request) -> Response:
         everything=everything,
         as_of=as_of_of(request),
         window=window,
-        units=await run_in_threadpool(_rendered, ready, window),
+        units=await run_in_threadpool(_rendered, ready, window, target),
         opened=ready.name(target) if target is not None else "",
+        found_words=await run_in_threadpool(_found_words, request, ready, target),
         at_end=at_end,
         outline=ready.outline() if talk.conversation.turns <= OUTLINE else None,
         **await _around(request, talk),
@@ -126,8 +134,30 @@ def _is_lively(talk: Talk) -> bool:
     return last is not None and datetime.now(timezone.utc) - last < LIVELY
 
 
-def _rendered(ready: Told, window: Window) -> list[Markup]:
-    return [ready.render(index) for index in range(*window)]
+def _rendered(ready: Told, window: Window, target: int | None) -> list[Markup]:
+    return [
+        ready.opened(index) if index == target else ready.render(index) for index in range(*window)
+    ]
+
+
+def _found_words(request: Request, ready: Told, target: int | None) -> list[str]:
+    """What a search that led here found in the message, as it is written there."""
+    query = request.query_params.get("q", "")
+    if target is None or not query.strip():
+        return []
+    try:
+        matcher = Matcher(parse(query, datetime.now(timezone.utc), registry.names()))
+    except QueryError:
+        return []
+    wanted = ready.teller.units[target].messages
+    docs = docs_of(message for message in ready.story.messages if message.id in wanted)
+    found = {
+        safe(text[start:end]): None
+        for doc in docs
+        for _, text in doc.parts
+        for start, end in matcher.spans(text, FOUND)[0]
+    }
+    return [word for word in found if word.strip()][:FOUND]
 
 
 async def _around(request: Request, talk: Talk) -> dict[str, Any]:

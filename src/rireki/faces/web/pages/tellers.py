@@ -34,7 +34,7 @@ __all__ = ["Branch", "Prompt", "Told", "story_of", "told_of"]
 KEPT, RENDERED = 16, 400
 
 _UNIT = Markup(
-    '<div class="unit{kind}" data-unit="{id}" data-index="{index}" data-turn="{turn}"{branch}>'
+    '<div class="unit{kind}" data-unit="{id}" data-index="{index}" data-turn="{turn}"{branch}{anchor}>'
     "{before}{html}{tools}</div>\n"
 )
 _TOOLS = Markup(
@@ -99,6 +99,11 @@ class Told:
             found = None if whole is None else self.teller.place(whole)
         return found
 
+    def messages_with(self, message: str) -> Sequence[str]:
+        """This message and those told in the same unit."""
+        index = self.teller.place(message)
+        return [message] if index is None else self.teller.units[index].messages
+
     def outline(self, among: Container[int] | None = None) -> list[Prompt]:
         prompts = []
         for id, words in self.teller.outline(among):
@@ -122,7 +127,11 @@ class Told:
                 self._rendered.popitem(last=False)
         return made
 
-    def _wrapped(self, index: int) -> Markup:
+    def opened(self, index: int) -> Markup:
+        """The unit that a page is opened at: an address finds it without scripts, too."""
+        return self._wrapped(index, opened=True)
+
+    def _wrapped(self, index: int, opened: bool = False) -> Markup:
         unit = self.teller.units[index]
         branch = self.branches[index]
         lost = any(message in self.lost for message in unit.messages)
@@ -137,7 +146,8 @@ class Told:
             words = say(self.tongue, "The source lost this later")
             before += Markup('<p class="lost-note">{}</p>').format(words)
         return _UNIT.format(
-            kind=" lost" if lost else "",
+            kind=" lost" * lost + " opened" * opened,
+            anchor=Markup(' id="opened"') if opened else "",
             id=self.name(index),
             index=index,
             turn=self.turns[index],
@@ -218,11 +228,13 @@ def _make(talk: Talk, now: Talk, tongue: str, everything: bool, as_of: str | Non
         tongue=tongue,
         talk_url=urls.talk_url,
         message_url=partial(urls.message_url, id, as_of=as_of, all="1" if everything else None),
-        raw_url=lambda message: urls.raw_url(id, [message]),
+        # What came back from a call is told with it, and has records of its own.
+        raw_url=lambda message: urls.raw_url(id, told.messages_with(message)),
         attachment_url=lambda part: urls.attachment_url(id, part.digest) if part.digest else None,
     )
     lost = _lost(talk.messages, now.messages) if as_of else frozenset()
-    return Told(talk, story_of(talk, everything, as_of), look, lost)
+    told = Told(talk, story_of(talk, everything, as_of), look, lost)
+    return told
 
 
 def story_of(talk: Talk, everything: bool = False, as_of: str | None = None) -> Story:

@@ -12,6 +12,7 @@ __all__ = [
     "explain_url",
     "export_url",
     "fragments_url",
+    "hit_url",
     "message_url",
     "project_url",
     "raw_url",
@@ -32,6 +33,12 @@ def talk_url(id: str, **query: str | None) -> str:
 def message_url(id: str, message: str, **query: str | None) -> str:
     """The lasting address of a message."""
     return talk_url(id, **{"at": message, **query})
+
+
+def hit_url(id: str, message: str, query: str) -> str:
+    """A message that a search found, and what to look for in it."""
+    # Without scripts, it is the fragment that leads there.
+    return f"{message_url(id, message, q=query)}#opened"
 
 
 def versions_url(id: str, **query: str | None) -> str:

@@ -63,7 +63,7 @@ function tellAway() {
     line.setAttribute("role", "status");
     place.prepend(line);
   }
-  line.textContent = say("away");
+  line.textContent = say("unanswered");
   place.classList.add("stale");
   place.hidden = false;
   timer = setTimeout(find, AGAIN);

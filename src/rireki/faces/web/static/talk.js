@@ -1,6 +1,7 @@
 // The page of a conversation: its stream, its outline, and what comes while it is open.
 
 import { listen } from "./events.js";
+import { showFound } from "./found.js";
 import { offer } from "./nest.js";
 import { made, Stream } from "./stream.js";
 import { announce, say } from "./words.js";
@@ -100,9 +101,19 @@ document.addEventListener("click", async (event) => {
   else location.assign(link.href);
 });
 
+/** Go to a message; what a search that led to this page found there is shown in it. */
+async function open(message) {
+  const unit = await stream.goTo(message);
+  const { opened, found } = stream.element.dataset;
+  // Until then the browser itself goes to where the fragment leads.
+  if (document.readyState !== "complete") await new Promise((wake) => addEventListener("load", wake));
+  if (unit?.dataset.unit === opened) showFound(unit, JSON.parse(found));
+  return unit;
+}
+
 addEventListener("popstate", async ({ state }) => {
   const at = state?.at ?? new URLSearchParams(location.search).get("at");
-  const unit = at ? await stream.goTo(at) : null;
+  const unit = at ? await open(at) : null;
   if (unit === null) location.reload();
   else if (unit.dataset.index === "0") scrollTo({ top: 0, behavior: "instant" });
 });
@@ -284,7 +295,7 @@ if (!stream.element.dataset.asOf) {
 
 const { opened, end } = stream.element.dataset;
 if (opened || end) history.scrollRestoration = "manual";
-if (opened) stream.goTo(opened);
+if (opened) open(opened);
 else if (history.state?.at) stream.goTo(history.state.at);
 else if (end) stream.scrollToEnd();
 if (prompts.dataset.later) bringOutline();
