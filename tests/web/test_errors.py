@@ -41,6 +41,7 @@ MISSPELLED = [
     'source:""',
     f"/{'a' * 5000}/",
     "/b[c/",
+    "/(a+)+/",
     "since:tomorrowish",
     "source:k",
     "OR a",
@@ -74,12 +75,22 @@ def test_what_somebody_wrote_stays_as_it_is() -> None:
     told = in_tongue("ja", "author: does not know 'a, b' at character 8, only person and agent")
     assert "'a, b'" in told and "person、agent" in told
     assert in_tongue("ja", "the disk is full") == "the disk is full"
+    assert in_tongue("ja", "x cannot be written") == "x cannot be written"
 
 
 def test_pages_tell_in_the_readers_language(web: httpx.Client) -> None:
     for address in ("/c/claude-code/nowhere", "/nowhere", "/search?q=author%3Ausr"):
         assert KANA.search(re.sub("<[^>]*>", "", _main(web, address, "ja"))), address
         assert not KANA.search(re.sub("<[^>]*>", "", _main(web, address, "en"))), address
+
+
+@pytest.mark.parametrize("asked", ["limit=0", "limit=x", "nonsense=1"])
+def test_a_parameter_that_cannot_be_read_is_named_in_japanese(
+    web: httpx.Client, asked: str
+) -> None:
+    told = web.get(f"/api/v1/search?q=a&{asked}", headers={"accept-language": "ja"}).json()["error"]
+    assert "パラメーター" in told["message"] and asked.partition("=")[0] in told["message"]
+    assert KANA.search(told["hint"])
 
 
 def _main(web: httpx.Client, address: str, tongue: str) -> str:

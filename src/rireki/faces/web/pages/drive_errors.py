@@ -86,7 +86,9 @@ JAPANESE = {
     "Known agents: {names}.": "使えるエージェント：{names}",
     "{agent} cannot be started: {why}": "{agent} を起動できません：{why}",
     "{agent} cannot be started": "{agent} を起動できません",
-    "{value} cannot be {what}": "{value} は使えない名前です",
+    "{value} cannot be the name of a model": "{value} はモデル名に使えません",
+    "{value} cannot be the id of a conversation": "{value} は会話の ID に使えません",
+    "{value} cannot be the id of a driven conversation": "{value} は会話の ID に使えません",
     "It begins with '-', or is no name at all.": "- で始まるか、名前になっていません。",
     "there is a conversation {id} already, with {agent} in {project}": (
         "会話 {id} はすでにあります（{agent}、{project}）"

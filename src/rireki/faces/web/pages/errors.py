@@ -29,6 +29,10 @@ JAPANESE = {
     "the regular expression cannot be read at character {at}: {why}": (
         "{at} 文字目：正規表現を解釈できません（{why}）"
     ),
+    "the regular expression at character {at} repeats a repetition: on some texts it would never "
+    "come to an end": (
+        "{at} 文字目：正規表現が繰り返しを繰り返しています（文章によっては終わらなくなります）"
+    ),
     "cannot read the time {value} at character {at}": "{at} 文字目：日時 {value} を解釈できません",
     "source:{value} at character {at} may be {names}": (
         "{at} 文字目：source:{value} は複数に当てはまります（{names}）"
@@ -49,7 +53,18 @@ JAPANESE = {
     "there is no filter {name}: (character {at}); it may be {near}:": (
         "{at} 文字目：{name}: という絞り込みはありません（{near}: のことでしょうか）"
     ),
+    # a parameter of the API that cannot be understood
+    "there is no parameter {name} here": "{name} というパラメーターはありません",
+    "It takes none.": "パラメーターは取りません。",
+    "It takes {names}.": "指定できるもの：{names}",
+    "the parameter {name} cannot be read: {why}": "パラメーター {name} を解釈できません（{why}）",
+    "a parameter cannot be read: {why}": "パラメーターを解釈できません（{why}）",
+    "/api/v1/openapi.json tells what each takes.": "指定できる値は /api/v1/openapi.json にあります。",
     # what to do about it
+    "Leave out one of the two, (a+)+ says no more than a+; or write (?>…) for the inner group, "
+    "which is then not tried in other ways.": (
+        "(a+)+ は a+ と同じなので、一方を外してください。または内側のグループを (?>…) と書いてください。"
+    ),
     "Search for a part of it.": "一部だけを検索してください。",
     "Leave out those that are not needed.": "不要なかっこを外してください。",
     "Put the words between the quotes, or leave the quotes out.": (
