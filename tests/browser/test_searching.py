@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.sync_api import Page, Route, expect
 
@@ -59,18 +61,20 @@ def test_a_query_that_cannot_be_read_says_where_and_what_to_do(
     shown: Site, visit: Visiting
 ) -> None:
     page = visit(shown).open("/search")
-    page.locator("#query").fill("cache (redis")
+    page.locator("#query").fill("cache) redis")
     fault = page.get_by_role("alert")
     expect(fault).to_contain_text("This query cannot be read")
-    expect(fault.locator("mark")).to_have_text("(redis")
+    expect(fault.locator("mark")).to_have_text(")")
     page.locator("#query").fill("cache")
     expect(fault).to_have_count(0)
 
 
 def test_what_is_nowhere_is_said_to_be_nowhere(shown: Site, visit: Visiting) -> None:
-    page = visit(shown).open("/search?q=deprecatoins")
-    expect(page.locator(".nothing")).to_contain_text("Nothing found for deprecatoins")
+    page = visit(shown).open("/search?q=source:claude+deprecatoins+-redis")
+    expect(page.locator(".nothing")).to_contain_text("deprecatoins")
     page.get_by_role("link", name="deprecations").click()
+    # The rest of the query is as it was.
+    expect(page.locator("#query")).to_have_value("source:claude deprecations -redis")
     expect(page.locator(".hit").first).to_be_visible()
 
 
@@ -225,3 +229,45 @@ def test_a_search_that_nobody_answers_says_so_and_goes_on(
     page.keyboard.press("Backspace")
     expect(page.locator("#quick .hit").first).to_be_visible()
     visitor.faults = [fault for fault in visitor.faults if "Failed to load resource" not in fault]
+
+
+def test_a_query_that_is_not_finished_keeps_its_results(shown: Site, visit: Visiting) -> None:
+    page = visit(shown).open("/search")
+    fault = page.locator(".fault")
+    page.locator("#query").focus()
+    for typed in (' since:"', "yester", 'day" author:'):
+        page.locator("#query").fill("deprecations")
+        page.keyboard.press("End")
+        page.keyboard.type(typed, delay=10)
+        expect(page.locator(".hit mark").first).to_have_text("deprecations")
+        assert page.get_by_role("alert").count() == 0
+    expect(page).to_have_url(re.compile("author"))
+    expect(fault).to_be_hidden()
+    expect(page.locator("#results [role=status] > .fault")).to_be_visible()
+    expect(fault).to_contain_text("author: at character")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("alert")).to_contain_text("author: at character")
+
+
+def test_a_phrase_is_searched_before_it_is_closed(shown: Site, visit: Visiting) -> None:
+    page = visit(shown).open("/search")
+    page.locator("#query").fill('"Turning the depre')
+    expect(page.locator(".hit").first).to_contain_text("Turning the deprecations")
+    assert page.get_by_role("alert").count() == 0
+
+
+@pytest.mark.parametrize("query", [f"a) {'x' * 300}", f"author:{'x' * 300}"])
+def test_a_wrong_query_with_a_long_word_stays_on_the_page(
+    shown: Site, visit: Visiting, query: str
+) -> None:
+    page = visit(shown, viewport={"width": 360, "height": 700}).open(f"/search?q={query}")
+    expect(page.get_by_role("alert")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") == 360
+
+
+def test_a_row_found_by_its_directory_says_so(shown: Site, visit: Visiting) -> None:
+    # The directories are one inside the other, and nobody ever said their name.
+    page = visit(shown).open("/search?q=deep")
+    result = page.locator(".result").first
+    expect(result.locator(".row-facts mark").first).to_have_text("deep")
+    assert result.locator(".hit").count() == 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from datetime import datetime, timezone
 from typing import Any, NamedTuple
 
 from markupsafe import Markup, escape
@@ -12,11 +12,16 @@ from starlette.responses import Response
 from rireki.faces.web.pages.errors import in_tongue
 from rireki.faces.web.pages.frame import answer, desk_of, is_on, number_of, page, piece, told
 from rireki.faces.web.pages.tongue import tongue_of
+from rireki.faces.web.pages.typed import begun, instead, understood
 from rireki.faces.web.pages.words import say
+from rireki.search.match import Matcher
+from rireki.search.parse import parse
 from rireki.search.query import QueryError
 from rireki.search.results import Hit, Results, Talk, Wish
 from rireki.show.hits import Marked, is_gone, marked, painted, quoted
 from rireki.show.safe import one_line
+from rireki.show.words import folder
+from rireki.sources import registry
 
 __all__ = ["show_search"]
 
@@ -24,8 +29,10 @@ __all__ = ["show_search"]
 PAGE, QUICK = 20, 8
 #: Hits of one conversation.
 HITS = 3
-#: A word at the end of a query that may go on: no filter, nothing in quotes, nothing unwanted.
-_HALF_WORD = re.compile(r"(?:^|\s)[^\W_][\w.-]+$")
+#: Places that are marked in the name of a project.
+MARKS = 6
+#: So many things may be unfinished at the end of one query.
+UNFINISHED = 20
 
 
 class Fault(NamedTuple):
@@ -44,6 +51,8 @@ class Found(NamedTuple):
     query: str
     results: Results | None = None
     fault: Fault | None = None
+    #: What of it was searched for, where its end is not typed yet.
+    part: str | None = None
 
 
 @told
@@ -54,13 +63,17 @@ async def show_search(request: Request) -> Response:
     offset = _offset(request)
     limit = QUICK if quick and not is_on(request, "page") else PAGE
     newest = is_on(request, "newest")
-    found = await _find(request, Wish(limit=limit, offset=offset, newest=newest, hits=HITS))
+    wish = Wish(limit=limit, offset=offset, newest=newest, hits=HITS)
+    found = await _find(request, wish, typing=quick)
+    matcher = _matcher(found.results)
     values: dict[str, Any] = {
         "found": found,
         "offset": offset,
         "limit": limit,
         "newest": newest,
         "title_of": _title,
+        "place_of": lambda talk: _place(talk, matcher),
+        "instead": instead,
         "snippet_of": _snippet,
         "who": lambda hit: _who(tongue_of(request), hit),
         "is_gone": is_gone,
@@ -78,19 +91,39 @@ def _offset(request: Request) -> int:
     return min(int(given), 10_000) if given.isdecimal() and len(given) < 6 else 0
 
 
-async def _find(request: Request, wish: Wish) -> Found:
+async def _find(request: Request, wish: Wish, typing: bool) -> Found:
+    """What a query finds; while it is being typed, what can be understood of it already."""
     query = request.query_params.get("q", "")
-    if not query.strip():
-        return Found(query)
-    try:
-        results = await desk_of(request).search(query, wish)
-        if not results.talks and query.count('"') % 2 == 0 and _HALF_WORD.search(query):
-            # The last word may not be typed to its end yet.
-            begun = await desk_of(request).search(f"{query}*", wish)
-            results = begun if begun.talks else results
-        return Found(query, results)
-    except QueryError as error:
-        return Found(query, fault=_fault(query, error, tongue_of(request)))
+    found, part = Found(query), query
+    for _ in range(UNFINISHED):
+        if not part.strip():
+            break
+        try:
+            return found._replace(results=await _search(request, part, query, wish))
+        except QueryError as error:
+            fault = found.fault or _fault(query, error, tongue_of(request))
+            rest = understood(part, error) if typing else None
+            if rest is None:
+                return Found(query, fault=fault)
+            part = rest
+            found = Found(query, fault=fault, part=part)
+    return found
+
+
+async def _search(request: Request, part: str, typed: str, wish: Wish) -> Results:
+    results = await desk_of(request).search(part, wish)
+    half = begun(part, typed)
+    if results.talks or half is None:
+        return results
+    # The last word may not be typed to its end yet.
+    more = await desk_of(request).search(half, wish)
+    return more if more.talks else results
+
+
+def _matcher(results: Results | None) -> Matcher | None:
+    if results is None:
+        return None
+    return Matcher(parse(results.query, datetime.now(timezone.utc), registry.names()))
 
 
 def _fault(query: str, error: QueryError, tongue: str) -> Fault:
@@ -103,6 +136,16 @@ def _fault(query: str, error: QueryError, tongue: str) -> Fault:
 def _title(talk: Talk, unnamed: str) -> Markup:
     title = marked(talk.conversation.title, talk.title_marks)
     return _marks(title if title.text else Marked(unnamed))
+
+
+def _place(talk: Talk, matcher: Matcher | None) -> Markup:
+    """The last name of its directory; all of it, where that is why the conversation was found."""
+    project = talk.conversation.project or ""
+    by_message = any(hit.message for hit in talk.hits)
+    marks = [] if by_message or matcher is None else matcher.spans(project, MARKS)[0]
+    if not marks:
+        return Markup("{}").format(folder(project))
+    return Markup('<span class="why">{}</span>').format(_marks(marked(project, marks)))
 
 
 def _snippet(hit: Hit) -> Markup:

@@ -157,6 +157,11 @@ JAPANESE = {
     "Nothing has just these words; these have one that begins like the last.": (
         "完全に一致するものはありません。最後の語で始まる語を含むものです。"
     ),
+    "Searched for {query}; what follows is not complete yet.": (
+        "「{query}」で検索しました。続きはまだ入力の途中です。"
+    ),
+    "There are no further results.": "これ以上の結果はありません。",
+    "From the beginning": "最初の結果へ",
     "Did you mean": "もしかして:",
     "Searched: {what}": "検索対象: {what}",
     "No message has all of it; these conversations have it in different messages.": (

@@ -8,10 +8,13 @@ const page = document.getElementById("results");
 const help = document.getElementById("query-help");
 const helpSwitch = document.getElementById("query-help-switch");
 const SOON = 120;
+/** What may only be unfinished is told when nothing was typed for so long. */
+const PAUSE = 1500;
 /** While the server is away, it is asked again so often. */
 const AGAIN = 2000;
 
 let timer = null;
+let telling = null;
 let asking = null;
 
 /** Whether a key is one for the input method; 229 is what it sends in between. */
@@ -21,6 +24,7 @@ export function isComposing(event) {
 
 box.addEventListener("input", () => {
   clearTimeout(timer);
+  clearTimeout(telling);
   timer = setTimeout(find, SOON);
   if (page) lead(box.value);
 });
@@ -76,6 +80,7 @@ function show({ query, html, title }) {
   place.innerHTML = html;
   place.classList.remove("stale");
   place.hidden = false;
+  telling = setTimeout(() => place.querySelector("[data-later]")?.removeAttribute("hidden"), PAUSE);
   toggleHelp(false);
   if (!page) return;
   document.title = title;
