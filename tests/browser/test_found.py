@@ -33,7 +33,7 @@ def talk(live: Site) -> Session:
     return talk
 
 
-def _follow(page: Page, site: Site, query: str) -> None:
+def _follow(page: Page, query: str) -> None:
     """From the page of results to the first hit."""
     page.goto(f"/search?q={query}")
     # Until the keeper has taken it in.
@@ -64,7 +64,7 @@ def test_what_was_found_is_marked_and_in_view(
     live: Site, talk: Session, visit: Visiting, word: str, width: int
 ) -> None:
     page = visit(live, viewport={"width": width, "height": 700}).open()
-    _follow(page, live, word)
+    _follow(page, word)
     expect(page.locator("#stream .opened")).to_contain_text(word)
     page.wait_for_load_state("load")
     page.wait_for_timeout(300)
@@ -77,7 +77,7 @@ def test_what_is_left_out_is_said_beside_the_way_to_it(
     live: Site, talk: Session, visit: Visiting
 ) -> None:
     page = visit(live).open()
-    _follow(page, live, "bilby")
+    _follow(page, "bilby")
     note = page.locator("#stream .opened .beyond")
     expect(note).to_be_in_viewport()
     expect(note).to_contain_text("left out")
@@ -91,7 +91,7 @@ def test_without_scripts_a_hit_opens_at_its_message(
     page = visit(live, java_script_enabled=False).open()
     expect(page.locator("#theme-switch")).to_be_hidden()
     expect(page.locator("#query-help-switch")).to_be_hidden()
-    _follow(page, live, "numbat")
+    _follow(page, "numbat")
     opened = page.locator("#opened.unit.opened")
     expect(opened).to_be_in_viewport()
     page.get_by_role("link", name="Later messages").click()
@@ -100,7 +100,7 @@ def test_without_scripts_a_hit_opens_at_its_message(
 
 def test_back_leads_to_what_was_found(live: Site, talk: Session, visit: Visiting) -> None:
     page = visit(live).open()
-    _follow(page, live, "quagga")
+    _follow(page, "quagga")
     page.wait_for_timeout(300)
     page.locator("#prompts a").first.click()
     expect(page.locator('#stream .unit[data-index="0"].opened')).to_be_visible()
