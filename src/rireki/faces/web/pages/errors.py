@@ -29,10 +29,10 @@ JAPANESE = {
     "the regular expression cannot be read at character {at}: {why}": (
         "{at} 文字目：正規表現を解釈できません（{why}）"
     ),
-    "the regular expression at character {at} repeats a repetition: on some texts it would never "
-    "come to an end": (
-        "{at} 文字目：正規表現が繰り返しを繰り返しています（文章によっては終わらなくなります）"
+    "the regular expression {pattern} takes too long: it tries too many ways to match a text": (
+        "正規表現 {pattern} に時間がかかりすぎます（同じ文章への当てはめ方が多すぎます）"
     ),
+    "AND at character {at} has nothing beside it": "{at} 文字目：AND の両側に語がありません",
     "cannot read the time {value} at character {at}": "{at} 文字目：日時 {value} を解釈できません",
     "source:{value} at character {at} may be {names}": (
         "{at} 文字目：source:{value} は複数に当てはまります（{names}）"
@@ -61,9 +61,13 @@ JAPANESE = {
     "a parameter cannot be read: {why}": "パラメーターを解釈できません（{why}）",
     "/api/v1/openapi.json tells what each takes.": "指定できる値は /api/v1/openapi.json にあります。",
     # what to do about it
-    "Leave out one of the two, (a+)+ says no more than a+; or write (?>…) for the inner group, "
-    "which is then not tried in other ways.": (
-        "(a+)+ は a+ と同じなので、一方を外してください。または内側のグループを (?>…) と書いてください。"
+    "Say more exactly what may stand between its parts ([^,]* instead of .*), leave out repetitions "
+    "of repetitions, or add words that must be there.": (
+        "部分の間に来る文字を限定する（.* の代わりに [^,]*）、繰り返しの繰り返しを外す、"
+        "または必ず含まれる語を加えてください。"
+    ),
+    'Put it between two words, or write "AND" for the word itself.': (
+        '2 つの語の間に置くか、語そのものなら "AND" と書いてください。'
     ),
     "Search for a part of it.": "一部だけを検索してください。",
     "Leave out those that are not needed.": "不要なかっこを外してください。",
