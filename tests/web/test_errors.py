@@ -22,6 +22,7 @@ from rireki.faces.web.pages.errors import in_tongue
 from rireki.faces.web.serve import Server
 from rireki.intake import take
 from rireki.intake.walk import import_history
+from rireki.search.find import too_slow
 from rireki.search.parse import parse
 from rireki.sources.kit.places import Places
 from tests.browser.serving import Session
@@ -41,7 +42,7 @@ MISSPELLED = [
     'source:""',
     f"/{'a' * 5000}/",
     "/b[c/",
-    "/(a+)+/",
+    "AND",
     "since:tomorrowish",
     "source:k",
     "OR a",
@@ -69,6 +70,12 @@ def test_what_is_wrong_with_a_query_is_told_in_japanese(query: str) -> None:
     for sentence in filter(None, (raised.value.message, raised.value.hint)):
         assert KANA.search(in_tongue("ja", sentence)), sentence
         assert in_tongue("en", sentence) == sentence
+
+
+def test_a_pattern_that_takes_too_long_is_told_in_japanese() -> None:
+    error = too_slow("a /(b|b)+c/", "(b|b)+c")
+    told = in_tongue("ja", error.message)
+    assert KANA.search(told) and "/(b|b)+c/" in told and KANA.search(in_tongue("ja", error.hint))
 
 
 def test_what_somebody_wrote_stays_as_it_is() -> None:

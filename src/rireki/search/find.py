@@ -24,7 +24,7 @@ from rireki.search.results import Results, Scope, Wish
 from rireki.search.store import Damaged
 from rireki.search.view import View, look, look_without_index, refresh
 
-__all__ = ["Search"]
+__all__ = ["Search", "too_slow"]
 
 SLOWER = "the search index is being made by another process: this search read the archive itself"
 SHUT = (
@@ -68,7 +68,7 @@ class Search:
         except Damaged:
             results = self._find_anew(query, wish)
         except TooSlow as error:
-            raise _too_slow(text, str(error)) from error
+            raise too_slow(text, str(error)) from error
         taken = round((time.perf_counter() - started) * 1000, 2)
         return msgspec.structs.replace(results, milliseconds=taken)
 
@@ -198,7 +198,8 @@ class Search:
         return self.slower if view.direct else ""
 
 
-def _too_slow(text: str, pattern: str) -> QueryError:
+def too_slow(text: str, pattern: str) -> QueryError:
+    """What a query is told whose pattern was given up."""
     written = f"/{pattern}/"
     return QueryError(
         f"the regular expression {written} takes too long: it tries too many ways to match a text",
