@@ -60,6 +60,13 @@ def said(turns: list[Turn]) -> list[tuple[Any, ...]]:
     return found
 
 
+def test_a_long_title_ends_with_a_whole_letter(place: Path) -> None:
+    with MessageHistory.open("x", archive=place) as history:
+        history.add_user_message("x" * 199 + "か\u3099 and more")
+    with closing(open_archive(place)) as archive:
+        assert archive.find("x").conversation.title == "x" * 199
+
+
 def test_closing_brings_it_into_the_archive(place: Path) -> None:
     with MessageHistory.open("x", archive=place, title="T", project="/home/u/x") as history:
         exchange(history, 1)

@@ -32,6 +32,7 @@ def test_width(text: str, columns: int) -> None:
 
 def test_what_looks_like_one_character_is_not_cut() -> None:
     assert [cluster for cluster, _ in clusters("e\u0301👩‍💻x")] == ["e\u0301", "👩‍💻", "x"]
+    assert list(clusters("🇯🇵🇫🇷ﾊﾞ")) == [("🇯🇵", 2), ("🇫🇷", 2), ("ﾊﾞ", 2)]
 
 
 def test_truncation_tells_that_it_cut() -> None:

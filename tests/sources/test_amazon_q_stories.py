@@ -216,6 +216,11 @@ def test_a_newer_client_writes_old_pairs_as_objects_and_nothing_doubles(q: Clien
     assert reading.conversation.entries == 3
 
 
+def test_a_long_title_ends_with_a_whole_letter(q: Client) -> None:
+    reading = q.save_and_look(talk("one", said("m1", "x" * 149 + "か\u3099 and more", "Yes.")))
+    assert reading.conversation.title == "x" * 149
+
+
 def test_what_an_mcp_prompt_put_in_is_nobodys_turn_and_no_title(q: Client) -> None:
     brought = put_in("You review code.", "Understood.")
     reading = q.save_and_look(talk("one", brought, FIRST))

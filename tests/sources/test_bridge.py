@@ -82,6 +82,13 @@ def test_a_prompt_waits_at_the_end_and_stands_where_it_was_given(home: Path) -> 
     assert told(home)[2].at == time(journal.seconds)
 
 
+def test_a_long_title_ends_with_a_whole_letter(home: Path) -> None:
+    journal = Journal(home)
+    journal.start(None)
+    journal.send("p1", "x" * 199 + "か\u3099 and more")
+    assert tell(home).conversation.title == "x" * 199
+
+
 def test_what_waits_can_be_edited_put_first_and_withdrawn_until_it_is_given(home: Path) -> None:
     journal = Journal(home)
     journal.start(None)

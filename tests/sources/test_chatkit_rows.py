@@ -116,6 +116,13 @@ def test_a_deleted_thread_is_gone_and_complete(app: App) -> None:
     assert app.read().conversation.upstream == "present"
 
 
+def test_a_long_title_ends_with_a_whole_letter(app: App) -> None:
+    app.say("u1", "x" * 149 + "か\u3099 and more")
+    assert app.read().conversation.title == "x" * 149
+    app.thread(title="y" * 149 + "か\u3099 and more")
+    assert app.read().conversation.title == "y" * 149
+
+
 def test_a_title_that_comes_later_is_the_title(app: App) -> None:
     app.say("u1", "how do I …")
     assert app.read().conversation.title == "how do I …"

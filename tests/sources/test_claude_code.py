@@ -436,6 +436,12 @@ def test_titles_in_their_order(
     assert tell(home, transcript).conversation.title == title
 
 
+def test_a_long_title_ends_with_a_whole_letter(home: Path) -> None:
+    transcript = Transcript()
+    transcript.user("x" * 198 + "か\u3099 and more")
+    assert tell(home, transcript).conversation.title == "x" * 198 + "…"
+
+
 def test_a_session_of_shell_commands_only_is_called_by_the_first(home: Path) -> None:
     transcript = Transcript()
     transcript.user("<bash-input>make test</bash-input>")

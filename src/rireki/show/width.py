@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterator
 from unicodedata import category, east_asian_width
 
+from rireki.model.clusters import goes_on
+
 __all__ = ["clusters", "pad", "truncate", "width", "wrap"]
 
 _JOINER = "\u200d"
@@ -28,22 +30,20 @@ def _columns(character: str) -> int:
     return 2 if east_asian_width(character) in "WF" else 1
 
 
-def _extends(character: str, cluster: str) -> bool:
-    """Whether a character belongs to what stands before it."""
-    return (
-        cluster.endswith(_JOINER)
-        or "\U0001f3fb" <= character <= "\U0001f3ff"
-        or _columns(character) == 0
-    )
+def _added(cluster: str, character: str) -> int:
+    """The columns a cluster grows by: emoji that are joined or coloured take no more room."""
+    if cluster.endswith(_JOINER) or "\U0001f3fb" <= character <= "\U0001f3ff":
+        return 0
+    return _columns(character)
 
 
 def clusters(text: str) -> Iterator[tuple[str, int]]:
     """What a reader sees as one character, with its columns."""
     cluster, columns = "", 0
     for character in text:
-        if cluster and _extends(character, cluster):
+        if goes_on(cluster, character):
+            columns = 2 if character == _EMOJI_STYLE else columns + _added(cluster, character)
             cluster += character
-            columns = 2 if character == _EMOJI_STYLE else columns
             continue
         if cluster:
             yield cluster, columns

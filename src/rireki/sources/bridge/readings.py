@@ -11,6 +11,7 @@ from functools import partial
 
 import msgspec
 
+from rireki.model.clusters import beginning
 from rireki.model.conversation import Conversation, ConversationUpstream, Reading, Tie, Trouble
 from rireki.model.message import Message
 from rireki.model.parts import Text, ToolCall, ToolResult
@@ -197,7 +198,7 @@ def _title(entries: Sequence[Entry], messages: Sequence[Message]) -> str:
     for message in typed:
         for part in message.parts:
             if isinstance(part, Text) and part.text.strip():
-                return " ".join(part.text.split())[:TITLE]
+                return beginning(" ".join(part.text.split()), TITLE)
     return ""
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from rireki.model.clusters import beginning
 from rireki.model.conversation import Conversation, Reading, Trouble
 from rireki.model.message import Entry, Message
 from rireki.model.parts import Notice, Part, Text, ToolCall, ToolResult, Unknown
@@ -225,7 +226,8 @@ def _conversation(told: _Telling) -> Conversation:
         source=NAME,
         native_id=told.name,
         project=told.copies[0].project or str(place.parent),
-        title=" ".join(string(told.thread, "title").split())[:_TITLE] or _first_words(told.flow),
+        title=beginning(" ".join(string(told.thread, "title").split()), _TITLE)
+        or _first_words(told.flow),
         started_at=min(known, default=None),
         updated_at=max(known, default=None),
         troubles=told.troubles,
@@ -274,7 +276,7 @@ def _first_words(flow: Sequence[Draft]) -> str:
             text = part.text if isinstance(part, Text) and not part.text.startswith("> ") else ""
             line = next((line.strip() for line in text.split("\n") if line.strip()), "")
             if line:
-                return line[:_TITLE]
+                return beginning(line, _TITLE)
     return ""
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from rireki.model.clusters import beginning
 from rireki.model.colours import without_colours
 
 __all__ = [
@@ -117,4 +118,4 @@ def sender_of(text: str) -> str:
 def one_line(text: str, length: int = 200) -> str:
     """White space collapsed, cut to length."""
     line = _SPACES.sub(" ", text[: 8 * length]).strip()
-    return line if len(line) <= length else line[: length - 1].rstrip() + "…"
+    return line if len(line) <= length else beginning(line, length - 1).rstrip() + "…"

@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from rireki.errors import RirekiError
+from rireki.model.clusters import beginning
 from rireki.model.conversation import Conversation, ConversationUpstream, Reading, Tie, Trouble
 from rireki.model.message import Author, Display, Message
 from rireki.model.message import Entry as Place
@@ -312,7 +313,7 @@ def _first_words(messages: Sequence[Message]) -> str:
     for message in messages:
         for part in message.parts:
             if message.author == "person" and isinstance(part, Text) and part.text.strip():
-                return " ".join(part.text.split())[:TITLE]
+                return beginning(" ".join(part.text.split()), TITLE)
     return ""
 
 

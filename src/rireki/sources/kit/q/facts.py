@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
+from rireki.model.clusters import beginning
 from rireki.model.conversation import Answer, Conversation, Tie, Trouble
 from rireki.model.message import Message, Usage
 from rireki.model.parts import Text, ToolCall, ToolResult
@@ -215,7 +216,7 @@ def _title(flow: Sequence[Draft]) -> str:
         if asks and message.display == "bubble" and not message.replaced_by:
             line = _first_line(message)
             if line and not line.endswith(REDACTED):
-                return line[:_TITLE]
+                return beginning(line, _TITLE)
     return ""
 
 
