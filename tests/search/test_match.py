@@ -27,7 +27,7 @@ def matches(query: str, *texts: str, talk: Talk = Talk(), facts: list[str] | Non
 
 
 def marked(query: str, text: str) -> list[str]:
-    spans, _ = Matcher(parse(query, NOW)).spans(text, 100)
+    spans = Matcher(parse(query, NOW)).spans(text, 100)
     return [text[start:end] for start, end in spans]
 
 

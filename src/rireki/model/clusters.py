@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from unicodedata import category
 
-__all__ = ["beginning", "goes_on", "seam"]
+__all__ = ["beginning", "goes_on", "seam", "whole"]
 
 #: Marks of all kinds, and what is not seen but works on its neighbours: joiners, tags of flags.
 _MARKS = frozenset(["Mn", "Mc", "Me", "Cf"])
@@ -37,10 +37,19 @@ def goes_on(before: str, character: str) -> bool:
 
 def seam(text: str, at: int) -> int:
     """The last place, not behind this one, where a cut parts no character."""
+    if at >= len(text) or text[at].isascii():
+        return at
     for place in range(at, max(0, at - _LONGEST), -1):
-        if place >= len(text) or not goes_on(text[max(0, place - _FAR) : place], text[place]):
+        if not goes_on(text[max(0, place - _FAR) : place], text[place]):
             return place
     return at if at > _LONGEST else 0
+
+
+def whole(text: str, start: int, end: int) -> tuple[int, int]:
+    """A stretch of a text with all of its first and of its last character."""
+    while end < len(text) and seam(text, end) < end:
+        end += 1
+    return seam(text, start), end
 
 
 def beginning(text: str, size: int) -> str:

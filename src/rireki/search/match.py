@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, Protocol, TypeAlias
 from unicodedata import normalize
 
@@ -21,7 +21,17 @@ from rireki.search.query import And, Exact, Filter, Node, Not, Or, Phrase, Query
 from rireki.search.results import Where
 from rireki.search.tokens import PIECE, fold, is_joined, is_letter, is_named, pieces, runs
 
-__all__ = ["Doc", "Facts", "Finder", "Matcher", "Span", "fact_test", "finder_of", "talk_test"]
+__all__ = [
+    "Doc",
+    "Facts",
+    "Finder",
+    "Matcher",
+    "Span",
+    "fact_test",
+    "finder_of",
+    "merged",
+    "talk_test",
+]
 
 Span: TypeAlias = tuple[int, int]
 #: Finds one leaf of the query in a text, as [start, end) of the text as it was written.
@@ -73,13 +83,16 @@ class Matcher:
         texts = [Folded(text) for _, text in doc.parts]
         return self._holds(self.root, talk, doc, texts)
 
-    def spans(self, text: str, limit: int) -> tuple[list[Span], int]:
-        """Where the wanted words stand, in order, merged where they overlap, and how many of
-        them do. At most `limit` places each."""
+    def finding(self, text: str) -> list[Iterator[Span]]:
+        """For each wanted word, where it stands, found as it is asked for."""
         folded = Folded(text)
-        found = [list(islice(finder(folded), limit)) for finder in self.finders]
-        places = sorted({span for spans in found for span in spans})
-        return _merged(places), sum(map(bool, found))
+        return [finder(folded) for finder in self.finders]
+
+    def spans(self, text: str, limit: int) -> list[Span]:
+        """Where the wanted words stand, in order, merged where they overlap. At most `limit`
+        places each."""
+        found = (islice(finding, limit) for finding in self.finding(text))
+        return merged(sorted(chain.from_iterable(found)))
 
     def score(self, doc: Doc, weights: Sequence[float], usual: float) -> float:
         """How well a message answers, on the scale the index uses (BM25); a weight per wanted leaf.
@@ -302,11 +315,12 @@ def _pattern_finder(leaf: Regex) -> Finder:
     return lambda text: bounded.spans(text.original)
 
 
-def _merged(spans: list[Span]) -> list[Span]:
-    merged: list[Span] = []
+def merged(spans: list[Span]) -> list[Span]:
+    """Stretches in order, those that overlap or touch made one."""
+    apart: list[Span] = []
     for start, end in spans:
-        if merged and start <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        if apart and start <= apart[-1][1]:
+            apart[-1] = (apart[-1][0], max(end, apart[-1][1]))
         else:
-            merged.append((start, end))
-    return merged
+            apart.append((start, end))
+    return apart

@@ -8,7 +8,7 @@ from rireki.model.message import Author
 from rireki.search.hunt import Candidate, Group, Hunt
 from rireki.search.match import Doc
 from rireki.search.results import Hit, Neighbour, Snippet, Talk, Where
-from rireki.search.snippet import ENOUGH, beginning, best_part, snippet
+from rireki.search.snippet import beginning, best_snippet, marks_in
 
 __all__ = ["page_of"]
 
@@ -34,7 +34,6 @@ def page_of(archive: Archive, hunt: Hunt, groups: list[Group]) -> list[Talk]:
 
 
 def _talk(hunt: Hunt, group: Group, conversation: Conversation) -> Talk:
-    marks = hunt.matcher.spans(conversation.title, ENOUGH)[0]
     total = hunt.total(conversation.id)
     if total is None and (hunt.exhausted or conversation.id in hunt.direct_talks):
         total = sum(not hit.is_title for hit in group.hits)
@@ -42,7 +41,7 @@ def _talk(hunt: Hunt, group: Group, conversation: Conversation) -> Talk:
         conversation=conversation,
         hits=[_hit(hunt, group, candidate) for candidate in _shown_of(hunt, group)],
         total=total,
-        title_marks=marks,
+        title_marks=marks_in(conversation.title, hunt.matcher),
     )
 
 
@@ -71,10 +70,9 @@ def _hit(hunt: Hunt, group: Group, candidate: Candidate) -> Hit:
 
 
 def _shown(hunt: Hunt, doc: Doc) -> tuple[Where, Snippet]:
-    best = best_part(doc.parts, hunt.matcher)
+    best = best_snippet(doc.parts, hunt.matcher)
     if best is not None:
-        where, text, spans = best
-        return where, snippet(text, spans)
+        return best
     where, text = next(iter(doc.parts), ("text", ""))
     return where, beginning(text)
 
