@@ -81,6 +81,35 @@ def test_hits_are_grouped_by_conversation_the_best_first(find: Callable[..., Res
     assert hit.snippet.text[slice(*mark)] == "parser"
 
 
+@pytest.mark.parametrize("query", ["parser", '"the parser"'])
+def test_a_conversation_with_hundreds_of_hits_leaves_the_others_theirs(
+    archive: SqliteArchive, home: Path, take_in: Callable[[], Report], query: str
+) -> None:
+    best = ("me", "the parser the parser the parser")
+    note(home, "many", best, *[("agent", "the parser is one of many words")] * 300)
+    note(home, "few", best, *[("agent", "the parser " + "among many others " * 20)] * 6)
+    note(home, "next", ("me", "the parser the parser"))
+    note(home, "last", ("me", "the parser the parser"))
+    take_in()
+    catch_up(archive)
+    talks = Search(archive).find(query, Wish(limit=2, hits=3)).talks
+    assert {t.conversation.native_id: len(t.hits) for t in talks} == {"many": 3, "few": 3}
+
+
+def test_a_title_takes_no_place_of_a_message(
+    archive: SqliteArchive, home: Path, take_in: Callable[[], Report]
+) -> None:
+    """Nor is the first message of the index taken for one."""
+    note(home, "one", *[("agent", "a kettle " + "and so on " * 90)] * 3, project="/src/kettle")
+    for name in ("two", "three"):
+        note(home, name, ("agent", "the kettle"))
+    take_in()
+    catch_up(archive)
+    results = Search(archive).find("kettle", Wish(limit=1, hits=3))
+    assert names(results) == ["one"]
+    assert {hit.message for hit in results.talks[0].hits} == {"one-0", "one-1", "one-2"}
+
+
 def test_newest_first(find: Callable[..., Results]) -> None:
     times = [talk.hits[0].at for talk in find("parser", newest=True).talks]
     assert times == sorted(times, key=str, reverse=True)

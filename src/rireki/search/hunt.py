@@ -7,7 +7,7 @@ them than a page needs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from heapq import merge
 from itertools import islice
@@ -37,6 +37,8 @@ FIRST_LOOK, FIRST_LOOK_UNRANKED = 90, 1000
 COUNTED, MANY = 2000, 50_000
 #: Titles that are checked one by one for being counted.
 CHECKED = 200
+#: Looks into the index for conversations that lack hits, each without those that have enough by then.
+LOOKS = 10
 #: Candidates whose texts are fetched together where they have to be checked.
 AHEAD = 16
 #: A title counts as much as what a person typed; so many characters is one usually long.
@@ -66,6 +68,11 @@ class Group(msgspec.Struct):
     heading: Heading
     hits: list[Candidate]
     total: int | None = None
+
+    @property
+    def messages(self) -> list[Candidate]:
+        """Without the conversation's own title."""
+        return [hit for hit in self.hits if not hit.is_title]
 
 
 class Counts(NamedTuple):
@@ -159,7 +166,7 @@ class Hunt:
         stream = merge(*found, key=lambda c: -c.order)
         return stream if among is None else (c for c in stream if c.heading.id in among)
 
-    def _numbers(self, among: set[str] | None) -> list[int] | None:
+    def _numbers(self, among: Iterable[str] | None) -> list[int] | None:
         if among is None:
             return None
         return [self.view.number_of[id] for id in among if id in self.view.number_of]
@@ -213,8 +220,7 @@ class Hunt:
         assert self.view.reader is not None
         searcher = self.view.reader.searcher
         field = "at" if self.by_time else None
-        unranked = self.by_time or self._in_order_of_index
-        offset, size = 0, FIRST_LOOK_UNRANKED if unranked else FIRST_LOOK
+        offset, size = 0, self._first_look
         while True:
             found: Any = searcher.search(
                 query, limit=size, count=counting, offset=offset, order_by_field=field
@@ -247,35 +253,49 @@ class Hunt:
             size *= 4
 
     @property
+    def _first_look(self) -> int:
+        unranked = self.by_time or self._in_order_of_index
+        return FIRST_LOOK_UNRANKED if unranked else FIRST_LOOK
+
+    @property
     def _in_order_of_index(self) -> bool:
         """Whether all hits of a conversation come together: then no more of them are to be had."""
         return self.planner is not None and self.planner.unranked and not self.by_time
 
     def more_of(self, groups: list[Group]) -> None:
-        """Look for further hits in the conversations of a page."""
+        """Look for further hits in the conversations of a page, as many times in each."""
         enough = self.wish.hits
-        lacking = {g.heading.id: g for g in groups if len(g.hits) < enough}
-        numbers = [self.view.number_of[id] for id in lacking if id in self.view.number_of]
-        if not numbers or self.exhausted or self._in_order_of_index:
+        lacking = {g.heading.id: g for g in groups if len(g.messages) < enough}
+        if self.exhausted or self._in_order_of_index:
             return
-        tries = 4 * enough * len(numbers)
-        for candidate in self._indexed(numbers):
-            group = lacking.get(candidate.heading.id)
-            if group is not None and self._adds(group, candidate):
+        tries = dict.fromkeys(lacking, 4 * enough)
+        for candidate in self._in_turn(lacking):
+            group = lacking[candidate.heading.id]
+            if any(hit.place == candidate.place for hit in group.messages):
+                continue
+            if self._answers(candidate):
+                group.hits.append(candidate)
                 self.messages += 1
-                if len(group.hits) >= enough:
-                    del lacking[group.heading.id]
-            tries -= 1
-            if tries <= 0 or not lacking:
-                return
+            tries[group.heading.id] -= 1
+            if len(group.messages) >= enough or not tries[group.heading.id]:
+                del lacking[group.heading.id]
 
-    def _adds(self, group: Group, candidate: Candidate) -> bool:
-        """Take a further hit, if it is one."""
-        known = any(hit.place == candidate.place for hit in group.hits)
-        if known or not self._answers(candidate):
-            return False
-        group.hits.append(candidate)
-        return True
+    def _in_turn(self, lacking: Mapping[str, object]) -> Iterator[Candidate]:
+        """Candidates of conversations for as long as they are lacking.
+
+        Those that lack nothing any more are not looked for again where they crowd out the others.
+        """
+        for _ in range(LOOKS):
+            in_the_way = 0
+            for candidate in self._indexed(self._numbers(lacking)):
+                if candidate.heading.id in lacking:
+                    yield candidate
+                else:
+                    in_the_way += 1
+                if not lacking or in_the_way == self._first_look:
+                    break
+            else:
+                return
 
     def counts(self, page: Sequence[Group]) -> Counts | None:
         """How much answers, all counted; None when the index cannot tell. Takes down how many

@@ -36,7 +36,7 @@ def page_of(archive: Archive, hunt: Hunt, groups: list[Group]) -> list[Talk]:
 def _talk(hunt: Hunt, group: Group, conversation: Conversation) -> Talk:
     total = hunt.total(conversation.id)
     if total is None and (hunt.exhausted or conversation.id in hunt.direct_talks):
-        total = sum(not hit.is_title for hit in group.hits)
+        total = len(group.messages)
     return Talk(
         conversation=conversation,
         hits=[_hit(hunt, group, candidate) for candidate in _shown_of(hunt, group)],
@@ -47,8 +47,7 @@ def _talk(hunt: Hunt, group: Group, conversation: Conversation) -> Talk:
 
 def _shown_of(hunt: Hunt, group: Group) -> list[Candidate]:
     """The best hits of a conversation: messages where there are any, else its title."""
-    messages = [hit for hit in group.hits if not hit.is_title]
-    return sorted(messages or group.hits, key=lambda hit: -hit.order)[: hunt.wish.hits]
+    return sorted(group.messages or group.hits, key=lambda hit: -hit.order)[: hunt.wish.hits]
 
 
 def _hit(hunt: Hunt, group: Group, candidate: Candidate) -> Hit:
