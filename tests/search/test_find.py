@@ -176,6 +176,47 @@ def test_words_in_different_messages_are_offered_when_no_message_has_them(
     assert find("kettle 字句解析").talks == []
 
 
+@pytest.mark.parametrize("indexed", [True, False])
+def test_of_words_in_different_messages_each_is_shown(
+    archive: SqliteArchive, home: Path, take_in: Callable[[], Report], indexed: bool
+) -> None:
+    often = [("me", "kettle kettle kettle")] * 200
+    note(home, "one", *often, ("agent", "a teapot " + "and so on " * 50), project="/src/saucer")
+    note(home, "other", *often, ("agent", "the teapot"), ("agent", "its saucer"))
+    take_in()
+    if indexed:
+        catch_up(archive)
+    search = Search(archive)
+    for limit in (1, 10):
+        for query in ("kettle teapot", "kettle teapot saucer", '"kettle kettle" "teapot"'):
+            results = search.find(query, Wish(hits=3, limit=limit))
+            for talk in results.talks:
+                text = " ".join(hit.snippet.text for hit in talk.hits)
+                assert results.apart and all(word.strip('"') in text for word in query.split())
+                assert len(talk.hits) == 3 and len({hit.message for hit in talk.hits}) == 3
+
+
+def test_conversations_with_the_best_hits_for_all_of_the_words_come_first(
+    archive: SqliteArchive, home: Path, take_in: Callable[[], Report]
+) -> None:
+    poor = ("agent", "somewhere a teapot " + "and so on " * 50)
+    note(home, "a", ("me", "kettle kettle kettle"), poor)
+    note(home, "b", ("me", "kettle kettle"), ("me", "teapot teapot teapot"))
+    note(home, "c", ("me", "kettle kettle kettle kettle"), poor)
+    note(home, "d", ("me", "a teapot"), ("me", "and a teapot"))
+    take_in()
+    catch_up(archive)
+    search = Search(archive)
+    assert names(search.find("kettle teapot")) == ["b", "c", "a"]
+    pages = [search.find("kettle teapot", Wish(limit=1, offset=at)) for at in range(4)]
+    assert [name for page in pages for name in names(page)] == ["b", "c", "a"]
+    assert [(page.more, page.exact) for page in pages[:3]] == [
+        (True, False),
+        (True, True),
+        (False, True),
+    ]
+
+
 def test_nothing_found_says_what_was_searched(find: Callable[..., Results]) -> None:
     results = find("kettel")
     assert results.talks == [] and results.exact

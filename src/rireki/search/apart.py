@@ -6,9 +6,11 @@ that is not quite true.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import msgspec
 
-from rireki.search.hunt import Group, Hunt
+from rireki.search.hunt import Candidate, Group, Hunt
 from rireki.search.library import Library
 from rireki.search.query import And, Filter, Node, Not, Or, Query, all_of
 from rireki.search.results import Wish
@@ -35,8 +37,43 @@ def hunt_apart(
         if not common:
             return None
     assert common is not None
+    ranked = _ranked(common, hunts)[: wish.offset + wish.limit + 1]
     either = _hunt(library, view, query, wish, [Or(tuple(words)), *conditions])
-    return either, either.gather(common)
+    groups = {group.heading.id: group for group in either.gather(set(ranked))}
+    either.exhausted = len(ranked) == len(common)
+    found = [groups[id] for id in ranked if id in groups]
+    _lead(found[wish.offset : wish.offset + wish.limit], either, hunts)
+    return either, found
+
+
+def _ranked(talks: set[str], hunts: list[Hunt]) -> list[str]:
+    """The conversations with the best hits for all of the words first; or with the newest hit."""
+    orders: dict[str, list[float]] = {id: [] for id in talks}
+    for hunt in hunts:
+        for id, hit in hunt.bests(talks).items():
+            if id in orders:
+                orders[id].append(hit.order)
+    together: Callable[[list[float]], float] = max if hunts[0].by_time else sum
+    return sorted(talks, key=lambda id: (-together(orders[id]), id))
+
+
+def _lead(groups: list[Group], either: Hunt, hunts: list[Hunt]) -> None:
+    """Let the best hit of each conversation be followed by one for every word that is not shown so far."""
+    for group in groups:
+        id = group.heading.id
+        found = [(_own(group, hunt.best[id]), hunt) for hunt in hunts if id in hunt.best]
+        found.sort(key=lambda each: -each[0].order)
+        group.leading = sorted(group.messages, key=lambda hit: -hit.order)[:1]
+        either.bring_texts([*group.leading, *(hit for hit, _ in found)])
+        for hit, hunt in found:
+            docs = [shown.doc for shown in group.leading if shown.doc is not None]
+            if not any(hunt.matcher.matches(group.heading, doc) for doc in docs):
+                group.leading.append(hit)
+
+
+def _own(group: Group, hit: Candidate) -> Candidate:
+    """The same hit as the conversation has it: what is known of it need not be fetched again."""
+    return next((own for own in group.hits if own.is_same(hit)), hit)
 
 
 def _hunt(library: Library, view: View, query: Query, wish: Wish, nodes: list[Node]) -> Hunt:

@@ -51,7 +51,8 @@ class Candidate(msgspec.Struct):
 
     order: float
     heading: Heading
-    place: int = 0
+    #: Of none where it is not the index that found it.
+    place: int | None = None
     doc: Doc | None = None
     #: Whether it is known to answer.
     checked: bool = False
@@ -61,12 +62,21 @@ class Candidate(msgspec.Struct):
         """Found in the conversation's own title or project."""
         return self.doc is not None and self.doc.message is None
 
+    def is_same(self, other: Candidate) -> bool:
+        """Whether both are one message of a conversation, found twice."""
+        if self.place is not None or other.place is not None:
+            return self.place == other.place
+        assert self.doc is not None and other.doc is not None, "what has no place has a text"
+        return self.doc.message == other.doc.message
+
 
 class Group(msgspec.Struct):
     """A conversation that answers, with what was found in it so far."""
 
     heading: Heading
     hits: list[Candidate]
+    #: What has to be shown before all others.
+    leading: list[Candidate] = msgspec.field(default_factory=list)
     total: int | None = None
 
     @property
@@ -111,6 +121,8 @@ class Hunt:
         self.title_talks: set[str] = set()
         #: Conversations whose records changed and were not interpreted yet.
         self.uninterpreted: dict[str, Conversation] = {}
+        #: The best hit of each conversation, as far as it was looked for.
+        self.best: dict[str, Candidate] = {}
         #: Messages per conversation, once they are counted.
         self.totals: dict[int, int] = {}
 
@@ -145,7 +157,7 @@ class Hunt:
     def bring_texts(self, candidates: Sequence[Candidate]) -> None:
         """Fetch what the candidates say, where it is not at hand."""
         lacking = [candidate for candidate in candidates if candidate.doc is None]
-        docs = self.library.docs_at([candidate.place for candidate in lacking])
+        docs = self.library.docs_at([c.place for c in lacking if c.place is not None])
         for candidate, doc in zip(lacking, docs, strict=True):
             candidate.doc = doc
 
@@ -173,17 +185,36 @@ class Hunt:
 
     def talks(self, among: set[str] | None) -> set[str]:
         """The conversations in which at least one message answers."""
-        found = {candidate.heading.id for candidate in self._direct()}
+        for candidate in self._direct():
+            self._note(candidate)
         if next(self.query.leaves(), None) is not None:
-            found |= {candidate.heading.id for candidate in self._titles()}
+            for candidate in self._titles():
+                self._note(candidate)
         if self.planner is not None and self.plan.exact:
             totals, _ = self._per_talk(len(self.view.covered) + 1)
-            found |= {self.view.covered[n].id for n in totals if n in self.view.covered}
+            found = {self.view.covered[n].id for n in totals if n in self.view.covered}
+            found |= self.best.keys()
             return found if among is None else found & among
         for candidate in self._indexed(self._numbers(among)):
-            if candidate.heading.id not in found and self._answers(candidate):
-                found.add(candidate.heading.id)
-        return found if among is None else found & among
+            if candidate.heading.id not in self.best and self._answers(candidate):
+                self._note(candidate)
+        return set(self.best) if among is None else self.best.keys() & among
+
+    def bests(self, among: set[str]) -> dict[str, Candidate]:
+        """The best hit of each of the conversations that `talks` found, if a few looks suffice."""
+        if self.plan.exact:
+            lacking = {id: self.best.get(id) for id in among}
+            lacking = {id: hit for id, hit in lacking.items() if hit is None or hit.is_title}
+            for candidate in self._in_turn(lacking):
+                self._note(candidate)
+                del lacking[candidate.heading.id]
+        return self.best
+
+    def _note(self, candidate: Candidate) -> None:
+        """Keep it if it is the best of its conversation; a message is better than a title."""
+        known = self.best.setdefault(candidate.heading.id, candidate)
+        if (known.is_title, -known.order) > (candidate.is_title, -candidate.order):
+            self.best[candidate.heading.id] = candidate
 
     # ── by the index ──
 
@@ -271,7 +302,7 @@ class Hunt:
         tries = dict.fromkeys(lacking, 4 * enough)
         for candidate in self._in_turn(lacking):
             group = lacking[candidate.heading.id]
-            if any(hit.place == candidate.place for hit in group.messages):
+            if any(map(candidate.is_same, group.hits)):
                 continue
             if self._answers(candidate):
                 group.hits.append(candidate)

@@ -47,7 +47,10 @@ def _talk(hunt: Hunt, group: Group, conversation: Conversation) -> Talk:
 
 def _shown_of(hunt: Hunt, group: Group) -> list[Candidate]:
     """The best hits of a conversation: messages where there are any, else its title."""
-    return sorted(group.messages or group.hits, key=lambda hit: -hit.order)[: hunt.wish.hits]
+    enough, leading = hunt.wish.hits, group.leading
+    best = sorted(group.messages or group.hits, key=lambda hit: -hit.order)
+    others = [hit for hit in best[: enough + len(leading)] if not any(map(hit.is_same, leading))]
+    return [*leading, *others][:enough]
 
 
 def _hit(hunt: Hunt, group: Group, candidate: Candidate) -> Hit:
