@@ -7,16 +7,20 @@ that is not quite true.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import msgspec
 
-from rireki.search.hunt import Candidate, Group, Hunt
+from rireki.search.hunt import LOOKS, Candidate, Group, Hunt
 from rireki.search.library import Library
 from rireki.search.query import And, Filter, Node, Not, Or, Query, all_of
 from rireki.search.results import Wish
 from rireki.search.view import View
 
 __all__ = ["hunt_apart"]
+
+#: Among more conversations than this, those that have none of the best hits are not told apart.
+FEW = 30
 
 
 def hunt_apart(
@@ -50,15 +54,18 @@ def _ranked(talks: set[str], hunts: list[Hunt]) -> list[str]:
     """The conversations with the best hits for all of the words first; or with the newest hit."""
     orders: dict[str, list[float]] = {id: [] for id in talks}
     for hunt in hunts:
-        for id, hit in hunt.bests(talks).items():
+        for id, hit in hunt.bests(talks, LOOKS if len(talks) <= FEW else 1).items():
             if id in orders:
                 orders[id].append(hit.order)
-    together: Callable[[list[float]], float] = max if hunts[0].by_time else sum
+    together: Callable[[list[float]], float] = partial(max, default=0) if hunts[0].by_time else sum
     return sorted(talks, key=lambda id: (-together(orders[id]), id))
 
 
 def _lead(groups: list[Group], either: Hunt, hunts: list[Hunt]) -> None:
     """Let the best hit of each conversation be followed by one for every word that is not shown so far."""
+    talks = {group.heading.id for group in groups}
+    for hunt in hunts:
+        hunt.bests(talks)
     for group in groups:
         id = group.heading.id
         found = [(_own(group, hunt.best[id]), hunt) for hunt in hunts if id in hunt.best]

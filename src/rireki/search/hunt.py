@@ -27,7 +27,7 @@ from rireki.search.results import Wish
 from rireki.search.tokens import fold, runs, terms
 from rireki.search.view import View, titles
 
-__all__ = ["Candidate", "Group", "Hunt"]
+__all__ = ["LOOKS", "Candidate", "Group", "Hunt"]
 
 #: Candidates of the first look into the index; grows while a page is not full. Those that come by
 #: time, or in the order of the index, are of few conversations: so more of them are needed.
@@ -200,12 +200,12 @@ class Hunt:
                 self._note(candidate)
         return set(self.best) if among is None else self.best.keys() & among
 
-    def bests(self, among: set[str]) -> dict[str, Candidate]:
-        """The best hit of each of the conversations that `talks` found, if a few looks suffice."""
+    def bests(self, among: set[str], looks: int = LOOKS) -> dict[str, Candidate]:
+        """The best hit of each of the conversations that `talks` found, if so many looks suffice."""
         if self.plan.exact:
             lacking = {id: self.best.get(id) for id in among}
             lacking = {id: hit for id, hit in lacking.items() if hit is None or hit.is_title}
-            for candidate in self._in_turn(lacking):
+            for candidate in self._in_turn(lacking, looks):
                 self._note(candidate)
                 del lacking[candidate.heading.id]
         return self.best
@@ -311,12 +311,12 @@ class Hunt:
             if len(group.messages) >= enough or not tries[group.heading.id]:
                 del lacking[group.heading.id]
 
-    def _in_turn(self, lacking: Mapping[str, object]) -> Iterator[Candidate]:
+    def _in_turn(self, lacking: Mapping[str, object], looks: int = LOOKS) -> Iterator[Candidate]:
         """Candidates of conversations for as long as they are lacking.
 
         Those that lack nothing any more are not looked for again where they crowd out the others.
         """
-        for _ in range(LOOKS):
+        for _ in range(looks):
             in_the_way = 0
             for candidate in self._indexed(self._numbers(lacking)):
                 if candidate.heading.id in lacking:
