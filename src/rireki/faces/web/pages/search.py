@@ -142,7 +142,7 @@ def _place(talk: Talk, matcher: Matcher | None) -> Markup:
     """The last name of its directory; all of it, where that is why the conversation was found."""
     project = talk.conversation.project or ""
     by_message = any(hit.message for hit in talk.hits)
-    marks = [] if by_message or matcher is None else matcher.spans(project, MARKS)[0]
+    marks = [] if by_message or matcher is None else matcher.spans(project, MARKS)
     if not marks:
         return Markup("{}").format(folder(project))
     return Markup('<span class="why">{}</span>').format(_marks(marked(project, marks)))

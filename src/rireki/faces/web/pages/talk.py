@@ -22,6 +22,7 @@ from rireki.model.times import to_datetime
 from rireki.model.when import when
 from rireki.search.match import Matcher
 from rireki.search.parse import parse
+from rireki.search.patterns import TooSlow
 from rireki.search.query import QueryError
 from rireki.search.texts import docs_of
 from rireki.show.safe import safe
@@ -145,18 +146,18 @@ def _found_words(request: Request, ready: Told, target: int | None) -> list[str]
     query = request.query_params.get("q", "")
     if target is None or not query.strip():
         return []
-    try:
-        matcher = Matcher(parse(query, datetime.now(timezone.utc), registry.names()))
-    except QueryError:
-        return []
     wanted = ready.teller.units[target].messages
     docs = docs_of(message for message in ready.story.messages if message.id in wanted)
-    found = {
-        safe(text[start:end]): None
-        for doc in docs
-        for _, text in doc.parts
-        for start, end in matcher.spans(text, FOUND)[0]
-    }
+    try:
+        matcher = Matcher(parse(query, datetime.now(timezone.utc), registry.names()))
+        found = {
+            safe(text[start:end]): None
+            for doc in docs
+            for _, text in doc.parts
+            for start, end in matcher.spans(text, FOUND)
+        }
+    except (QueryError, TooSlow):
+        return []
     return [word for word in found if word.strip()][:FOUND]
 
 
