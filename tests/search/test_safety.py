@@ -703,6 +703,62 @@ def test_everything_is_found_while_everything_is_interpreted_anew(
     assert answers(place, QUERIES[:3]) == {query: expected[query] for query in QUERIES[:3]}
 
 
+@pytest.mark.parametrize("after", [True, False], ids=["after", "before"])
+@pytest.mark.parametrize("verb", ["number", "dirty", "headings", "pick", "note_of"])
+def test_everything_is_found_though_another_process_begins_to_interpret_it_anew(
+    place: Place, expected: Answers, monkeypatch: pytest.MonkeyPatch, verb: str, after: bool
+) -> None:
+    with searching(place) as search, opened(place) as other:
+        look = getattr(search.archive, verb)
+        begun: list[str] = []
+
+        def look_and_soil(*arguments: Any, **named: Any) -> Any:
+            seen = look(*arguments, **named) if after else None
+            if not begun:
+                begun.append(verb)
+                other.soil()
+            return seen if after else look(*arguments, **named)
+
+        monkeypatch.setattr(search.archive, verb, look_and_soil)
+        for query in QUERIES[:3]:
+            results = search.find(query, ALL)
+            assert messages(results) == expected[query]
+            assert results.scope.conversations == len(other.groups())
+    assert begun
+
+
+def test_what_is_forgotten_in_the_moment_it_is_found_is_not_told(
+    place: Place, expected: Answers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with searching(place) as search, opened(place) as other:
+        look = search.archive.pick
+        id, _ = min(expected["quokkaflux"])
+
+        def forget_and_look(ids: Any) -> Any:
+            forget(other, other.find(id))
+            return look(ids)
+
+        monkeypatch.setattr(search.archive, "pick", forget_and_look)
+        talks = search.find("quokkaflux", ALL).talks
+    assert {t.conversation.id for t in talks} == {i for i, _ in expected["quokkaflux"]} - {id}
+
+
+def test_prompts_of_the_history_are_not_found_twice_while_everything_is_interpreted_anew(
+    living: Place,
+) -> None:
+    session = living.transcripts()[6]
+    append_turn(session, "wolpertinger")
+    line = {"display": "wolpertinger", "pastedContents": {}, "timestamp": 1_790_000_000_000}
+    line |= {"project": "/home/dev/work/api-server", "sessionId": session.stem}
+    (living.home / ".claude" / "history.jsonl").write_text(json.dumps(line) + "\n")
+    living.take_in()
+    with opened(living) as archive:
+        archive.soil()
+    with searching(living) as search:
+        (talk,) = search.find("wolpertinger", ALL).talks
+    assert len(talk.hits) == 1 and talk.conversation.nature == "conversation"
+
+
 def test_prompts_of_the_history_are_not_found_twice_before_they_are_interpreted(
     living: Place, expected: Answers, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -189,6 +189,13 @@ class Archive(Protocol):
 
     def writing(self) -> AbstractContextManager[Batch]: ...
 
+    def reading(self) -> AbstractContextManager[None]:
+        """All that is read within is of one moment, whatever others write meanwhile.
+
+        For a few looks: as long as it lasts, what is forgotten cannot be wiped off the disk.
+        """
+        ...
+
     def origins(self) -> list[KnownOrigin]: ...
 
     def cursors(self, source: str, place: str) -> dict[str, Any]:
@@ -211,6 +218,8 @@ class Archive(Protocol):
         ...
 
     def dirty(self) -> list[Dirty]: ...
+
+    def is_dirty(self, family: str, conversation: str) -> bool: ...
 
     def forgotten(self) -> set[tuple[str, str]]:
         """(family, conversation) of everything the user said to forget."""

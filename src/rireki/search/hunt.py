@@ -399,6 +399,9 @@ class Hunt:
                 yield heading, self.library.docs(heading)
         for group in self.view.dirty:
             for id, read in self.library.group(group.family, group.conversation).items():
+                if read.conversation.nature == "prompts" and id in self.uninterpreted:
+                    # Its transcript waits as well, and outranks them.
+                    continue
                 self.uninterpreted[id] = read.conversation
                 yield self._heading(read.conversation, group), read.docs
 

@@ -24,6 +24,7 @@ def page_of(archive: Archive, hunt: Hunt, groups: list[Group]) -> list[Talk]:
     hunt.more_of(groups)
     known = archive.pick([group.heading.id for group in groups])
     conversations = known | hunt.uninterpreted
+    conversations |= _dropped(hunt, [g for g in groups if g.heading.id not in conversations])
     hunt.bring_texts([hit for group in groups for hit in _shown_of(hunt, group)])
     return [
         _talk(hunt, group, conversations[group.heading.id])
@@ -31,6 +32,16 @@ def page_of(archive: Archive, hunt: Hunt, groups: list[Group]) -> list[Talk]:
         # It may have been forgotten in this very moment.
         if group.heading.id in conversations
     ]
+
+
+def _dropped(hunt: Hunt, groups: list[Group]) -> dict[str, Conversation]:
+    """Conversations that the archive dropped since it was looked at, for being read anew."""
+    found = {}
+    for heading in (group.heading for group in groups):
+        read = hunt.library.group(heading.family, heading.grouping).get(heading.id)
+        if read is not None:
+            found[heading.id] = read.conversation
+    return found
 
 
 def _talk(hunt: Hunt, group: Group, conversation: Conversation) -> Talk:

@@ -61,10 +61,9 @@ class View(msgspec.Struct):
 
 
 def look(archive: Archive, index: Index, finished: bool = False) -> View:
-    number = archive.number()
     reader = index.reader()
     generation, kept = index.store.talks()
-    view = _without(archive, number, finished)
+    view = look_without_index(archive, finished)
     changing = {group[:2] for group in view.dirty}
     for each in kept:
         heading = view.headings.get(each.id)
@@ -87,11 +86,11 @@ def look(archive: Archive, index: Index, finished: bool = False) -> View:
 
 def refresh(archive: Archive, view: View) -> bool:
     """Bring a view up to the archive as long as the index is the same; False when it takes a new look."""
-    number = archive.number()
-    dirty = archive.dirty()
-    changed = archive.headings(after=view.number)
+    with archive.reading():
+        number, dirty, count = archive.number(), archive.dirty(), archive.count()
+        changed = archive.headings(after=view.number)
     fresh = [heading for heading in changed if heading.id not in view.headings]
-    if dirty or view.dirty or archive.count() != len(view.headings) + len(fresh):
+    if dirty or view.dirty or count != len(view.headings) + len(fresh):
         return False
     view.asked.clear()
     for heading in changed:
@@ -118,14 +117,9 @@ def titles(heading: Heading) -> list[Doc]:
 
 def look_without_index(archive: Archive, finished: bool = False) -> View:
     """Everything is read from the archive."""
-    return _without(archive, archive.number(), finished)
-
-
-def _without(archive: Archive, number: int, finished: bool) -> View:
-    # What is interpreted between these two looks is read once more; the other way round it
-    # would be taken for what it was before.
-    dirty = archive.dirty()
-    headings = {heading.id: heading for heading in archive.headings(finished)}
+    with archive.reading():
+        number, dirty = archive.number(), archive.dirty()
+        headings = {heading.id: heading for heading in archive.headings(finished)}
     return View(
         number=number,
         generation=0,

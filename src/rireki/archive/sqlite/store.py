@@ -53,6 +53,12 @@ class SqliteArchive:
             yield SqliteBatch(self)
 
     @contextmanager
+    def reading(self) -> Iterator[None]:
+        # A savepoint: it may also lie within a transaction.
+        with self.sql:
+            yield
+
+    @contextmanager
     def _changing(self) -> Iterator[None]:
         try:
             self.sql.execute("BEGIN IMMEDIATE")
@@ -86,6 +92,9 @@ class SqliteArchive:
 
     def dirty(self) -> list[Dirty]:
         return self.projection.dirty()
+
+    def is_dirty(self, family: str, conversation: str) -> bool:
+        return self.projection.waiting(family, conversation) is not None
 
     def forgotten(self) -> set[tuple[str, str]]:
         return set(self.sql.execute("SELECT family, conversation FROM forgotten"))
