@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from rireki.archive.open import open_archive
+from rireki.archive.sqlite.store import SqliteArchive
+from rireki.intake.rebuild import rebuild
 from rireki.intake.verify import verify
 from tests.support.dump import dump
 from tests.support.homes import CLAUDE, lay_out
+from tests.support.searching import append_turn
 
 
 def start(home: Path, archive: Path) -> subprocess.Popen[bytes]:
@@ -28,3 +35,50 @@ def test_they_end_with_what_one_alone_would_have_made(home: Path, tmp_path: Path
     archive = open_archive(shared)
     assert dump(archive) == dump(open_archive(calm))
     assert verify(archive) == []
+
+
+@pytest.mark.parametrize("verb", ["groups", "strands", "read_as"])
+@pytest.mark.parametrize("interpret_anew", [SqliteArchive.soil, rebuild], ids=["begun", "finished"])
+def test_what_another_process_interprets_anew_meanwhile_is_no_trouble(
+    home: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    verb: str,
+    interpret_anew: Callable[[SqliteArchive], object],
+) -> None:
+    lay_out(f"claude-code-{CLAUDE[-1]}", home)
+    path = tmp_path / "archive.sqlite3"
+    assert start(home, path).wait() == 0
+    archive, other = open_archive(path), open_archive(path)
+    look = getattr(archive, verb)
+    begun: list[str] = []
+
+    def begin_and_look(*arguments: Any) -> Any:
+        if not begun:
+            begun.append(verb)
+            interpret_anew(other)
+        return look(*arguments)
+
+    monkeypatch.setattr(archive, verb, begin_and_look)
+    assert verify(archive) == [] and begun
+
+
+def test_what_grows_while_it_is_verified_is_no_trouble(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lay_out(f"claude-code-{CLAUDE[-1]}", home)
+    path = tmp_path / "archive.sqlite3"
+    assert start(home, path).wait() == 0
+    archive = open_archive(path)
+    look = archive.read_as
+
+    def go_on_and_look(family: str, grouping: str) -> Any:
+        for transcript in home.rglob(f"{grouping}.jsonl"):
+            append_turn(transcript, "one more turn")
+        assert start(home, path).wait() == 0
+        monkeypatch.undo()
+        return look(family, grouping)
+
+    monkeypatch.setattr(archive, "read_as", go_on_and_look)
+    number = archive.number()
+    assert verify(archive) == [] and archive.number() > number

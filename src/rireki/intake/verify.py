@@ -21,16 +21,17 @@ def verify(archive: Archive, progress: Progress | None = None) -> list[Trouble]:
         for message in archive.check()
     ]
     groups = archive.groups()
-    waiting = {group[:2] for group in archive.dirty()}
     progress.start("verifying", len(groups))
     for group in groups:
-        troubles += _verify_group(archive, group, group[:2] in waiting)
+        # Another process may be writing: what is compared has to be of one moment.
+        with archive.reading():
+            troubles += _verify_group(archive, group)
         progress.advance(1)
     progress.finish()
     return troubles
 
 
-def _verify_group(archive: Archive, group: Dirty, waiting: bool) -> list[Trouble]:
+def _verify_group(archive: Archive, group: Dirty) -> list[Trouble]:
     """Every version of every strand can be put together again, and means what is stored."""
     place = f"{group.family}/{group.conversation}"
     strands = archive.strands(group.family, group.conversation)
@@ -44,7 +45,7 @@ def _verify_group(archive: Archive, group: Dirty, waiting: bool) -> list[Trouble
             troubles.append(
                 Trouble(f"{place} ({strand.place})", message, "Restore the archive from a backup.")
             )
-    if troubles or waiting or group.conversation.startswith("@"):
+    if troubles or group.conversation.startswith("@") or archive.is_dirty(*group[:2]):
         return troubles
     stored = archive.read_as(group.family, group.conversation)
     readings = interpret(group.conversation, strands)
