@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
-from tests.faces.conftest import OTHER, TALK, Rireki
+import pytest
+
+from rireki.archive.open import open_archive
+from rireki.archive.sqlite.store import SqliteArchive
+from rireki.intake.understand import interpret
+from tests.faces.conftest import CHILD, OTHER, TALK, Rireki
 
 
 def test_resume_prints_the_command_and_nothing_else(imported: Rireki) -> None:
@@ -50,6 +56,52 @@ def test_rebuilding_changes_nothing(imported: Rireki) -> None:
     before = imported("list", "--json", "--subagents").out
     assert imported("rebuild").out == "3 conversations interpreted anew.\n"
     assert imported("list", "--json", "--subagents").out == before
+
+
+def test_what_an_interrupted_rebuild_left_is_told_until_an_import_finishes_it(
+    imported: Rireki, home: Path, tmp_path: Path
+) -> None:
+    before = imported("list", "--json")
+    with closing(open_archive(tmp_path / "archive.sqlite3")) as archive:
+        archive.soil()
+    told = "3 conversations wait to be read again: another process is at it, or was interrupted."
+    for ran in (imported("list"), imported("list", "--json")):
+        assert ran.out == "" and ran.err == f"{told} 'rireki import' finishes it.\n"
+    verified = imported("verify")
+    assert verified.code == 0 and verified.lines[0].startswith(told)
+    assert verified.lines[-1] == "The archive is sound."
+    assert sorted(imported("verify", "--json").json[0]["waiting"]) == sorted(
+        f"toy/{name}" for name in (TALK, OTHER, CHILD)
+    )
+    imported("import", "--home", str(home))
+    assert imported("list", "--json") == before
+    assert imported("verify", "--json").json[0]["waiting"] == []
+
+
+def test_a_list_that_lacks_something_says_so(imported: Rireki, tmp_path: Path) -> None:
+    with closing(open_archive(tmp_path / "archive.sqlite3")) as archive:
+        archive.soil()
+        group = next(group for group in archive.dirty() if group.conversation == TALK)
+        with archive.writing() as batch:
+            batch.project(group, interpret(TALK, archive.strands(*group[:2])))
+    ran = imported("list")
+    assert len(ran.lines) == 1 and ran.err.startswith("2 conversations wait to be read again:")
+    assert "Nothing in the archive fits" in imported("list", "--title", "nowhere").err
+
+
+def test_a_list_is_of_one_moment(
+    imported: Rireki, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = imported("list")
+    look = SqliteArchive.ids
+
+    def soil_and_look(archive: SqliteArchive) -> set[str]:
+        with closing(open_archive(tmp_path / "archive.sqlite3")) as other:
+            other.soil()
+        return look(archive)
+
+    monkeypatch.setattr(SqliteArchive, "ids", soil_and_look)
+    assert imported("list") == before
 
 
 def test_nobody_there_to_ask_means_no(imported: Rireki) -> None:

@@ -24,6 +24,7 @@ from rireki.archive.sqlite.store import SqliteArchive
 from rireki.errors import RirekiError
 from rireki.intake import bulk, crew, walk
 from rireki.intake.forget import forget
+from rireki.search import find
 from rireki.search import index as index_module
 from rireki.search.blocks import open_block, open_entry
 from rireki.search.find import Search
@@ -701,6 +702,16 @@ def test_everything_is_found_while_everything_is_interpreted_anew(
     with opened(place) as archive:
         archive.soil()
     assert answers(place, QUERIES[:3]) == {query: expected[query] for query in QUERIES[:3]}
+
+
+def test_who_searches_what_an_interrupted_rebuild_left_is_told_what_finishes_it(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(find, "MANY_DIRTY", SESSIONS - 1)
+    with opened(place) as archive:
+        archive.soil()
+    with searching(place) as search:
+        assert "'rireki import' finishes it" in search.find("quokkaflux").scope.slower
 
 
 @pytest.mark.parametrize("after", [True, False], ids=["after", "before"])

@@ -31,7 +31,10 @@ SHUT = (
     "there is no up-to-date search index, and none can be made where the archive can only be "
     "read: this search read the archive itself"
 )
-REBUILT = "conversations are being interpreted anew: this search read them from their records"
+REBUILT = (
+    "many conversations wait to be read again, which another process is at, or was interrupted in "
+    "('rireki import' finishes it): this search read them from their records"
+)
 #: So many that it can be felt.
 MANY_DIRTY = 20
 

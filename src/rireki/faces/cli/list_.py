@@ -20,6 +20,7 @@ from rireki.faces.cli.options import (
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from rireki.archive.base import Archive
     from rireki.faces.cli.output import Screen
     from rireki.model.conversation import Conversation
 
@@ -87,14 +88,34 @@ def command(
     with opened() as archive:
         if as_json:
             screen.json(archive.conversations(wanted))
+            _tell_lacking(_lacking(archive))
             return
-        found = list(archive.conversations(wanted))
-        names = short_ids(archive.ids())
-        known = bool(names)
-    if not found:
-        click.echo(_why_nothing(known), err=True)
-        return
-    screen.page(_table(found, names, screen, now()), pager=not no_pager)
+        # A rebuild that begins between these looks drops everything.
+        with archive.reading():
+            found = list(archive.conversations(wanted))
+            ids = archive.ids()
+            lacking = _lacking(archive)
+    _tell_lacking(lacking)
+    if found:
+        screen.page(_table(found, short_ids(ids), screen, now()), pager=not no_pager)
+    elif ids or not lacking:
+        click.echo(_why_nothing(bool(ids)), err=True)
+
+
+def _tell_lacking(lacking: int) -> None:
+    if lacking:
+        from rireki.faces.cli.troubles import waiting_line
+
+        click.echo(waiting_line(lacking), err=True)
+
+
+def _lacking(archive: Archive) -> int:
+    """How many conversations are kept and cannot be listed before they are read again."""
+    # "@" groups are files that many conversations share.
+    waiting = {group[:2] for group in archive.dirty() if not group.conversation.startswith("@")}
+    if not waiting:
+        return 0
+    return len(waiting - {(each.family, each.grouping) for each in archive.headings()})
 
 
 def _why_nothing(known: bool) -> str:

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 from rireki.show.safe import one_line
 from rireki.show.width import wrap
+from rireki.show.words import count
 
 if TYPE_CHECKING:
     from rireki.faces.cli.output import Screen
     from rireki.model.conversation import Trouble
 
-__all__ = ["trouble_lines"]
+__all__ = ["trouble_lines", "waiting_line"]
 
 
 def trouble_lines(troubles: Sequence[Trouble], screen: Screen) -> Iterator[str]:
@@ -25,3 +26,12 @@ def trouble_lines(troubles: Sequence[Trouble], screen: Screen) -> Iterator[str]:
         if trouble.hint and trouble.hint != following:
             hint = f"    {one_line(trouble.hint)}"
             yield from (screen.style.dim(line) for line in wrap(hint, screen.columns))
+
+
+def waiting_line(number: int) -> str:
+    """That conversations are kept, but not yet (or not any more) what their records mean."""
+    wait = count(number, "conversation waits", "conversations wait")
+    return (
+        f"{wait} to be read again: another process is at it, or was interrupted. "
+        "'rireki import' finishes it."
+    )

@@ -30,14 +30,18 @@ def command(ctx: click.Context, as_json: bool) -> None:
     screen = Screen()
     with opened() as archive:
         troubles = verify(archive, progress()) + verify_index(archive)
+        # "@" groups are files that many conversations share.
+        groups = [group for group in archive.dirty() if not group.conversation.startswith("@")]
         path = archive.path
     if as_json:
-        screen.json([{"archive": str(path), "sound": not troubles, "troubles": troubles}])
+        about = {"archive": str(path), "sound": not troubles, "troubles": troubles}
+        screen.json([about | {"waiting": [f"{g.family}/{g.conversation}" for g in groups]}])
     else:
-        from rireki.faces.cli.troubles import trouble_lines
+        from rireki.faces.cli.troubles import trouble_lines, waiting_line
         from rireki.show.words import count
 
         screen.say(trouble_lines(troubles, screen))
+        screen.say([waiting_line(len(groups))] if groups else [])
         screen.say([count(len(troubles), "trouble") if troubles else "The archive is sound."])
     if troubles:
         ctx.exit(1)
