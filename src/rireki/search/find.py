@@ -32,8 +32,8 @@ SHUT = (
     "read: this search read the archive itself"
 )
 REBUILT = (
-    "many conversations wait to be read again, which another process is at, or was interrupted in "
-    "('rireki import' finishes it): this search read them from their records"
+    "many conversations wait to be read again (another process is at it, or was interrupted: "
+    "'rireki import' finishes it): this search read them from their records"
 )
 #: So many that it can be felt.
 MANY_DIRTY = 20
