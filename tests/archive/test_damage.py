@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import sqlite3
 import subprocess
 import sys
@@ -99,6 +100,26 @@ def test_a_full_disk_is_said_and_what_was_stored_stays(home: Path, tmp_path: Pat
     import_history(archive, places=Places.at(home))
     assert verify(archive) == []
     assert len(list(archive.conversations())) > 25
+
+
+def test_what_cannot_be_moved_out_of_the_log_now_stays_there(
+    archive: SqliteArchive, home: Path
+) -> None:
+    lay_out("claude-code-1.0.51", home)
+    import_history(archive, places=Places.at(home))
+    archive.settle()
+    archive.sql.execute("CREATE TABLE large AS SELECT randomblob(1000000) AS data")
+    room = archive.path.stat().st_size
+    _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, hard))
+    try:
+        archive.settle()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+    assert archive.path.stat().st_size == room
+    assert archive.check() == [] and archive.sql.execute("SELECT length(data) FROM large").get
+    archive.settle()
+    assert archive.path.stat().st_size > room + 1_000_000
 
 
 def test_the_archive_is_where_it_was_told_to_be(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -191,8 +191,11 @@ class SqliteArchive:
         self.sql.execute("PRAGMA secure_delete = ON")
         with self.writing() as batch:
             size = sum(batch.forget(each, found[0].conversation.native_id) for each in found)
-        # Until the log is folded in and emptied, it still holds the old pages.
-        self.sql.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        try:
+            # Until the log is folded in and emptied, it still holds the old pages.
+            self.sql.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        except apsw.Error as error:
+            raise explain(error, self.path) from error
         return size
 
     def remember(self, native_id: str) -> bool:
@@ -225,8 +228,15 @@ class SqliteArchive:
         return [row for row in rows if row != "ok"]
 
     def settle(self) -> None:
-        """Move what was written from the log into the file, and to the disk."""
-        self.sql.execute("PRAGMA wal_checkpoint(PASSIVE)")
+        """Move what was written from the log into the file, and to the disk.
+
+        Where the file cannot grow now, nothing is lost: the log keeps it until it can.
+        """
+        try:
+            with suppress(apsw.FullError, apsw.IOError):
+                self.sql.execute("PRAGMA wal_checkpoint(PASSIVE)")
+        except apsw.Error as error:
+            raise explain(error, self.path) from error
 
     def is_outdated(self) -> bool:
         if not self.read_only:
