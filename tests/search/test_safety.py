@@ -17,7 +17,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
+import tantivy
 
 from rireki.archive.base import Heading
 from rireki.archive.sqlite.store import SqliteArchive
@@ -128,6 +130,10 @@ def _file(place: Place, kind: str) -> Path:
 
 
 # ── damage ──
+
+
+def _folders(place: Place) -> list[Path]:
+    return [path for path in place.index.iterdir() if path.is_dir()]
 
 
 def delete(path: Path) -> None:
@@ -417,6 +423,40 @@ def test_a_disk_that_is_full_while_the_index_is_made_is_told(
     assert troubles(place) == []
 
 
+def _no_words(*_: object, **__: object) -> None:
+    raise ValueError("IoError: No space left on device (os error 28)")
+
+
+def _no_notes(self: Store, key: str, value: object) -> None:
+    raise apsw.FullError("No space left on device")
+
+
+@pytest.mark.parametrize("full", ["words", "notes"])
+def test_of_an_index_that_cannot_be_made_nothing_is_left(
+    place: Place, expected: Answers, monkeypatch: pytest.MonkeyPatch, full: str
+) -> None:
+    shutil.rmtree(place.index)
+    with monkeypatch.context() as patch:
+        if full == "words":
+            patch.setattr(tantivy, "Index", _no_words)
+        else:
+            patch.setattr(Store, "put", _no_notes)
+        for _ in range(3):
+            with searching(place) as search:
+                results = search.find("quokkaflux", ALL)
+            assert messages(results) == expected["quokkaflux"]
+            assert "No space left" in results.scope.slower
+            assert [path.name for path in place.index.iterdir()] == ["lock.sqlite3"]
+    assert answers(place) == expected
+
+
+def test_a_folder_in_the_way_of_a_new_index_is_removed(place: Place, expected: Answers) -> None:
+    (place.index / "current").unlink()
+    (place.index / "current.new").mkdir()
+    assert answers(place) == expected
+    assert len(_folders(place)) == 1 and not (place.index / "current.new").exists()
+
+
 def test_an_index_that_could_not_be_extended_is_kept_and_extended_later(
     living: Place, expected: Answers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -629,6 +669,60 @@ def test_of_what_was_forgotten_no_byte_stays_in_the_index(living: Place, interru
         living.take_in()
     assert found(living, SECRET) == set()
     assert not _knows_the_secret(living)
+
+
+def _with_secret(place: Place) -> Path:
+    """The transcript that has it, well in the index."""
+    transcript = place.transcripts()[5]
+    append_turn(transcript, f"the password is {SECRET}")
+    place.take_in()
+    with opened(place) as archive:
+        assert catch_up(archive)
+    assert _knows_the_secret(place)
+    return transcript
+
+
+def test_forgetting_removes_an_index_that_nothing_leads_to(living: Place) -> None:
+    transcript = _with_secret(living)
+    (living.index / "current").unlink()
+    with opened(living) as archive:
+        forget(archive, archive.find(transcript.stem))
+        erase(archive)
+    assert _folders(living) == []
+    assert found(living, SECRET) == set()
+
+
+@pytest.mark.parametrize("next_one", ["import", "forget"])
+def test_an_old_index_that_a_killed_process_left_goes_with_the_next_who_writes(
+    living: Place, next_one: str
+) -> None:
+    transcript = _with_secret(living)
+    (old,) = _folders(living)
+    copy = living.folder / "copy"
+    shutil.copytree(old, copy)
+    with opened(living) as archive:
+        forget(archive, archive.find(transcript.stem))
+        erase(archive)
+        # As if it had been killed just before.
+        copy.rename(old)
+        if next_one == "import":
+            append_turn(living.transcripts()[0], "something else")
+            take_in(archive, Places.at(living.home))
+        else:
+            erase(archive)
+    assert not old.exists() and len(_folders(living)) == 1
+
+
+def test_what_was_forgotten_goes_though_there_is_no_room_for_a_new_index(
+    living: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    transcript = _with_secret(living)
+    with opened(living) as archive, monkeypatch.context() as patch:
+        forget(archive, archive.find(transcript.stem))
+        patch.setattr(tantivy, "Index", _no_words)
+        erase(archive)
+    assert _folders(living) == []
+    assert len(found(living, "quokkaflux")) > 0
 
 
 def test_forgetting_makes_a_damaged_index_anew_since_it_may_hold_anything(living: Place) -> None:

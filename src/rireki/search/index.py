@@ -26,6 +26,7 @@ from rireki.search.tokens import VERSION
 from rireki.search.words import (
     WordReader,
     WordWriter,
+    WriteFailed,
     check_files,
     linked,
     make_index,
@@ -37,7 +38,7 @@ from rireki.search.words import (
 if TYPE_CHECKING:
     from tempfile import TemporaryDirectory
 
-__all__ = ["Index", "IndexWriter", "index_folder", "make", "open_existing", "peek"]
+__all__ = ["Index", "IndexWriter", "index_folder", "make", "open_existing", "peek", "sweep"]
 
 #: Documents per commit: bounds what a kill costs, and the texts that wait in memory.
 BATCH = 150_000
@@ -198,32 +199,69 @@ def make(archive: Archive, *, anew: bool = False) -> Index:
             with suppress(Damaged):
                 index = None if anew else open_existing(archive)
             return index if index is not None else _make(archive, base)
-    except (OSError, apsw.Error) as error:
+    except (OSError, apsw.Error, WriteFailed) as error:
         raise cannot_write(base, error) from error
 
 
 def _make(archive: Archive, base: Path) -> Index:
-    folder = base / os.urandom(6).hex()
+    folder, fresh = base / os.urandom(6).hex(), base / "current.new"
+    try:
+        _fill(folder, _kind(archive))
+        archive.set_note(NOTE, f"{folder.name}/0")
+        _clear(fresh)
+        fresh.write_text(folder.name, encoding="utf-8")
+        if (base / "current").is_dir():
+            _clear(base / "current")
+        fresh.replace(base / "current")
+    except BaseException:
+        # Who cannot make one tries again and again: nothing is to be left of each time.
+        for begun in (folder, fresh):
+            with suppress(OSError):
+                _clear(begun)
+        raise
+    for old in _left_over(base):
+        # A reader may still hold its files open; what cannot go now goes next time.
+        with suppress(OSError):
+            _clear(old)
+    return Index(folder, _kind(archive))
+
+
+def _fill(folder: Path, kind: str) -> None:
     make_index(folder / "words")
     store = Store(folder / "texts.sqlite3", create=True)
-    with store.writing():
-        store.put("kind", _kind(archive))
-        store.put("shape", shape(folder / "words"))
-        store.put("generation", 0)
-    store.close()
-    archive.set_note(NOTE, f"{folder.name}/0")
-    fresh = base / "current.new"
-    fresh.write_text(folder.name, encoding="utf-8")
-    if (base / "current").is_dir():
-        _clear(base / "current")
-    fresh.replace(base / "current")
-    import shutil
+    try:
+        with store.writing():
+            store.put("kind", kind)
+            store.put("shape", shape(folder / "words"))
+            store.put("generation", 0)
+    finally:
+        store.close()
 
-    for old in base.iterdir():
-        if old.is_dir() and old != folder:
-            # A reader may still hold its files open; what cannot go now goes next time.
-            shutil.rmtree(old, ignore_errors=True)
-    return Index(folder, _kind(archive))
+
+def sweep(archive: Archive, *, whole: bool = False) -> None:
+    """Remove what is left over, and with `whole` the index in use as well: no word stays."""
+    base = index_folder(archive)
+    try:
+        # A look without the lock: hardly ever there is something to do.
+        if not whole and not _left_over(base):
+            return
+        with _alone(base):
+            if whole:
+                _clear(base / "current")
+            for old in _left_over(base):
+                _clear(old)
+    except (OSError, apsw.Error) as error:
+        raise cannot_write(base, error) from error
+
+
+def _left_over(base: Path) -> list[Path]:
+    """Folders beside the one in use: a killed process left them, or another is just making one."""
+    if not base.is_dir():
+        return []
+    name = ""
+    with suppress(FileNotFoundError, IsADirectoryError, UnicodeDecodeError):
+        name = (base / "current").read_text(encoding="utf-8").strip()
+    return [path for path in base.iterdir() if path.is_dir() and path.name != name]
 
 
 def _clear(path: Path) -> None:

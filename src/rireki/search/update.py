@@ -14,7 +14,7 @@ from rireki.intake.understand import interpret
 from rireki.intake.worker import Digested, DigestTask
 from rireki.model.conversation import Trouble
 from rireki.search.blocks import Digest, digest, open_digest
-from rireki.search.index import Index, IndexWriter, index_folder, make, open_existing, peek
+from rireki.search.index import Index, IndexWriter, index_folder, make, open_existing, peek, sweep
 from rireki.search.store import Damaged, Kept, cannot_write
 from rireki.search.words import Busy, WriteFailed
 
@@ -61,6 +61,9 @@ def catch_up(archive: Archive, progress: Progress | None = None, *, lazy: bool =
     `lazy` leaves a little for later: a search reads it directly, and a commit costs
     more than that.
     """
+    with suppress(ArchiveTrouble):
+        # Somebody was killed before the old index was gone: forgotten words may stand in it.
+        sweep(archive)
     if lazy and not _is_worth_it(archive):
         return True
     index = ensure(archive)
@@ -109,16 +112,24 @@ def erase(archive: Archive, progress: Progress | None = None) -> None:
     """Take what the archive forgot out of the index as well.
 
     Tantivy only marks documents as removed, their words stay in its files: so the
-    index is made anew.
+    index goes as a whole. Raises ArchiveTrouble when it cannot; a new one may wait until
+    there is room for it.
     """
+    stale = _is_stale(archive)
+    sweep(archive, whole=stale)
+    if stale:
+        with suppress(ArchiveTrouble):
+            catch_up(archive, progress)
+
+
+def _is_stale(archive: Archive) -> bool:
+    """Whether the index may have something that the archive has no longer."""
     try:
         known = peek(archive)
     except Damaged:
         # It may hold anything.
-        rebuild(archive, progress)
-    else:
-        if known is not None and {kept.id for kept in known} - archive.ids():
-            rebuild(archive, progress)
+        return True
+    return bool({kept.id for kept in known or ()} - archive.ids())
 
 
 def verify(archive: Archive) -> list[Trouble]:

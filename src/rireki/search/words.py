@@ -80,8 +80,9 @@ def _schema() -> tantivy.Schema:
 def make_index(path: Path) -> tantivy.Index:
     import tantivy
 
-    path.mkdir(parents=True)
-    return _ready(tantivy.Index(_schema(), path=str(path)))
+    with _telling():
+        path.mkdir(parents=True)
+        return _ready(tantivy.Index(_schema(), path=str(path)))
 
 
 def open_index(path: Path, wanted: int | None) -> tantivy.Index:
