@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +14,12 @@ from typing import Any
 import pytest
 
 from rireki.archive.sqlite.store import SqliteArchive
+from rireki.intake import crew, walk
+from rireki.intake.rebuild import rebuild
 from rireki.intake.walk import import_history
+from rireki.search.find import Search
+from rireki.search.results import Wish
+from rireki.search.update import catch_up
 from rireki.sources.kit import jsonl
 from rireki.sources.kit.places import Places
 
@@ -185,3 +192,42 @@ def _entry(number: int) -> dict[str, Any]:
         },
         "request_metadata": None,
     }
+
+
+@pytest.mark.parametrize("refused", ["processes", "all but one", "threads", "Python"])
+def test_without_workers_the_work_is_done_all_the_same(
+    archive: SqliteArchive,
+    home: Path,
+    thousand: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    refused: str,
+) -> None:
+    left = 1 if refused == "all but one" else 0
+
+    class NoMore(subprocess.Popen[bytes]):
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            nonlocal left
+            if not left:
+                raise BlockingIOError(11, "Resource temporarily unavailable")
+            left -= 1
+            super().__init__(*arguments, **options)
+
+    def no_thread(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    if refused == "Python":
+        monkeypatch.setattr(sys, "executable", "/gone/python")
+    elif refused == "threads":
+        monkeypatch.setattr(threading.Thread, "start", no_thread)
+    else:
+        monkeypatch.setattr(subprocess, "Popen", NoMore)
+    monkeypatch.setattr(crew, "processors", lambda: 2)
+    monkeypatch.setattr(walk, "BULK", 0)
+    take_in(archive, home)
+    assert len(archive.ids()) == 1000 and not archive.dirty()
+    assert rebuild(archive) == 1000
+    assert len(archive.ids()) == 1000 and not archive.dirty()
+    if refused != "threads":
+        # Tantivy has threads of its own, without which there is no index.
+        assert catch_up(archive)
+        assert Search(archive).find("prompt", Wish(limit=2000)).conversations == 1000

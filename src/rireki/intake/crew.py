@@ -1,7 +1,7 @@
 """A few worker processes that share a list of tasks; what they answer comes back as it is ready.
 
 A worker that dies takes nothing with it: its task comes back as failed, to be
-done by the caller.
+done by the caller. So do all tasks where no worker can be started.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ PIPE = 1 << 20
 
 
 class Failed(NamedTuple):
-    """A task whose worker died before it was done."""
+    """A task whose worker died before it was done, or that none was there for."""
 
     task: Any
 
@@ -46,10 +46,13 @@ class Crew:
         # A crew is there for much work, and its answers are large.
         use_sparingly()
         command = [sys.executable, "-c", "from rireki.intake.worker import main; main()"]
-        self.workers = [
-            subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-            for _ in range(size)
-        ]
+        self.workers: list[subprocess.Popen[bytes]] = []
+        # The user may have no more processes, or Python may have been moved since we started.
+        with suppress(OSError):
+            for _ in range(size):
+                self.workers.append(
+                    subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+                )
         for worker in self.workers:
             _widen(worker.stdout)
 
@@ -77,12 +80,12 @@ class Crew:
                     answers.put(Failed(task))
             answers.put(None)
 
-        threads = [
-            threading.Thread(target=serve, args=(worker,), daemon=True) for worker in self.workers
-        ]
-        for thread in threads:
-            thread.start()
-        running = len(threads)
+        running = 0
+        # Threads count as processes where a user may have only so many.
+        with suppress(RuntimeError):
+            for worker in self.workers:
+                threading.Thread(target=serve, args=(worker,), daemon=True).start()
+                running += 1
         while running:
             answer = answers.get()
             if answer is None:
@@ -91,6 +94,7 @@ class Crew:
                 yield answer
             else:
                 yield from pickle.loads(answer)
+        yield from map(Failed, waiting)
 
 
 def _widen(pipe: IO[bytes] | None) -> None:
