@@ -5,15 +5,18 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import click
 import pytest
 
 from rireki import __version__
+from rireki.archive.open import open_archive
 from rireki.faces.cli.ids import short_ids
 from rireki.faces.cli.main import cli
 from tests.faces.conftest import TALK, Rireki
+from tests.support.homes import lay_out
 
 
 def commands() -> dict[str, click.Command]:
@@ -129,3 +132,18 @@ def test_short_ids_mean_one_conversation_only() -> None:
         "r/same": "r/same",
     }
     assert short_ids([]) == {}
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_closed_stream_is_silence_and_the_work_is_done(tmp_path: Path, closed: str) -> None:
+    lay_out("claude-code-1.0.51", tmp_path)
+    path = tmp_path / "archive.sqlite3"
+    rireki = f"'{sys.executable}' -m rireki --archive '{path}'"
+    codes = {f"import --home '{tmp_path}'": 0, "list": 0, "search is:gone": 1, "show nobody": 1}
+    for command, code in codes.items():
+        ran = subprocess.run(
+            ["sh", "-c", f"{rireki} {command} {closed}"], capture_output=True, text=True
+        )
+        assert (ran.returncode, "Traceback" in ran.stderr) == (code, False)
+    with closing(open_archive(path)) as archive:
+        assert archive.count() > 0

@@ -18,9 +18,19 @@ __all__ = ["main"]
 def main() -> NoReturn:
     # Importing makes many objects and little garbage: looking for it costs a tenth of a short command.
     gc.set_threshold(50_000)
+    _open_closed()
     from rireki.faces.cli.main import run
 
     _leave(run(sys.argv[1:]))
+
+
+def _open_closed() -> None:
+    """What was closed before we started (`2>&-`) leads nowhere, and its number to no other file."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            stream = open(os.devnull, mode)  # noqa: SIM115
+            os.set_inheritable(stream.fileno(), True)
+            setattr(sys, name, stream)
 
 
 def _leave(code: int) -> NoReturn:
