@@ -33,6 +33,22 @@ def test_what_grew_and_what_vanished_is_told(imported: Rireki, home: Path) -> No
     assert "1 new conversation" in told and "1 gone from the source, kept here" in told
 
 
+def test_an_index_that_cannot_be_written_is_told_after_what_was_new(
+    rireki: Rireki, home: Path, tmp_path: Path
+) -> None:
+    for number in range(10):
+        write(home, f"dddd{number}", [{"about": {"title": "x"}}, said("d1", "person", "x", 20)])
+    (tmp_path / "archive.search").write_text("not a folder")
+    ran = rireki("import", "--home", str(home))
+    assert ran.code == 0
+    assert ran.lines[0].startswith("toy  12 new conversations, ")
+    assert "the search index" in ran.out and "cannot be written" in ran.out
+    write(home, "eeee", [{"about": {"title": "x"}}, said("e1", "person", "x", 20)])
+    (report,) = rireki("import", "--home", str(home), "--json").json
+    assert report["sources"][0]["new_conversations"] == 1
+    assert "cannot be written" in report["index"]["message"]
+
+
 def test_nothing_found_says_where_it_looked(rireki: Rireki, tmp_path: Path) -> None:
     ran = rireki("import", "--home", str(tmp_path))
     assert ran.code == 0

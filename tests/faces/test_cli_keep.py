@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from contextlib import closing
 from pathlib import Path
 
@@ -119,3 +120,15 @@ def test_forgotten_is_forgotten_until_taken_back(imported: Rireki, home: Path) -
     assert imported("forget", f"toy/{OTHER}", "--undo").code == 0
     imported("import", "--home", str(home))
     assert imported("show", "bbbb").code == 0
+
+
+def test_forgetting_tells_what_went_and_what_could_not_go(imported: Rireki, tmp_path: Path) -> None:
+    imported("rebuild")
+    shutil.rmtree(tmp_path / "archive.search")
+    (tmp_path / "archive.search").write_text("not a folder")
+    ran = imported("forget", "bbbb", "--yes")
+    assert ran.code == 1
+    assert ran.lines[0].startswith(f"Forgot toy/{OTHER}: ")
+    assert "words may still stand in the search index" in ran.err
+    assert f"Delete {tmp_path / 'archive.search'}" in ran.err
+    assert imported("show", "bbbb").code == 1

@@ -66,6 +66,8 @@ class Report(msgspec.Struct):
     sources: list[SourceReport]
     looked: list[Looked] = msgspec.field(default_factory=list)
     seconds: float = 0.0
+    #: What was kept, and yet waits to be indexed: why.
+    index: Trouble | None = None
 
 
 class Swept(msgspec.Struct):

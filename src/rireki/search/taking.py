@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rireki.errors import ArchiveTrouble
 from rireki.intake.walk import import_history
+from rireki.model.conversation import Trouble
 
 if TYPE_CHECKING:
     from rireki.archive.base import Archive
@@ -30,7 +32,8 @@ def take_in(
 ) -> Report:
     """Take in what is new, and bring it into the search index as far as that is worth it.
 
-    Without `index` that is left to the next search.
+    Without `index` that is left to the next search. So it is where the index cannot be
+    written: the report tells why.
     """
     follower = _Late(archive) if index else None
     number = archive.number()
@@ -47,10 +50,19 @@ def take_in(
         if follower is not None:
             follower.close()
     if index and archive.number() != number:
-        from rireki.search.update import catch_up
-
-        catch_up(archive, progress, lazy=True)
+        report.index = _catch_up(archive, progress)
     return report
+
+
+def _catch_up(archive: Archive, progress: Progress | None) -> Trouble | None:
+    from rireki.search.index import index_folder
+    from rireki.search.update import catch_up
+
+    try:
+        catch_up(archive, progress, lazy=True)
+    except ArchiveTrouble as trouble:
+        return Trouble(str(index_folder(archive)), trouble.message, trouble.hint)
+    return None
 
 
 class _Late:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rireki.errors import NotFound, RirekiError
+from rireki.errors import ArchiveTrouble, NotFound, RirekiError
 from rireki.faces.cli.options import archive_option, conversation_argument, json_option, opened
 
 if TYPE_CHECKING:
@@ -36,12 +36,12 @@ def command(name: str, yes: bool, undo: bool, as_json: bool) -> None:
       rireki forget 5471a680
       rireki forget 5471a680-e1f8-4608-bfd3-e4e3daa5e1f3 --undo
     """
-    from rireki.faces.cli.output import Screen, progress
+    from rireki.faces.cli.output import Screen
     from rireki.intake.forget import forget
-    from rireki.search.update import erase
     from rireki.show.words import size
 
     screen = Screen()
+    trouble = None
     with opened(write=True) as archive:
         if undo:
             _remember(archive, name)
@@ -52,13 +52,32 @@ def command(name: str, yes: bool, undo: bool, as_json: bool) -> None:
             if not yes:
                 _ask(found.conversation, as_json)
             id, removed = found.conversation.id, forget(archive, found)
-            erase(archive, progress())
+            trouble = _erase(archive)
             said = {"id": id, "forgotten": True, "removed_bytes": removed}
             words = f"Forgot {id}: {size(removed)} of records removed."
     if as_json:
         screen.json([said])
     else:
         screen.say([words])
+    if trouble is not None:
+        # It is gone from the archive: that is said first, and all the same not the whole of it.
+        raise trouble
+
+
+def _erase(archive: Archive) -> ArchiveTrouble | None:
+    """What keeps its words in the index, if anything does."""
+    from rireki.faces.cli.output import progress
+    from rireki.search.index import index_folder
+    from rireki.search.update import erase
+
+    try:
+        erase(archive, progress())
+    except ArchiveTrouble as trouble:
+        return ArchiveTrouble(
+            f"its words may still stand in the search index: {trouble.message}",
+            f"Delete {index_folder(archive)}: the next search makes it anew, without them.",
+        )
+    return None
 
 
 def _remember(archive: Archive, name: str) -> None:

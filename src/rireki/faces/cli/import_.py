@@ -86,6 +86,8 @@ def report_lines(report: Report, screen: Screen) -> Iterator[str]:
         yield from trouble_lines(source.troubles[:MANY], screen)
         if len(source.troubles) > MANY:
             yield screen.style.yellow(_more(len(source.troubles) - MANY))
+    if report.index is not None:
+        yield from trouble_lines([report.index], screen)
     yield screen.style.dim(f"{report.seconds:.1f} s")
 
 
