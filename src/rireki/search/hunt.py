@@ -22,7 +22,7 @@ from rireki.model.conversation import Conversation
 from rireki.search.library import Library
 from rireki.search.match import Doc, Matcher
 from rireki.search.plan import PERSON, Plan, Planner
-from rireki.search.query import Query, Word
+from rireki.search.query import And, Filter, Node, Or, Query, Word
 from rireki.search.results import Wish
 from rireki.search.tokens import fold, runs, terms
 from rireki.search.view import View, titles
@@ -36,7 +36,7 @@ FIRST_LOOK, FIRST_LOOK_UNRANKED = 90, 1000
 #: messages than this answer, for that would take longer than all the rest.
 COUNTED, MANY = 2000, 50_000
 #: Titles that are checked one by one for being counted.
-CHECKED = 200
+CHECKED = 50
 #: Looks into the index for conversations that lack hits, each without those that have enough by then.
 LOOKS = 10
 #: Candidates whose texts are fetched together where they have to be checked.
@@ -354,8 +354,8 @@ class Hunt:
         if self.exhausted or next(self.query.leaves(), None) is None:
             return self.title_talks, False
         planner, plan = self._title_plan()
-        if isinstance(self.query.root, Word) and plan.exact:
-            # One word is in the title or in the project: here the index can tell.
+        if plan.exact and _needs_one_place(self.query.root):
+            # Be it the title or the project: here the index can tell.
             totals, rest = self._counted(planner.headings(plan), COUNTED)
             covered = self.view.covered
             return {covered[each].id for each in totals if each in covered}, rest > 0
@@ -447,3 +447,14 @@ class Hunt:
                 log(1 + (total - count + 0.5) / (count + 0.5)) if total >= count else 0.0
             )
         return weights
+
+
+def _needs_one_place(node: Node | None) -> bool:
+    """Whether no two texts have to stand together: a title has one, and its project the other."""
+    if isinstance(node, And):
+        return sum(not isinstance(child, Filter) for child in node.children) <= 1 and all(
+            map(_needs_one_place, node.children)
+        )
+    if isinstance(node, Or):
+        return all(map(_needs_one_place, node.children))
+    return isinstance(node, Word | Filter)
