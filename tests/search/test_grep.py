@@ -147,6 +147,41 @@ def test_two_hundred_random_words(everything: SqliteArchive) -> None:
     assert not wrong
 
 
+def phrases(texts: dict[Message, list[str]], number: int, seed: int) -> list[str]:
+    """Random neighbours, as they stand between white space."""
+    chosen = random.Random(seed)
+    everything = [words for each in texts.values() for t in each if len(words := t.split()) > 1]
+    found: list[str] = []
+    while len(found) < number:
+        words = chosen.choice(everything)
+        start = chosen.randrange(len(words) - 1)
+        phrase = " ".join(words[start : start + chosen.randint(2, 4)])
+        # A backslash before a quote is part of the query language.
+        if len(phrase) < 200 and not {'"', "\\"} & set(phrase):
+            found.append(phrase)
+    return found
+
+
+def grep_phrase(texts: dict[Message, list[str]], phrase: str) -> set[Message]:
+    letter = r"[^\W_ぁ-ヿ㐀-鿿]"
+    before = rf"(?<!{letter})" if re.match(letter, plain(phrase)) else ""
+    behind = rf"(?!{letter})" if re.match(letter, plain(phrase)[-1]) else ""
+    wanted = re.compile(before + r"\s+".join(map(re.escape, plain(phrase).split())) + behind)
+    return {name for name, each in texts.items() if any(wanted.search(plain(t)) for t in each)}
+
+
+def test_a_hundred_random_phrases(everything: SqliteArchive) -> None:
+    catch_up(everything)
+    texts = grep_texts(everything)
+    search = Search(everything)
+    for phrase in phrases(texts, 100, seed=20261117):
+        assert found(search.find(f'"{phrase}"', ALL)) == grep_phrase(texts, phrase), phrase
+        assert found(search.find(f"={phrase}=", ALL)) == {
+            name for name, each in texts.items() if any(phrase in t for t in each)
+        }, phrase
+    search.close()
+
+
 def test_without_an_index_the_same_is_found(everything: SqliteArchive) -> None:
     """What the index has not yet is read directly: by the same rules."""
     from rireki.search.hunt import Hunt

@@ -848,6 +848,28 @@ def test_what_is_forgotten_in_the_moment_it_is_found_is_not_told(
     assert {t.conversation.id for t in talks} == {i for i, _ in expected["quokkaflux"]} - {id}
 
 
+def test_what_is_forgotten_while_texts_are_fetched_costs_no_new_index(
+    place: Place, expected: Answers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with searching(place) as search, opened(place) as other:
+        search.find("warm")
+        fetch = search.library.docs_at
+        chosen = {id for id, _ in expected["quokkaflux"]}
+        gone = min(chosen)
+
+        def forget_and_fetch(places: Any) -> Any:
+            monkeypatch.undo()
+            forget(other, other.find(gone))
+            return fetch(places)
+
+        monkeypatch.setattr(search.library, "docs_at", forget_and_fetch)
+        current = (place.index / "current").read_text()
+        # What has to be looked up in the texts.
+        talks = search.find("/quokka[a-z]+/", ALL).talks
+        assert (place.index / "current").read_text() == current
+    assert {t.conversation.id for t in talks} == chosen - {gone}
+
+
 def test_prompts_of_the_history_are_not_found_twice_while_everything_is_interpreted_anew(
     living: Place,
 ) -> None:

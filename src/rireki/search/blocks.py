@@ -36,8 +36,9 @@ __all__ = [
     "text_of",
 ]
 
-#: A text of this many characters is looked for in the records.
-LONG = 700
+#: A text of this many characters is looked for in the records. That costs less time than to compress
+#: it once more; for shorter ones it would cost more.
+LONG = 300
 #: A block is closed at about this size, so that a single text is quick to get.
 FULL = 32 << 10
 #: Texts per block; their numbers share an integer with the block's.
@@ -74,6 +75,8 @@ class Row(msgspec.Struct, array_like=True, gc=False):
     facts: str
     #: Milliseconds since 1970; 0 when the time is not known.
     at: int
+    #: Which kinds of words stand side by side.
+    pairs: str = ""
 
 
 class Block(msgspec.Struct, array_like=True):
@@ -115,8 +118,8 @@ def digest(
         texts, data = [texts[at] for at in fresh], [data[at] for at in fresh]
     keeper = _Keeper(reading, strands)
     rows = [
-        Row(words, f"{fold(' '.join(doc.facts))} {about}", _milliseconds(doc.at))
-        for doc, words in zip(docs, cut_all(texts, data), strict=True)
+        Row(words, f"{fold(' '.join(doc.facts))} {about}", _milliseconds(doc.at), pairs)
+        for doc, words, pairs in zip(docs, *cut_all(texts, data), strict=True)
     ]
     entries = [keeper.entry(doc, marks[doc.message or ""]) for doc in docs]
     blocks = [Block(rows[a:b], _close(entries[a:b])) for a, b in _cuts(entries)]

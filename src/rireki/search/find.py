@@ -69,11 +69,18 @@ class Search:
         try:
             results = self._find(query, wish)
         except Damaged:
-            results = self._find_anew(query, wish)
+            results = self._find_again(query, wish)
         except TooSlow as error:
             raise too_slow(text, str(error)) from error
         taken = round((time.perf_counter() - started) * 1000, 2)
         return msgspec.structs.replace(results, milliseconds=taken)
+
+    def _find_again(self, query: Query, wish: Wish) -> Results:
+        """Something was not where the index had it: maybe it was forgotten in this very moment."""
+        if self.view is not None and self.view.number != self.archive.number():
+            with suppress(Damaged):
+                return self._find(query, wish)
+        return self._find_anew(query, wish)
 
     def _find_anew(self, query: Query, wish: Wish) -> Results:
         """Whatever is wrong with the index, the archive is right: make another one."""

@@ -25,13 +25,10 @@ def page_of(archive: Archive, hunt: Hunt, groups: list[Group]) -> list[Talk]:
     known = archive.pick([group.heading.id for group in groups])
     conversations = known | hunt.uninterpreted
     conversations |= _dropped(hunt, [g for g in groups if g.heading.id not in conversations])
-    hunt.bring_texts([hit for group in groups for hit in _shown_of(hunt, group)])
-    return [
-        _talk(hunt, group, conversations[group.heading.id])
-        for group in groups
-        # It may have been forgotten in this very moment.
-        if group.heading.id in conversations
-    ]
+    # It may have been forgotten in this very moment.
+    left = [group for group in groups if group.heading.id in conversations]
+    hunt.bring_texts([hit for group in left for hit in _shown_of(hunt, group)])
+    return [_talk(hunt, group, conversations[group.heading.id]) for group in left]
 
 
 def _dropped(hunt: Hunt, groups: list[Group]) -> dict[str, Conversation]:

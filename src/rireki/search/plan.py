@@ -16,6 +16,7 @@ from unicodedata import normalize
 from rireki.model.times import to_datetime
 from rireki.search.folded import melts
 from rireki.search.match import Facts, fact_test, talk_test
+from rireki.search.pairs import pairs_of
 from rireki.search.query import And, Exact, Filter, Node, Not, Or, Phrase, Regex, Word
 from rireki.search.texts import TOO_LONG, project_in
 from rireki.search.tokens import LONG, fold, is_joined, is_named, pieces, runs, terms
@@ -245,7 +246,17 @@ class Planner:
                 plans.append(Plan(self._beginning(run), False))
             else:
                 plans += [Plan(self._term(term), False) for term in terms(run)]
-        return self._all(plans)
+        return self._all([*plans, *self._side_by_side(pairs_of(folded, goes_on=prefix))])
+
+    def _side_by_side(self, pairs: Iterable[str]) -> list[Plan]:
+        """Words with spaces between them; titles are too few to be kept that way."""
+        if self.field == "title":
+            return []
+        found = [
+            self.query.term_query(self.schema, "pairs", pair, index_option="basic")
+            for pair in sorted(pairs)
+        ]
+        return [Plan(self._silent(query), False) for query in found]
 
     def _substrings(self, texts: list[str]) -> Plan:
         """Texts that must all stand somewhere, maybe beginning and ending inside a word."""
@@ -263,6 +274,7 @@ class Planner:
                     plans.append(self._joined_inside(run) if closed else self._joined(run))
                 else:
                     plans.append(self._inside(run, opened, closed))
+            plans += self._side_by_side(pairs_of(folded, begun=True, goes_on=True))
         return self._all(plans)
 
     def _joined_inside(self, run: str) -> Plan:

@@ -12,7 +12,10 @@ from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import accumulate
 from operator import add
+from typing import NamedTuple
 from unicodedata import combining, decomposition, is_normalized, normalize
+
+from rireki.search.pairs import BETWEEN, pairs_in
 
 __all__ = [
     "LONG",
@@ -31,7 +34,7 @@ __all__ = [
     "terms",
 ]
 
-VERSION = 3
+VERSION = 4
 
 #: Scripts that write words without spaces between them: found by any piece, so cut into pairs.
 JOINED = (
@@ -69,7 +72,6 @@ _SEAMS = (b"lU", b"UUll")
 _SEAM = re.compile("[a-z0-9][A-Z]|[A-Z]{2}[a-z0-9]{2}")
 #: By far the most frequent stranger among ASCII: Claude Code sets an arrow behind line numbers.
 _ARROW, _STAND_IN = "→", "\x00"
-_BETWEEN = b"\x02"
 #: Stands for a letter beyond ASCII in a word: what touches it is no piece.
 _OTHER = "\x03"
 _ASCII = bytes(range(128))
@@ -149,30 +151,46 @@ def runs(folded: str) -> list[str]:
     return [joined or word for joined, word in _run().findall(folded)]
 
 
+class Cuts(NamedTuple):
+    """What texts are found by, one string for each of them."""
+
+    #: All words, with a space between them.
+    words: list[str]
+    #: Which kinds of words stand side by side.
+    pairs: list[str]
+
+
 def cut(text: str) -> str:
-    """Everything a text can be found by, in words with a space between them."""
-    return cut_all([text], [in_bytes(text)])[0]
+    """Every word a text can be found by, with a space between them."""
+    return cut_all([text], [in_bytes(text)]).words[0]
 
 
 def in_bytes(text: str) -> bytes:
     return text.encode("utf-8", "replace")
 
 
-def cut_all(texts: Sequence[str], data: Sequence[bytes]) -> list[str]:
-    """The same for many texts at once, which takes half the time; `data` is each of them in bytes."""
+def cut_all(texts: Sequence[str], data: Sequence[bytes]) -> Cuts:
+    """Many texts at once, which takes half the time; `data` is each of them in bytes."""
     plains = list(map(_as_ascii, texts, data))
-    careful = [at for at, plain in enumerate(plains) if plain is None]
-    folded = [fold(texts[at]) for at in careful]
-    for at in careful:
+    careful = {at: fold(texts[at]) for at, plain in enumerate(plains) if plain is None}
+    ready = [_apart(plain or b"") for plain in plains]
+    phrased = ready.copy()
+    for at, folded in careful.items():
+        phrased[at] = _apart(" ".join(folded.split()).encode("ascii", "replace"))
         # Only for the pieces of identifiers, which need upper case.
-        plains[at] = _foreign().sub(_OTHER, normalize("NFKC", texts[at])).encode("ascii", "replace")
-    # The byte that separates texts must not stand in one.
-    words, extra = _cut_plain([(plain or b"").replace(_BETWEEN, b" ") for plain in plains])
-    for at, text in zip(careful, folded, strict=True):
-        words[at] = _cut_folded(text)
+        written = _foreign().sub(_OTHER, normalize("NFKC", texts[at]))
+        ready[at] = _apart(written.encode("ascii", "replace"))
+    words, extra = _cut_plain(ready)
+    for at, folded in careful.items():
+        words[at] = _cut_folded(folded)
     for at, more in extra.items():
         words[at] += " " + " ".join(more)
-    return words
+    return Cuts(words, pairs_in(phrased) if texts else [])
+
+
+def _apart(text: bytes) -> bytes:
+    """Without the byte that separates texts."""
+    return text.replace(BETWEEN, b" ")
 
 
 def _as_ascii(text: str, data: bytes) -> bytes | None:
@@ -194,9 +212,9 @@ def _cut_plain(texts: Sequence[bytes]) -> tuple[list[str], dict[int, list[str]]]
     """The words of each text, and the pieces of its identifiers."""
     if not texts:
         return [], {}
-    whole = _BETWEEN.join(texts)
+    whole = BETWEEN.join(texts)
     plain = whole.translate(_PLAIN)
-    words = plain.decode("ascii").split(_BETWEEN.decode())
+    words = plain.decode("ascii").split(BETWEEN.decode())
     if _has_long_word(plain):
         words = [" ".join(t for word in each.split() for t in terms(word)) for each in words]
     return words, _pieces_in(whole, texts)

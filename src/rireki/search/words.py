@@ -67,6 +67,7 @@ def _schema() -> tantivy.Schema:
     builder = tantivy.SchemaBuilder()
     # Without positions the index is less than half as large; phrases are checked on the texts.
     builder.add_text_field("words", tokenizer_name="cut", index_option="freq")
+    builder.add_text_field("pairs", tokenizer_name="pairs", index_option="basic")
     # Titles apart, so that a search for messages need not leave them out.
     builder.add_text_field("title", tokenizer_name="cut", index_option="freq")
     builder.add_text_field("facts", tokenizer_name="cut", index_option="basic")
@@ -123,6 +124,8 @@ def _ready(index: tantivy.Index) -> tantivy.Index:
     # We cut the words ourselves; here they only have to be taken apart again.
     cutter = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).build()
     index.register_tokenizer("cut", cutter)
+    pairs = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.ngram(min_gram=2, max_gram=2))
+    index.register_tokenizer("pairs", pairs.filter(tantivy.Filter.alphanum_only()).build())
     index.config_reader(reload_policy="manual")
     return index
 
@@ -203,6 +206,7 @@ class WordWriter:
         document = self._document()
         document.add_text(field, row.words)
         document.add_text("facts", row.facts)
+        document.add_text("pairs", row.pairs)
         document.add_unsigned("talk", talk)
         document.add_unsigned("place", place)
         document.add_integer("at", row.at)

@@ -1,0 +1,88 @@
+"""Which words stand side by side, roughly: by this a phrase passes over most texts that lack it.
+
+Of a word only the kinds of its first and of its last letter are kept, together one
+letter of an alphabet of sixty. So "We can not say" becomes four letters, and the
+index keeps which of them stand next to each other. All pairs of a phrase are among
+those of a text that holds it; other texts may have them too.
+
+Whole texts are turned into such letters at once: looking at every word would take
+several times as long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+__all__ = ["BETWEEN", "SPACES", "pairs_in", "pairs_of"]
+
+#: Separates texts that are looked at together; it must not stand in one.
+BETWEEN = b"\x02"
+#: What may stand between two words of a phrase.
+SPACES = (
+    "\t\n\v\f\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007"
+    "\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+)
+#: Letters that begin words, and those that end them, in kinds that are about equally frequent.
+_FIRST = ("t", "i", "hs", "ag", "cmv", "opu", "kqrw", "efj", "blz", "dnxy")
+_LAST = ("e", "apsz", "cjotu", "ghnvw", "bfilxy", "dkmqr")
+#: The letters that stand for digits.
+_DIGITS = b"qzjxvkywug"
+_WORD = b"abcdefghijklmnopqrstuvwxyz0123456789"
+_SIGN = b"|"
+
+
+def _table(of: dict[bytes, int], other: int) -> bytes:
+    return bytes(of.get(bytes([code]), other) for code in range(256))
+
+
+def _kinds(groups: Sequence[str], times: int) -> dict[bytes, int]:
+    """The kinds of capital letters, by their numbers."""
+    return {
+        letter.encode(): number * times
+        for number, group in enumerate(groups)
+        for letter in group.upper()
+    }
+
+
+#: A text as letters, spaces and signs. A byte of a space beyond ASCII counts as one, whatever it is
+#: part of: that makes too many pairs, never too few.
+_PLAIN = _table(
+    {bytes([code]): 32 for code in SPACES.encode()}
+    | {bytes([code]): code for code in _WORD + _WORD.upper() + BETWEEN}
+    | {b"%d" % digit: letter for digit, letter in enumerate(_DIGITS)},
+    _SIGN[0],
+)
+_WORDS = len(_FIRST) * len(_LAST)
+_BY_FIRST = _table(_kinds(_FIRST, len(_LAST)) | {_SIGN: _WORDS, BETWEEN: _WORDS + 1}, 0)
+_BY_LAST = _table(_kinds(_LAST, 1), 0)
+#: What is neither the beginning of a word nor a sign.
+_REST = b"abcdefghijklmnopqrstuvwxyz "
+_ALPHABET = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx" + _SIGN + BETWEEN
+_WRITTEN = _ALPHABET.ljust(256, _SIGN)
+
+
+def pairs_in(texts: Sequence[bytes]) -> list[str]:
+    """The letters for the words of each text, and signs; neighbours are what the index keeps.
+
+    The texts are ASCII, or UTF-8 of which nothing else than spaces and signs lies beyond it.
+    """
+    whole = BETWEEN.join(texts).translate(_PLAIN)
+    first = whole.title().translate(_BY_FIRST, _REST)
+    last = whole[::-1].title().translate(_BY_LAST, _REST)
+    # All additions at once: no sum is larger than a byte.
+    sums = int.from_bytes(first, "little") + int.from_bytes(last, "big")
+    written = sums.to_bytes(len(first), "little").translate(_WRITTEN)
+    return written.decode("ascii").split(BETWEEN.decode())
+
+
+def pairs_of(folded: str, *, begun: bool = False, goes_on: bool = False) -> set[str]:
+    """The pairs of every text in which these letters stand, between whole words.
+
+    The first word may be one that has `begun` before, the last one that `goes_on`: these tell nothing.
+    """
+    letters = folded.encode("ascii", "replace").replace(BETWEEN, _SIGN)
+    letters = letters.lstrip(_WORD) if begun else letters
+    letters = letters.rstrip(_WORD) if goes_on else letters
+    kinds = pairs_in([letters])[0]
+    pairs = (kinds[at : at + 2] for at in range(len(kinds) - 1))
+    return {pair for pair in pairs if pair.isalnum()}
