@@ -339,6 +339,26 @@ def test_an_archive_put_back_and_gone_on_with_is_searched_as_it_is(living: Place
     assert len(found(living, "tatzelwurm")) == 1
 
 
+def test_the_index_of_a_copy_that_went_its_own_way_is_not_believed(
+    living: Place, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Both have had as many commits: folders that a tool synchronizes may come to this."""
+    aside = tmp_path_factory.mktemp("aside")
+    before = living.copy_to(aside / "before")
+    for word in ("wolpertinger", "tatzelwurm"):
+        shutil.rmtree(living.folder)
+        before.copy_to(living.folder)
+        append_turn(living.transcripts()[0], word)
+        living.take_in()
+        with opened(living) as archive:
+            assert catch_up(archive)
+        living.copy_to(aside / word)
+    shutil.rmtree(living.index)
+    shutil.copytree(aside / "wolpertinger" / living.index.name, living.index)
+    assert len(found(living, "tatzelwurm")) == 1
+    assert found(living, "wolpertinger") == set()
+
+
 def test_notes_that_were_lost_in_a_power_cut_are_not_mixed_with_newer_words(
     living: Place, expected: Answers
 ) -> None:

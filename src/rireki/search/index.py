@@ -47,6 +47,8 @@ BATCH = 150_000
 MANY_BLOCKS = 40
 #: The archive's note about the last commit of its index.
 NOTE = "index"
+#: The name of no commit yet; others have one that none ever had.
+_FIRST = "none"
 #: Of a folder that holds an index; ours are much shorter.
 _LONGEST_NAME = 100
 
@@ -117,11 +119,12 @@ class Index:
                     raise Damaged(f"{self.folder} does not have all of {kept.id}")
 
     def is_known_to(self, archive: Archive) -> bool:
-        """Whether the archive remembers the last commit: one that was put back does not."""
+        """Whether the archive remembers the last commit: one that was put back does not, nor does
+        a copy that went its own way."""
         # The archive first: a writer tells our own notes of a commit before it tells the archive.
         noted = archive.note_of(NOTE)
         facts = self.store.facts()
-        commits = (facts.get("generation", 0), facts.get("coming", 0))
+        commits = (facts.get("name", _FIRST), facts.get("coming name"))
         return noted in [f"{self.folder.name}/{commit}" for commit in commits]
 
     def is_current(self) -> bool:
@@ -185,7 +188,7 @@ def open_existing(archive: Archive) -> Index | None:
     if not index.is_known_to(archive):
         index.close()
         raise Damaged(
-            f"{folder} is ahead of {archive.path}, which was put back to an earlier state"
+            f"{folder} is not what {archive.path} wrote last: one of them was put back or copied"
         )
     return index
 
@@ -207,7 +210,7 @@ def _make(archive: Archive, base: Path) -> Index:
     folder, fresh = base / os.urandom(6).hex(), base / "current.new"
     try:
         _fill(folder, _kind(archive))
-        archive.set_note(NOTE, f"{folder.name}/0")
+        archive.set_note(NOTE, f"{folder.name}/{_FIRST}")
         _clear(fresh)
         fresh.write_text(folder.name, encoding="utf-8")
         if (base / "current").is_dir():
@@ -341,6 +344,7 @@ class IndexWriter:
 
     def _begin(self, generation: int) -> None:
         self.generation = generation + 1
+        self.name = os.urandom(6).hex()
         self.next_block = self.store.next_block()
         self._settling: list[Kept] = []
         self._blocks: list[tuple[int, int, str, bytes]] = []
@@ -427,7 +431,8 @@ class IndexWriter:
         with self.store.writing():
             # Tells a kill between the two commits from notes that were lost.
             self.store.put("coming", self.generation)
-        self.archive.set_note(NOTE, f"{self.index.folder.name}/{self.generation}")
+            self.store.put("coming name", self.name)
+        self.archive.set_note(NOTE, f"{self.index.folder.name}/{self.name}")
         self.words.commit(self.generation)
         with self.store.writing():
             self._note()
@@ -444,6 +449,7 @@ class IndexWriter:
             self.store.settle(kept)
             self.known[kept.id] = kept
         self.store.put("generation", self.generation)
+        self.store.put("name", self.name)
         self.store.put("documents", self.index.reader().documents)
         # What was ever added, for an average.
         self.store.put("letters", self.store.get("letters", 0) + self._letters)

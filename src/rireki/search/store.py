@@ -20,7 +20,7 @@ from rireki.errors import ArchiveTrouble
 __all__ = ["Damaged", "Kept", "Store", "cannot_write"]
 
 #: What this file and the index look like; another number means: make both anew.
-FORMAT = 3
+FORMAT = 4
 PATIENCE_MS = 10_000
 #: Stands for "being written": such a conversation is read from the archive.
 UNSETTLED = -1
