@@ -49,6 +49,8 @@ def find(request: pytest.FixtureRequest, archive: SqliteArchive, home: Path) -> 
     )
     transcript.user("\u1025\u102e \u1025\u102e \u1025\u102e targetword")
     transcript.user("मैं खोज करो")
+    transcript.user("I\u0307zmir İSTANBUL ıspanak Vie\u0323\u0302t")
+    transcript.user("ﬁne cafe\u0301 42MyHTTPRouter isACat 0x1F quux™ GroßeFlagge")
     transcript.user("zerohour", timestamp="1970-01-01T00:00:00.000Z")
     transcript.add("attachment", attachment=MENTIONED)
     lay(home, transcript.bytes())
@@ -82,6 +84,15 @@ def find(request: pytest.FixtureRequest, archive: SqliteArchive, home: Path) -> 
         "=か=",
         "=\u0301=",
         "=ㅋ=",
+        "=Vie\u0323=",
+        # Turkish letters, with and without a dot.
+        "istanbul",
+        "/istanbul/",
+        "=İSTAN=",
+        "ispan*",
+        "IZMIR",
+        "ıspanak",
+        "/İSTANBUL ıs/",
         # Parts of identifiers.
         "caseNeedle",
         "caseNeedle*",
@@ -112,6 +123,14 @@ def find(request: pytest.FixtureRequest, archive: SqliteArchive, home: Path) -> 
         "bayes",
         "sq*",
         "openSQ*",
+        # Beginnings that end with a capital.
+        "isAC*",
+        "x1F*",
+        # Pieces in a text whose letters become more and fewer by folding.
+        "router",
+        "quux",
+        "ISACAT",
+        "flag*",
         # Names that stand in keys and labels.
         "keyedfile",
         "mentioned_notes.txt",

@@ -28,13 +28,15 @@ from rireki.intake import bulk, crew, walk
 from rireki.intake.forget import forget
 from rireki.search import find
 from rireki.search import index as index_module
+from rireki.search import writer as writer_module
 from rireki.search.blocks import open_block, open_entry
 from rireki.search.find import Search
-from rireki.search.index import IndexWriter, open_existing, peek
+from rireki.search.index import open_existing, peek
 from rireki.search.store import Store
 from rireki.search.taking import take_in
 from rireki.search.update import FEW, catch_up, erase, outdated, rebuild
 from rireki.search.words import WordWriter, WriteFailed
+from rireki.search.writer import IndexWriter
 from rireki.sources.kit.places import Places
 from tests.support.searching import (
     ALL,
@@ -550,7 +552,7 @@ def test_a_running_search_sees_each_import(living: Place, more: str) -> None:
 def test_a_conversation_that_is_written_anew_stands_in_the_index_once(
     living: Place, expected: Answers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(index_module, "MANY_BLOCKS", 0)
+    monkeypatch.setattr(writer_module, "MANY_BLOCKS", 0)
     for number in range(3):
         for transcript in living.transcripts():
             append_turn(transcript, f"wolpertinger {number}")
@@ -925,7 +927,8 @@ HOLD = """
 import sys
 from pathlib import Path
 from tests.support.searching import Place, opened
-from rireki.search.index import IndexWriter, make
+from rireki.search.index import make
+from rireki.search.writer import IndexWriter
 with opened(Place(Path(sys.argv[1]))) as archive:
     index = make(archive, anew=sys.argv[2] == "anew")
     writer = IndexWriter(index, archive)

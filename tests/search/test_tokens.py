@@ -30,6 +30,10 @@ def words(text: str) -> set[str]:
         ("ﬁle", "file"),
         ("Straße", "STRASSE"),
         ("①", "1"),
+        # Whoever types "istanbul" cannot mean another town.
+        ("İSTANBUL", "istanbul"),
+        ("ılık", "ILIK"),
+        ("i\u0307\u0301", "í"),
         ("Ｇｉｔ履歴", "git履歴"),
     ],
 )

@@ -28,6 +28,8 @@ pytestmark = pytest.mark.usefixtures("in_tokyo")
         ("2026-11-15T18:30", "2026-11-15T09:30:00.000Z"),
         ("2026-11-15 18:30", "2026-11-15T09:30:00.000Z"),
         ("2026-11-15T18:30:00Z", "2026-11-15T18:30:00.000Z"),
+        ("2026-11", "2026-10-31T15:00:00.000Z"),
+        ("2026", "2025-12-31T15:00:00.000Z"),
         ("now", "2026-11-15T12:00:00.000Z"),
         ("104000w", "0033-09-04T12:00:00.000Z"),
     ],
@@ -38,9 +40,12 @@ def test_what_a_person_types(typed: str, meant: str) -> None:
 
 def test_as_of_a_date_means_its_end() -> None:
     assert when("2026-11-15", NOW, end_of_day=True) == "2026-11-15T14:59:59.999Z"
+    assert when("2026-02", NOW, end_of_day=True) == "2026-02-28T14:59:59.999Z"
+    assert when("2025-12", NOW, end_of_day=True) == when("2025", NOW, end_of_day=True)
+    assert when("2025", NOW, end_of_day=True) == "2025-12-31T14:59:59.999Z"
 
 
-@pytest.mark.parametrize("typed", ["", "soon", "7x", "2026-13-01", "999999w"])
+@pytest.mark.parametrize("typed", ["", "soon", "7x", "2026-13-01", "2026-13", "0000", "999999w"])
 def test_what_nobody_can_read_is_said_so(typed: str) -> None:
     with pytest.raises(RirekiError) as error:
         when(typed, NOW)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TypeAlias
 from unicodedata import category, combining, normalize
 
-from rireki.search.tokens import fold, is_plain
+from rireki.search.tokens import fold, is_plain, spelled
 
 __all__ = ["Folded", "melts"]
 
@@ -65,12 +65,9 @@ class Folded:
 
     @property
     def written(self) -> str:
-        """The original, with full-width letters as plain ones; capitals are still capitals."""
+        """`text` with its capitals, letter by letter."""
         if self._written is None:
-            plain = self.original
-            if not plain.isascii():
-                plain = normalize("NFKC", plain)
-            self._written = plain if len(plain) == len(self.original) else self.original
+            self._written = spelled(self.original, self.text)
         return self._written
 
     @property

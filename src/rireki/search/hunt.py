@@ -34,7 +34,7 @@ __all__ = ["LOOKS", "Candidate", "Group", "Hunt"]
 FIRST_LOOK, FIRST_LOOK_UNRANKED = 90, 1000
 #: More conversations than this are not told apart when they are counted; and none are when more
 #: messages than this answer, for that would take longer than all the rest.
-COUNTED, MANY = 2000, 50_000
+COUNTED, MANY = 2000, 10_000
 #: Titles that are checked one by one for being counted.
 CHECKED = 50
 #: Looks into the index for conversations that lack hits, each without those that have enough by then.

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from itertools import chain, islice
 from typing import Any, Protocol, TypeAlias
-from unicodedata import normalize
 
 import msgspec
 
@@ -19,7 +18,16 @@ from rireki.search.folded import Folded
 from rireki.search.patterns import Bounded
 from rireki.search.query import And, Exact, Filter, Node, Not, Or, Phrase, Query, Regex, Word
 from rireki.search.results import Where
-from rireki.search.tokens import PIECE, fold, is_joined, is_letter, is_named, pieces, runs
+from rireki.search.tokens import (
+    fold,
+    is_joined,
+    is_letter,
+    is_named,
+    piece_spans,
+    pieces,
+    runs,
+    spelled,
+)
 
 __all__ = [
     "Doc",
@@ -41,7 +49,8 @@ Finder: TypeAlias = Callable[[Folded], Iterator[Span]]
 MOST_COUNTED = 20
 _DIGITS = re.compile("[0-9]*")
 _SPACE = re.compile(r"\s")
-_ASCII_WORD = re.compile("[A-Za-z0-9]+")
+#: Letters beyond ASCII are all the same there.
+_IDENTIFIER = re.compile("[A-Za-z0-9\x03]+")
 
 
 class Facts(Protocol):
@@ -207,7 +216,7 @@ def finder_of(leaf: Node) -> Finder:
     found = runs(folded)
     if found != [folded] or is_joined(folded):
         return _written_finder(folded, leaf.prefix)
-    several = bool(pieces(normalize("NFKC", leaf.text)))
+    several = bool(pieces(spelled(leaf.text, folded)))
     return _identifier_finder(folded, prefix=leaf.prefix, several=several)
 
 
@@ -248,20 +257,19 @@ def _identifier_finder(word: str, *, prefix: bool = False, several: bool = False
         folded = text.text
         if word not in folded:
             return
-        written = text.written if text.runs_alike else None
+        written = text.written
         is_one = str.isalnum if folded.isascii() else is_letter
         size = len(folded)
         for found in pattern.finditer(folded):
             start, end = found.span()
             inside = start > 0 and is_one(folded[start - 1])
-            if inside and written is not None and not _may_begin(written, start):
+            if inside and not _may_begin(written, start):
                 # In the middle of a word, and no piece begins there: by far the most frequent.
                 continue
-            span = (start, end) if written is not None else text.span(start, end)
             goes_on = not prefix and end < size and is_one(folded[end])
             whole = not inside and (not goes_on or is_numbered(folded, end))
-            if whole or _is_piece(text.written, *span, prefix, several):
-                yield span
+            if whole or _is_piece(written, start, end, prefix, several):
+                yield text.span(start, end)
 
     return find
 
@@ -277,9 +285,7 @@ def _is_piece(text: str, first: int, last: int, prefix: bool, several: bool) -> 
     if identifier is None or last > identifier[1]:
         return False
     begin, word = identifier[0], text[identifier[0] : identifier[1]]
-    if not pieces(word):
-        return False
-    spans = [(begin + p.start(), begin + p.end()) for p in PIECE.finditer(word)]
+    spans = [(begin + a, begin + b) for a, b in piece_spans(word)]
     starts = {a for a, b in spans if b - a > 1}
     if prefix:
         # Only what is written in pieces itself goes over the end of one.
@@ -294,14 +300,10 @@ def _is_piece(text: str, first: int, last: int, prefix: bool, several: bool) -> 
 
 def _identifier_around(text: str, at: int) -> Span | None:
     start = at
-    while start > 0 and _is_ascii_letter(text[start - 1]):
+    while start > 0 and _IDENTIFIER.match(text, start - 1):
         start -= 1
-    found = _ASCII_WORD.match(text, start)
+    found = _IDENTIFIER.match(text, start)
     return found.span() if found else None
-
-
-def _is_ascii_letter(character: str) -> bool:
-    return character.isascii() and character.isalnum()
 
 
 def _exact_finder(wanted: str) -> Finder:

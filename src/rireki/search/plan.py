@@ -19,7 +19,17 @@ from rireki.search.match import Facts, fact_test, talk_test
 from rireki.search.pairs import pairs_of
 from rireki.search.query import And, Exact, Filter, Node, Not, Or, Phrase, Regex, Word
 from rireki.search.texts import TOO_LONG, project_in
-from rireki.search.tokens import LONG, fold, is_joined, is_named, pieces, runs, terms
+from rireki.search.tokens import (
+    LONG,
+    fold,
+    is_joined,
+    is_named,
+    piece_spans,
+    pieces,
+    runs,
+    spelled,
+    terms,
+)
 from rireki.search.words import HEADING, WordReader
 
 if TYPE_CHECKING:
@@ -48,8 +58,9 @@ _HANGUL = re.compile("[\u1100-\u11ff\ua960-\ua97f\uac00-\ud7ff]")
 @cache
 def _with_marks(letter: str) -> str:
     """A letter, and all that it becomes with a mark: what follows it in a text is not known."""
+    base = normalize("NFD", letter)[0]
     alike = (chr(code) for code in range(0xC0, 0x2000))
-    forms = {fold(form) for form in alike if normalize("NFD", form)[0].lower() == letter}
+    forms = {fold(form) for form in alike if normalize("NFD", form)[0].lower() == base}
     return re.escape(letter) + "".join(form for form in sorted(forms) if len(form) == 1)
 
 
@@ -188,10 +199,11 @@ class Planner:
             return self._written(folded, node.prefix)
         if is_joined(folded):
             return self._joined(folded)
-        parts = pieces(normalize("NFKC", node.text))
+        word = spelled(node.text, folded)
+        parts = pieces(word)
         if node.prefix:
             whole = Plan(self._beginning(folded), len(folded) <= LONG)
-            return self._any([whole, self._begun(parts)]) if parts else whole
+            return self._any([whole, self._begun(word)]) if parts else whole
         whole = self._all([Plan(self._term(term), True) for term in terms(folded)])
         numbered = self._numbered(folded) if is_named(folded) else []
         if numbered:
@@ -202,10 +214,20 @@ class Planner:
         last = self._either([self._term(parts[-1]), *self._numbered(parts[-1])])
         return self._any([whole, self._all([*plans, Plan(last, False)])])
 
-    def _begun(self, parts: list[str]) -> Plan:
+    def _begun(self, word: str) -> Plan:
         """Pieces of an identifier, the last of which may go on."""
-        plans = [Plan(self._term(part), False) for part in parts[:-1]]
-        return self._all([*plans, Plan(self._beginning(parts[-1]), False)])
+        *others, last = (word[start:end] for start, end in piece_spans(word))
+        plans = [Plan(self._term(part.lower()), False) for part in others if len(part) > 1]
+        if len(last) == 1:
+            # Where it does not go on, no piece tells of it.
+            return self._all(plans)
+        plans.append(Plan(self._beginning(last.lower()), False))
+        if last.isupper():
+            # In `isACat`, what `isAC` ends with begins another piece.
+            before = [last[:-1].lower()] if len(last) > 2 else []
+            apart = [*map(self._term, before), self._beginning(last[-1].lower())]
+            plans[-1] = self._any([plans[-1], self._all([Plan(each, False) for each in apart])])
+        return self._all(plans)
 
     def _numbered(self, word: str) -> list[Any]:
         """The word with numbers behind it, as they occur."""

@@ -19,7 +19,6 @@ from rireki.search.pairs import BETWEEN, pairs_in
 
 __all__ = [
     "LONG",
-    "PIECE",
     "VERSION",
     "cut",
     "cut_all",
@@ -29,8 +28,10 @@ __all__ = [
     "is_letter",
     "is_named",
     "is_plain",
+    "piece_spans",
     "pieces",
     "runs",
+    "spelled",
     "terms",
 ]
 
@@ -47,7 +48,7 @@ JOINED = (
 #: The same as first and last characters, in order.
 _RANGES = sorted((JOINED[at], JOINED[at + 2]) for at in range(0, len(JOINED), 3))
 _ASCII_RUN = re.compile("[a-z0-9]+")
-PIECE = re.compile(r"(?:[A-Z]{2,}s(?![a-z])|[A-Z]+(?![a-z])|[A-Z]?[a-z]+)[0-9]*")
+_PIECE = re.compile(r"(?:[A-Z]{2,}s(?![a-z])|[A-Z]+(?![a-z])|[A-Z]?[a-z]+)[0-9]*")
 
 #: Longer words (hashes, encoded data) are kept as overlapping parts of this size.
 LONG = 1000
@@ -74,6 +75,14 @@ _SEAM = re.compile("[a-z0-9][A-Z]|[A-Z]{2}[a-z0-9]{2}")
 _ARROW, _STAND_IN = "→", "\x00"
 #: Stands for a letter beyond ASCII in a word: what touches it is no piece.
 _OTHER = "\x03"
+#: What Turkish capitals become in lower case, and its own small letter: whoever types `istanbul` or
+#: `ISTANBUL` means them all, and so do patterns that do not tell capitals from small letters.
+_DOTTED, _DOTLESS = "i\u0307", "\u0131"
+#: Letters that fold into two, and those with a mark, which may become one only in lower case.
+_LONGER = (
+    "ßẞ\u1f80-\u1faf\u1fb2-\u1fb4\u1fb7\u1fbc\u1fc2-\u1fc4\u1fc7\u1fcc\u1ff2-\u1ff4\u1ff7\u1ffc"
+)
+_UNEVEN = re.compile(f"[{_LONGER}][\u0300-\u036f]*|.[\u0300-\u036f]+", re.DOTALL)
 _ASCII = bytes(range(128))
 
 
@@ -91,6 +100,8 @@ def fold(text: str) -> str:
     if not is_normalized("NFKC", text):
         text = normalize("NFKC", text)
     folded = text.casefold()
+    if _DOTTED in folded or _DOTLESS in folded:
+        folded = folded.replace(_DOTTED, "i").replace(_DOTLESS, "i")
     return folded if is_normalized("NFKC", folded) else normalize("NFKC", folded)
 
 
@@ -98,6 +109,26 @@ def fold(text: str) -> str:
 def _single_jamo() -> re.Pattern[str]:
     """Korean letters that stand for themselves, as in laughter: composition would make syllables."""
     return re.compile("([\u3131-\u318e\uffa0-\uffdc]+)")
+
+
+def spelled(text: str, folded: str) -> str:
+    """A folded text with its capitals, letter by letter: what identifiers are taken apart by.
+
+    Letters beyond ASCII are all the same here.
+    """
+    if is_plain(text):
+        return text
+    pieces = _single_jamo().split(text)
+    composed = (_as_typed(p) if at % 2 else normalize("NFKC", p) for at, p in enumerate(pieces))
+    even = _UNEVEN.sub(_evened, "".join(composed))
+    capitals = _foreign().sub(_OTHER, even)
+    return capitals if len(capitals) == len(folded) else folded
+
+
+def _evened(uneven: re.Match[str]) -> str:
+    """Something of which capitals are more or less letters than it folds into."""
+    size = len(fold(uneven[0]))
+    return uneven[0] if size == len(uneven[0]) else _OTHER * size
 
 
 def _as_typed(jamo: str) -> str:
@@ -178,8 +209,7 @@ def cut_all(texts: Sequence[str], data: Sequence[bytes]) -> Cuts:
     for at, folded in careful.items():
         phrased[at] = _apart(" ".join(folded.split()).encode("ascii", "replace"))
         # Only for the pieces of identifiers, which need upper case.
-        written = _foreign().sub(_OTHER, normalize("NFKC", texts[at]))
-        ready[at] = _apart(written.encode("ascii", "replace"))
+        ready[at] = _apart(spelled(texts[at], folded).encode("ascii", "replace"))
     words, extra = _cut_plain(ready)
     for at, folded in careful.items():
         words[at] = _cut_folded(folded)
@@ -292,14 +322,16 @@ def pieces(word: str) -> list[str]:
 
     Empty when it is one piece; single letters and numbers do not count.
     """
-    if word.isupper() or not _SEAM.search(word):
-        return []
-    if _OTHER in word:
-        found = [p[0].lower() for p in PIECE.finditer(word) if _OTHER not in _around(word, p)]
-    else:
-        found = [piece.lower() for piece in PIECE.findall(word)]
+    found = [word[start:end].lower() for start, end in piece_spans(word)]
     return [piece for piece in found if len(piece) > 1 and piece != word.lower()]
 
 
-def _around(word: str, piece: re.Match[str]) -> str:
-    return word[max(piece.start() - 1, 0) : piece.end() + 1]
+def piece_spans(word: str) -> list[tuple[int, int]]:
+    """Where the pieces of an identifier stand; none in what is no identifier."""
+    if word.isupper() or not _SEAM.search(word):
+        return []
+    found = [piece.span() for piece in _PIECE.finditer(word)]
+    if _OTHER not in word:
+        return found
+    # What touches a letter beyond ASCII is no piece.
+    return [(a, b) for a, b in found if _OTHER not in word[max(a - 1, 0) : b + 1]]

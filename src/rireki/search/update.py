@@ -14,9 +14,10 @@ from rireki.intake.understand import interpret
 from rireki.intake.worker import Digested, DigestTask
 from rireki.model.conversation import Trouble
 from rireki.search.blocks import Digest, digest, open_digest
-from rireki.search.index import Index, IndexWriter, index_folder, make, open_existing, peek, sweep
+from rireki.search.index import Index, index_folder, make, open_existing, peek, sweep
 from rireki.search.store import Damaged, Kept, cannot_write
 from rireki.search.words import Busy, WriteFailed
+from rireki.search.writer import IndexWriter
 
 __all__ = ["Importing", "catch_up", "ensure", "erase", "is_behind", "rebuild", "verify"]
 
