@@ -50,7 +50,7 @@ def find(request: pytest.FixtureRequest, archive: SqliteArchive, home: Path) -> 
     transcript.user("\u1025\u102e \u1025\u102e \u1025\u102e targetword")
     transcript.user("मैं खोज करो")
     transcript.user("I\u0307zmir İSTANBUL ıspanak Vie\u0323\u0302t")
-    transcript.user("ﬁne cafe\u0301 42MyHTTPRouter isACat 0x1F quux™ GroßeFlagge")
+    transcript.user("ﬁne cafe\u0301 42MyHTTPRouter thisIsACat 0x1F quux™ GroßeFlagge")
     transcript.user("zerohour", timestamp="1970-01-01T00:00:00.000Z")
     transcript.add("attachment", attachment=MENTIONED)
     lay(home, transcript.bytes())
@@ -129,7 +129,7 @@ def find(request: pytest.FixtureRequest, archive: SqliteArchive, home: Path) -> 
         # Pieces in a text whose letters become more and fewer by folding.
         "router",
         "quux",
-        "ISACAT",
+        "THISISACAT",
         "flag*",
         # Names that stand in keys and labels.
         "keyedfile",
