@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from rireki.search.folded import Folded
 from rireki.search.match import finder_of
 from rireki.search.pairs import SPACES, pairs_in, pairs_of
-from rireki.search.query import Exact, Phrase
-from rireki.search.tokens import cut_all, fold, in_bytes
+from rireki.search.query import Exact, Phrase, Word
+from rireki.search.tokens import cut_all, fold, in_bytes, runs
 
 _WORDS = [
     *("We", "can", "NOT", "a", "is", "the", "42", "utf8", "snake_case", "camelCase", "self.mode"),
@@ -43,7 +43,7 @@ def neighbours(text: str) -> set[str]:
     return {pair for pair in pairs if pair.isalnum()}
 
 
-def stands_in(leaf: Phrase | Exact, text: str) -> bool:
+def stands_in(leaf: Phrase | Exact | Word, text: str) -> bool:
     return next(finder_of(leaf)(Folded(text)), None) is not None
 
 
@@ -57,7 +57,8 @@ def test_words_are_told_apart_by_their_ends() -> None:
     assert len(kinds) == 5 and kinds[3] == "|"
     assert pairs_of("we can not") == {kinds[:2], kinds[1:3]}
     assert not pairs_of("not, say")
-    assert neighbours("we\n\tCAN\u2003not.say") == pairs_of("we can not")
+    assert neighbours("we\n\tCAN\u2003not,say") == pairs_of("we can not")
+    assert pairs_of("self.first_name") == pairs_of("self first name")
     # No two of these are of one kind.
     (others,) = pairs_in([b"the is in if not can we which an for be used string names"])
     assert len(set(others)) > 10
@@ -86,6 +87,9 @@ def test_a_phrase_has_no_pair_that_its_text_lacks(text: str, start: int, size: i
     for spelled in (piece, " ".join(piece.split()), piece.upper(), fold(piece)):
         if spelled.strip() and stands_in(Phrase(spelled), text):
             assert pairs_of(fold(spelled)) <= neighbours(text)
+    for word in piece.split():
+        if runs(fold(word)) != [fold(word)] and stands_in(Word(word), text):
+            assert pairs_of(fold(word)) <= neighbours(text)
 
 
 @settings(deadline=None, max_examples=600)

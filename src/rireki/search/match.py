@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from itertools import chain, islice
+from string import ascii_letters, digits
 from typing import Any, Protocol, TypeAlias
 
 import msgspec
@@ -51,6 +52,7 @@ _DIGITS = re.compile("[0-9]*")
 _SPACE = re.compile(r"\s")
 #: Letters beyond ASCII are all the same there.
 _IDENTIFIER = re.compile("[A-Za-z0-9\x03]+")
+_IN_IDENTIFIERS = frozenset(ascii_letters + digits + "\x03")
 
 
 class Facts(Protocol):
@@ -258,6 +260,7 @@ def _identifier_finder(word: str, *, prefix: bool = False, several: bool = False
         if word not in folded:
             return
         written = text.written
+        identifiers = _Pieces(written)
         is_one = str.isalnum if folded.isascii() else is_letter
         size = len(folded)
         for found in pattern.finditer(folded):
@@ -268,7 +271,7 @@ def _identifier_finder(word: str, *, prefix: bool = False, several: bool = False
                 continue
             goes_on = not prefix and end < size and is_one(folded[end])
             whole = not inside and (not goes_on or is_numbered(folded, end))
-            if whole or _is_piece(written, start, end, prefix, several):
+            if whole or identifiers.has(start, end, prefix, several):
                 yield text.span(start, end)
 
     return find
@@ -279,31 +282,45 @@ def _may_begin(text: str, at: int) -> bool:
     return text[at].isupper() or text[at - 1].isdigit()
 
 
-def _is_piece(text: str, first: int, last: int, prefix: bool, several: bool) -> bool:
-    """Whether an identifier such as `camelCase` has a piece just there."""
-    identifier = _identifier_around(text, first)
-    if identifier is None or last > identifier[1]:
-        return False
-    begin, word = identifier[0], text[identifier[0] : identifier[1]]
-    spans = [(begin + a, begin + b) for a, b in piece_spans(word)]
-    starts = {a for a, b in spans if b - a > 1}
-    if prefix:
-        # Only what is written in pieces itself goes over the end of one.
-        return first in starts and (several or any(a == first and last <= b for a, b in spans))
-    # A number behind the last piece may be left out, as behind any word.
-    ends = {b for _, b in spans if b == last or text[last:b].isdigit()}
-    if several:
-        return first in {begin, *(a for a, _ in spans)} and bool(ends)
-    named = last in ends or is_named(text[first:last])
-    return last - first > 1 and named and any((first, b) in spans for b in ends)
+class _Pieces:
+    """The identifiers of a text, such as `camelCase`, each taken apart once when it is met."""
 
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.start = self.end = 0
+        #: Where pieces of the identifier met last begin, with their ends.
+        self.ends: dict[int, int] = {}
+        self.stops: frozenset[int] = frozenset()
 
-def _identifier_around(text: str, at: int) -> Span | None:
-    start = at
-    while start > 0 and _IDENTIFIER.match(text, start - 1):
-        start -= 1
-    found = _IDENTIFIER.match(text, start)
-    return found.span() if found else None
+    def meet(self, at: int) -> None:
+        """The identifier around a place; places come in order."""
+        if at < self.end:
+            return
+        self.start, before = at, self.end
+        while self.start > before and self.text[self.start - 1] in _IN_IDENTIFIERS:
+            self.start -= 1
+        found = _IDENTIFIER.match(self.text, self.start)
+        self.end = found.end() if found else at
+        spans = piece_spans(self.text[self.start : self.end])
+        self.ends = {self.start + first: self.start + last for first, last in spans}
+        self.stops = frozenset(self.ends.values())
+
+    def has(self, first: int, last: int, prefix: bool, several: bool) -> bool:
+        """Whether a piece stands just there, or `several` that belong together."""
+        self.meet(first)
+        if not self.ends or last > self.end:
+            return False
+        end = self.ends.get(first, -1)
+        if prefix:
+            # Only what is written in pieces itself goes over the end of one.
+            return end > first + 1 and (several or last <= end)
+        # A number behind the last piece may be left out, as behind any word.
+        ends = {last, _DIGITS.match(self.text, last).end()}  # type: ignore[union-attr]
+        if several:
+            begins = first == self.start or first in self.ends
+            return begins and not ends.isdisjoint(self.stops)
+        named = last == end or is_named(self.text[first:last])
+        return last - first > 1 and named and end in ends
 
 
 def _exact_finder(wanted: str) -> Finder:

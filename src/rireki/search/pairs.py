@@ -2,8 +2,9 @@
 
 Of a word only the kinds of its first and of its last letter are kept, together one
 letter of an alphabet of sixty. So "We can not say" becomes four letters, and the
-index keeps which of them stand next to each other. All pairs of a phrase are among
-those of a text that holds it; other texts may have them too.
+index keeps which of them stand next to each other, with nothing between them but white
+space, a dot or a line as in `self.first_name`. All pairs of a phrase are among those of a
+text that holds it; other texts may have them too.
 
 Whole texts are turned into such letters at once: looking at every word would take
 several times as long.
@@ -22,6 +23,8 @@ SPACES = (
     "\t\n\v\f\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007"
     "\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
 )
+#: And between two words of a name; other signs part words so often that their pairs would take too much.
+_JOINTS = b"._"
 #: Letters that begin words, and those that end them, in kinds that are about equally frequent.
 _FIRST = ("t", "i", "hs", "ag", "cmv", "opu", "kqrw", "efj", "blz", "dnxy")
 _LAST = ("e", "apsz", "cjotu", "ghnvw", "bfilxy", "dkmqr")
@@ -47,7 +50,7 @@ def _kinds(groups: Sequence[str], times: int) -> dict[bytes, int]:
 #: A text as letters, spaces and signs. A byte of a space beyond ASCII counts as one, whatever it is
 #: part of: that makes too many pairs, never too few.
 _PLAIN = _table(
-    {bytes([code]): 32 for code in SPACES.encode()}
+    {bytes([code]): 32 for code in SPACES.encode() + _JOINTS}
     | {bytes([code]): code for code in _WORD + _WORD.upper() + BETWEEN}
     | {b"%d" % digit: letter for digit, letter in enumerate(_DIGITS)},
     _SIGN[0],
