@@ -68,6 +68,8 @@ def test_what_an_interrupted_rebuild_left_is_told_until_an_import_finishes_it(
     told = "3 conversations wait to be read again: another process is at it, or was interrupted."
     for ran in (imported("list"), imported("list", "--json")):
         assert ran.out == "" and ran.err == f"{told} 'rireki import' finishes it.\n"
+    shown = imported("show", TALK)
+    assert shown.code == 1 and "It may be among 3 that wait to be read again." in shown.err
     verified = imported("verify")
     assert verified.code == 0 and verified.lines[0].startswith(told)
     assert verified.lines[-1] == "The archive is sound."

@@ -307,10 +307,7 @@ class Projection:
     def find(self, name: str) -> Found:
         rows = self._named(name)
         if not rows:
-            raise NotFound(
-                f"no conversation has the id {name!r}",
-                "'rireki list' shows what there is; 'rireki import' takes in what is new.",
-            )
+            raise NotFound(f"no conversation has the id {name!r}", self._why_not())
         if len(rows) > 1:
             examples = ", ".join(row[4] for row in rows[:EXAMPLES])
             raise Ambiguous(
@@ -320,6 +317,20 @@ class Projection:
         number, data, family, grouping, _, title = rows[0]
         links = self._links([number]).get(number, [])
         return Found(_told(data, title, links), family, grouping)
+
+    def _why_not(self) -> str:
+        """What to do when a conversation is not found."""
+        lacking: int = self.sql.execute(
+            """SELECT count(*) FROM dirty WHERE conversation NOT LIKE '@%' AND NOT EXISTS (
+                   SELECT 1 FROM conversation AS known
+                    WHERE known.family = dirty.family AND known.grouping = dirty.conversation)"""
+        ).get
+        if lacking:
+            return (
+                f"It may be among {lacking:,} that wait to be read again. If no other process is at"
+                " it, 'rireki import' does that."
+            )
+        return "'rireki list' shows what there is; 'rireki import' takes in what is new."
 
     def _named(self, name: str) -> list[tuple[Any, ...]]:
         columns = "SELECT number, data, family, grouping, id, title FROM conversation"
