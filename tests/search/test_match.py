@@ -180,7 +180,7 @@ def test_marks_stand_on_what_was_written(query: str, text: str, found: list[str]
 
 def test_a_huge_identifier_is_taken_apart_once() -> None:
     """Encoded data is one word of a million letters: looking at all of it for each place would take hours."""
-    doc = Doc("m", None, [], [("output", "fooBar" * 100_000)])
+    doc = Doc("m", None, [], [("result", "fooBar" * 100_000)])
     talk = Talk()
     assert not Matcher(parse("foob", NOW)).matches(talk, doc)
     assert not Matcher(parse("oo*", NOW)).matches(talk, doc)
