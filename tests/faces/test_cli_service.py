@@ -142,6 +142,7 @@ def test_status_tells_who_keeps_the_archive(
 ) -> None:
     before = imported("service", "status")
     assert "Not installed" in before.out and "No keeper is running" in before.out
+    assert "journalctl" not in before.out
     assert "Last change: just now" in before.out
     lock = KeeperLock(tmp_path / "archive.sqlite3")
     assert lock.take()

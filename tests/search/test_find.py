@@ -11,6 +11,7 @@ import pytest
 from rireki.archive.sqlite.store import SqliteArchive
 from rireki.intake.walk import Report
 from rireki.search.find import Search
+from rireki.search.query import QueryError
 from rireki.search.results import Results, Wish
 from rireki.search.update import catch_up
 
@@ -158,6 +159,13 @@ def test_filters_alone_list_the_newest(find: Callable[..., Results]) -> None:
     assert {hit.message for t in results.talks for hit in t.hits} == {"one-0", "one-2", "twenty-0"}
     times = [talk.hits[0].at for talk in results.talks]
     assert times == sorted(times, key=str, reverse=True)
+
+
+@pytest.mark.parametrize("query", ["-", "  - -"])
+def test_a_lone_minus_is_not_everything(find: Callable[..., Results], query: str) -> None:
+    with pytest.raises(QueryError) as error:
+        find(query)
+    assert error.value.position == query.index("-") and "(-word)" in error.value.hint
 
 
 def test_projects_are_found_by_name(find: Callable[..., Results]) -> None:

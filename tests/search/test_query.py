@@ -688,3 +688,10 @@ def test_anything_can_be_quoted(text: str) -> None:
 @pytest.mark.parametrize("query", ["履歴 (会話 OR", "(a (b OR"])
 def test_what_is_suggested_for_a_lonely_or_can_be_read(query: str) -> None:
     assert root(refused(query).hint.removeprefix("Try: ")) is not None
+
+
+def test_what_is_suggested_for_a_star_between_parentheses_can_be_read() -> None:
+    error = refused("a (.*),x")
+    assert error.hint == r'Try: a /\(\.\S*\),x/, or "(.*),x" for the star itself.'
+    assert root(r"a /\(\.\S*\),x/") and root('"(.*),x"')
+    assert refused("(b*r OR x)").hint == r'Try: (/b\S*r/ OR x), or "b*r" for the star itself.'

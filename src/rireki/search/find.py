@@ -66,6 +66,8 @@ class Search:
     def find(self, text: str, wish: Wish = Wish(), now: datetime | None = None) -> Results:  # noqa: B008
         started = time.perf_counter()
         query = parse(text, now or datetime.now(timezone.utc), _sources(text))
+        if query.root is None and text.strip():
+            raise _only_minus(text)
         try:
             results = self._find(query, wish)
         except Damaged:
@@ -206,6 +208,16 @@ class Search:
         if len(view.dirty) > MANY_DIRTY:
             return REBUILT
         return self.slower if view.direct else ""
+
+
+def _only_minus(text: str) -> QueryError:
+    """The one thing that is nothing: not everything, as no query at all may be."""
+    return QueryError(
+        f"- at character {text.index('-') + 1} has nothing behind it",
+        'Write a word right behind it to leave it out (-word), or "-" for the sign itself.',
+        text.index("-"),
+        1,
+    )
 
 
 def too_slow(text: str, pattern: str) -> QueryError:

@@ -402,6 +402,10 @@ class _Parser:
     def misplaced_star(self, start: int, run: str) -> NoReturn:
         where = start + run.index("*")
         hint = 'Leave it out, or write "*" for the star itself.'
+        if run.count(")") > run.count("("):
+            # It is text after all, and begins before the parenthesis: `(.*),x`.
+            start -= len(re.split(r"\s", self.text[:start])[-1])
+            run = self.text[start : self.at]
         if run.strip("*"):
             pieces = [re.escape(piece).replace("/", r"\/") for piece in run.split("*")]
             pattern = re.sub(r"(\\S\*)+", lambda _: r"\S*", r"\S*".join(pieces))

@@ -32,7 +32,8 @@ def connect(
         if not create:
             raise NotFound(
                 f"there is no archive at {path} yet",
-                "Run 'rireki import' to make one, or 'rireki demo' to look at an invented one.",
+                "'rireki import' makes it (with the same --archive, if you named one), 'rireki demo'"
+                " shows an invented one.",
             )
         _make(path)
     flags = apsw.SQLITE_OPEN_READONLY if read_only else apsw.SQLITE_OPEN_READWRITE

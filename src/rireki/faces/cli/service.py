@@ -141,13 +141,16 @@ def _told(action: str, status: dict[str, Any]) -> Iterator[str]:
         yield "Not installed. 'rireki service install' has the keeper run whenever you are logged in."
     if action != "remove":
         pid = f" as process {status['pid']}" if status["pid"] else ""
-        yield f"A keeper is running{pid}." if status["running"] else _idle(action)
+        idle = _idle(action, status["installed"])
+        yield f"A keeper is running{pid}." if status["running"] else idle
         yield f"Archive: {one_line(status['archive'])}"
         yield f"Last change: {ago(status['changed_at'], now())}"
 
 
-def _idle(action: str) -> str:
+def _idle(action: str, installed: bool) -> str:
     if action == "install":
         return "It has not taken up its work yet: 'rireki service status' tells in a moment."
+    if not installed:
+        return "No keeper is running."
     where = "journalctl --user -u rireki" if sys.platform == "linux" else "rireki watch"
     return f"No keeper is running. '{where}' tells more."
