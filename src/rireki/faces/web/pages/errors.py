@@ -33,6 +33,7 @@ JAPANESE = {
         "正規表現 {pattern} に時間がかかりすぎます（同じ文章への当てはめ方が多すぎます）"
     ),
     "AND at character {at} has nothing beside it": "{at} 文字目：AND の両側に語がありません",
+    "- at character {at} has nothing behind it": "{at} 文字目：- の後に語がありません",
     "cannot read the time {value} at character {at}": "{at} 文字目：日時 {value} を解釈できません",
     "source:{value} at character {at} may be {names}": (
         "{at} 文字目：source:{value} は複数に当てはまります（{names}）"
@@ -65,6 +66,9 @@ JAPANESE = {
     "of repetitions, or add words that must be there.": (
         "部分の間に来る文字を限定する（.* の代わりに [^,]*）、繰り返しの繰り返しを外す、"
         "または必ず含まれる語を加えてください。"
+    ),
+    'Write a word right behind it to leave it out (-word), or "-" for the sign itself.': (
+        '除きたい語をすぐ後に書いてください（-語）。記号そのものを探すには "-" と書きます。'
     ),
     'Put it between two words, or write "AND" for the word itself.': (
         '2 つの語の間に置くか、語そのものなら "AND" と書いてください。'
@@ -100,6 +104,11 @@ JAPANESE = {
     "no conversation has the id {id}": "ID が {id} の会話はありません",
     "'rireki list' shows what there is; 'rireki import' takes in what is new.": (
         "「rireki list」で一覧を表示し、「rireki import」で新しい会話を取り込めます。"
+    ),
+    "It may be among {n} that wait to be read again. If no other process is at it, 'rireki import'"
+    " does that.": (
+        "読み直しを待っている {n} 件の中にあるかもしれません。"
+        "ほかのプロセスが実行中でなければ「rireki import」で読み直せます。"
     ),
     "{id} fits {n} conversations": "{id} に当てはまる会話が {n} 件あります",
     "Write more of the id: {examples}": "ID をもう少し長く書いてください：{examples}",
