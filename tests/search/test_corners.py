@@ -51,6 +51,8 @@ def find(request: pytest.FixtureRequest, archive: SqliteArchive, home: Path) -> 
     transcript.user("मैं खोज करो")
     transcript.user("I\u0307zmir İSTANBUL ıspanak Vie\u0323\u0302t")
     transcript.user("ﬁne cafe\u0301 42MyHTTPRouter thisIsACat 0x1F quux™ GroßeFlagge")
+    transcript.user("this is is odd; host 10.0.0.1; class daDad wxyza\u0332\u0301 tail")
+    transcript.user("getQ" + "z" * 70_000)
     transcript.user("zerohour", timestamp="1970-01-01T00:00:00.000Z")
     transcript.add("attachment", attachment=MENTIONED)
     lay(home, transcript.bytes())
@@ -123,6 +125,15 @@ def find(request: pytest.FixtureRequest, archive: SqliteArchive, home: Path) -> 
         "bayes",
         "sq*",
         "openSQ*",
+        # Where something else begins that is none.
+        '"is is"',
+        "0.0",
+        "dad",
+        "=xyza\u0332=",
+        "/xyza\u0332/",
+        "=\u1025=",
+        "qzzz*",
+        "zerohour since:1970",
         # Beginnings that end with a capital.
         "isAC*",
         "x1F*",
@@ -171,6 +182,9 @@ def test_it_is_not_found(find: Find, query: str) -> None:
         ("toBase", "toBase"),
         ("targetword", "targetword"),
         ("खोज", "खोज"),
+        ("dad", "Dad"),
+        ("0.0", "0.0"),
+        ('"is is"', "is is"),
     ],
 )
 def test_the_right_letters_are_marked(find: Find, query: str, marked: str) -> None:

@@ -200,6 +200,21 @@ def test_without_an_index_the_same_is_found(everything: SqliteArchive) -> None:
         assert hits == grep(texts, word), word
 
 
+@pytest.mark.parametrize("query", ["buckets since:1960", "buckets -since:1960"])
+def test_what_has_no_time_is_neither_before_nor_after_one(
+    everything: SqliteArchive, query: str
+) -> None:
+    from rireki.search.parse import parse
+    from rireki.search.view import look_without_index
+    from tests.search.test_match import NOW
+
+    catch_up(everything)
+    search = Search(everything)
+    direct = search._answer(look_without_index(everything), parse(query, NOW), ALL)
+    assert found(search.find(query, ALL)) == found(direct) != set()
+    search.close()
+
+
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_planted_words_stand_where_they_were_planted(
     seed: int, corpus: Callable[[int], tuple[Path, dict[str, Any]]], tmp_path: Path

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime, timezone
 from typing import NamedTuple
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from rireki.search.match import Doc, Matcher
 from rireki.search.parse import parse
@@ -185,3 +188,19 @@ def test_a_huge_identifier_is_taken_apart_once() -> None:
     assert not Matcher(parse("foob", NOW)).matches(talk, doc)
     assert not Matcher(parse("oo*", NOW)).matches(talk, doc)
     assert Matcher(parse("bar", NOW)).matches(talk, doc)
+
+
+@given(st.text("ab. ", max_size=12), st.text("ab. ", min_size=1, max_size=5))
+@example("bab a a", "a a")
+def test_a_phrase_is_found_wherever_it_stands(text: str, phrase: str) -> None:
+    """Also where it begins inside something that only looks like it."""
+    pattern = re.compile(r"\s+".join(map(re.escape, phrase.split())))
+    if not phrase.split():
+        return
+
+    def parts_a_word(at: int) -> bool:
+        return 0 < at < len(text) and text[at - 1].isalnum() and text[at].isalnum()
+
+    ends = [(at, found.end()) for at in range(len(text)) if (found := pattern.match(text, at))]
+    stands = any(not parts_a_word(a) and not parts_a_word(b) for a, b in ends)
+    assert matches(f'"{phrase}"', text) == stands

@@ -225,14 +225,31 @@ def finder_of(leaf: Node) -> Finder:
 def _written_finder(folded: str, prefix: bool = False) -> Finder:
     """The letters as they stand, white space alike, not in the middle of a word."""
     pattern = re.compile(r"\s+".join(re.escape(piece) for piece in folded.split()))
+    places = _places_of(pattern, " ".join(folded.split()))
 
     def find(text: Folded) -> Iterator[Span]:
-        for found in pattern.finditer(text.text):
-            start, end = found.span()
-            if end > start and _begins(text.text, start) and (prefix or _ends(text.text, end)):
+        behind = 0
+        for start, end in places(text.text):
+            whole = _begins(text.text, start) and (prefix or _ends(text.text, end))
+            if end > start >= behind and whole:
                 yield text.span(start, end)
+                behind = end
 
     return find
+
+
+def _places_of(pattern: re.Pattern[str], wanted: str) -> Callable[[str], Iterator[Span]]:
+    """Finds all places of what is wanted, also those that begin in another one: `0.0` in `10.0.0`."""
+
+    def all_places(text: str) -> Iterator[Span]:
+        found = pattern.search(text)
+        while found:
+            yield found.span()
+            found = pattern.search(text, found.start() + 1)
+
+    if any(wanted.endswith(wanted[:size]) for size in range(1, len(wanted))):
+        return all_places
+    return lambda text: (found.span() for found in pattern.finditer(text))
 
 
 def _begins(text: str, at: int) -> bool:
@@ -249,7 +266,7 @@ def _identifier_finder(word: str, *, prefix: bool = False, several: bool = False
 
     `several` when it is made of pieces itself.
     """
-    pattern = re.compile(re.escape(word))
+    places = _places_of(re.compile(re.escape(word)), word)
     numbered = is_named(word)
 
     def is_numbered(text: str, end: int) -> bool:
@@ -262,17 +279,17 @@ def _identifier_finder(word: str, *, prefix: bool = False, several: bool = False
         written = text.written
         identifiers = _Pieces(written)
         is_one = str.isalnum if folded.isascii() else is_letter
-        size = len(folded)
-        for found in pattern.finditer(folded):
-            start, end = found.span()
+        size, behind = len(folded), 0
+        for start, end in places(folded):
             inside = start > 0 and is_one(folded[start - 1])
             if inside and not _may_begin(written, start):
                 # In the middle of a word, and no piece begins there: by far the most frequent.
                 continue
             goes_on = not prefix and end < size and is_one(folded[end])
             whole = not inside and (not goes_on or is_numbered(folded, end))
-            if whole or identifiers.has(start, end, prefix, several):
+            if start >= behind and (whole or identifiers.has(start, end, prefix, several)):
                 yield text.span(start, end)
+                behind = end
 
     return find
 

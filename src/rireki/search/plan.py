@@ -49,8 +49,8 @@ _TOLD = {"source": "source", "project": "project", "is:subagent": "nature"}
 SHORTEST_PIECE = 3
 
 
-#: Behind a kana, they make another one of it.
-_SOUND_MARKS = ("\u3099", "\u309a")
+#: Behind a kana, or a Burmese letter, they make another one of it.
+_SOUND_MARKS = ("\u3099", "\u309a", "\u102e")
 #: Letters and syllables that may grow by another letter.
 _HANGUL = re.compile("[\u1100-\u11ff\ua960-\ua97f\uac00-\ud7ff]")
 
@@ -210,14 +210,19 @@ class Planner:
             whole = Plan(self._either([whole.query, *numbered]), True)
         if not parts:
             return Plan(whole.query, len(folded) < LONG)
-        plans = [Plan(self._term(part), False) for part in parts[:-1]]
-        last = self._either([self._term(parts[-1]), *self._numbered(parts[-1])])
-        return self._any([whole, self._all([*plans, Plan(last, False)])])
+        *others, last = parts
+        plans = [Plan(self._term(term), False) for part in others for term in terms(part)]
+        if len(last) > LONG:
+            plans += [Plan(self._term(term), False) for term in terms(last)]
+        else:
+            plans.append(Plan(self._either([self._term(last), *self._numbered(last)]), False))
+        return self._any([whole, self._all(plans)])
 
     def _begun(self, word: str) -> Plan:
         """Pieces of an identifier, the last of which may go on."""
         *others, last = (word[start:end] for start, end in piece_spans(word))
-        plans = [Plan(self._term(part.lower()), False) for part in others if len(part) > 1]
+        whole = [part.lower() for part in others if len(part) > 1]
+        plans = [Plan(self._term(term), False) for part in whole for term in terms(part)]
         if len(last) == 1:
             # Where it does not go on, no piece tells of it.
             return self._all(plans)
@@ -288,6 +293,9 @@ class Planner:
             folded = fold(
                 text[next((at for at, c in enumerate(text) if not melts(c)), len(text)) :]
             )
+            # One at its end may be moved by another that follows in the text.
+            while folded and melts(folded[-1]):
+                folded = folded[:-1]
             found = runs(folded)
             for place, run in enumerate(found):
                 opened = place == 0 and folded.startswith(run)
@@ -374,8 +382,9 @@ class Planner:
         milliseconds = round(moment.timestamp() * 1000)
         integer = self.field_type.Integer
         if node.name == "since":
-            return self.query.range_query(self.schema, "at", integer, lower_bound=milliseconds)
-        # Nothing is said to be before a time when its own is not known.
+            lower = max(1, milliseconds)
+            return self.query.range_query(self.schema, "at", integer, lower_bound=lower)
+        # Nothing is said to be before or after a time when its own is not known.
         return self.query.range_query(
             self.schema, "at", integer, lower_bound=1, upper_bound=milliseconds, include_upper=False
         )

@@ -314,7 +314,7 @@ def _places_of(wanted: bytes, data: bytes) -> Iterator[int]:
 @lru_cache(maxsize=20_000)
 def _pieces(word: bytes) -> list[str]:
     """The same few identifiers come again and again."""
-    return pieces(word.decode("ascii"))
+    return [term for piece in pieces(word.decode("ascii")) for term in terms(piece)]
 
 
 def pieces(word: str) -> list[str]:
