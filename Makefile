@@ -40,7 +40,7 @@ bench: $(READY)  ## the figures
 	$(BIN)/python -m bench.chatkit
 	$(BIN)/python -m bench.bridge
 
-$(READY): pyproject.toml tools/setup
+$(READY): pyproject.toml hatch_build.py src/rireki/search/cutter.c tools/setup
 	@sh tools/setup $(PYTHON) $(VENV)
 	@touch $(READY)
 

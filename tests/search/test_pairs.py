@@ -7,6 +7,7 @@ import sys
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from rireki.search.cutter import opened
 from rireki.search.folded import Folded
 from rireki.search.match import finder_of
 from rireki.search.pairs import SPACES, pairs_in, pairs_of
@@ -29,6 +30,9 @@ _GAPS = [
     "|",
     "\x02",
     "\x03",
+    "…",
+    "．",
+    "＿",
     "´",
     "\u200b",
     "\ud800",
@@ -37,8 +41,16 @@ _TEXTS = st.lists(st.sampled_from(_WORDS + _GAPS), max_size=14).map("".join)
 
 
 def neighbours(text: str) -> set[str]:
-    """What the index keeps: all two letters that follow each other, without the signs."""
-    (kinds,) = cut_all([text], [in_bytes(text)]).pairs
+    """What the index keeps, whoever cut the text: only what both sides have counts here."""
+    cutter = opened()
+    cuts = [cut_all([text], [in_bytes(text)])]
+    if cutter is not None:
+        cuts.append(cutter.cut([text], [in_bytes(text)]))
+    return set.intersection(*(_side_by_side(each.pairs[0]) for each in cuts))
+
+
+def _side_by_side(kinds: str) -> set[str]:
+    """All two letters that follow each other, without the signs."""
     pairs = (kinds[at : at + 2] for at in range(len(kinds) - 1))
     return {pair for pair in pairs if pair.isalnum()}
 
@@ -81,6 +93,8 @@ def test_a_word_that_may_go_on_tells_nothing() -> None:
 @given(_TEXTS, st.integers(0, 60), st.integers(1, 40))
 @example("a\u2028We can", 0, 8)
 @example("naïve We\u2028can", 0, 40)
+@example("wait…what", 0, 40)
+@example("self．mode a＿b", 0, 40)
 def test_a_phrase_has_no_pair_that_its_text_lacks(text: str, start: int, size: int) -> None:
     """Any piece of a text, with its white space and letters spelled another way."""
     piece = text[start : start + size]

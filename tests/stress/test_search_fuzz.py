@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from rireki.archive.sqlite.store import SqliteArchive
+from rireki.search import cutter
 from rireki.search.find import Search
 from rireki.search.parse import parse
 from rireki.search.query import QueryError
@@ -130,6 +131,9 @@ GAPS = [
     "-",
     "/",
     ":",
+    "…",
+    "．",
+    "＿",
 ]
 
 
@@ -206,10 +210,15 @@ def told(results: Results) -> tuple[bool, set[tuple[str, str | None]]]:
     return False, {(t.conversation.id, hit.message) for t in results.talks for hit in t.hits}
 
 
-@pytest.fixture(params=range(2))
+@pytest.fixture(params=["in C", "in Python"])
 def seeded(
-    request: pytest.FixtureRequest, archive: SqliteArchive, home: Path
+    request: pytest.FixtureRequest,
+    archive: SqliteArchive,
+    home: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[tuple[random.Random, Search]]:
+    """An archive of random texts, cut by one side or by the other."""
+    monkeypatch.setattr(cutter, "MUCH", 0 if request.param == "in C" else 10**9)
     chance = random.Random(request.param)
     home_of(home, chance, talks=8)
     take_in(archive, Places.at(home))

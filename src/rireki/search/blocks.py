@@ -19,10 +19,11 @@ import zstandard
 from rireki.archive.base import Heading
 from rireki.model.conversation import Reading
 from rireki.model.strand import Ref, Strand
+from rireki.search.cutter import cut_many
 from rireki.search.match import Doc
 from rireki.search.results import Where
 from rireki.search.texts import docs_of, talk_facts
-from rireki.search.tokens import cut, cut_all, fold, in_bytes
+from rireki.search.tokens import cut, fold, in_bytes
 
 __all__ = [
     "Block",
@@ -119,7 +120,7 @@ def digest(
     keeper = _Keeper(reading, strands)
     rows = [
         Row(words, f"{fold(' '.join(doc.facts))} {about}", _milliseconds(doc.at), pairs)
-        for doc, words, pairs in zip(docs, *cut_all(texts, data), strict=True)
+        for doc, words, pairs in zip(docs, *cut_many(texts, data), strict=True)
     ]
     entries = [keeper.entry(doc, marks[doc.message or ""]) for doc in docs]
     blocks = [Block(rows[a:b], _close(entries[a:b])) for a, b in _cuts(entries)]

@@ -13,8 +13,9 @@ several times as long.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
-__all__ = ["BETWEEN", "SPACES", "pairs_in", "pairs_of"]
+__all__ = ["BETWEEN", "JOINTS", "SPACES", "Letters", "letters_of_pairs", "pairs_in", "pairs_of"]
 
 #: Separates texts that are looked at together; it must not stand in one.
 BETWEEN = b"\x02"
@@ -24,7 +25,7 @@ SPACES = (
     "\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
 )
 #: And between two words of a name; other signs part words so often that their pairs would take too much.
-_JOINTS = b"._"
+JOINTS = "._"
 #: Letters that begin words, and those that end them, in kinds that are about equally frequent.
 _FIRST = ("t", "i", "hs", "ag", "cmv", "opu", "kqrw", "efj", "blz", "dnxy")
 _LAST = ("e", "apsz", "cjotu", "ghnvw", "bfilxy", "dkmqr")
@@ -50,7 +51,7 @@ def _kinds(groups: Sequence[str], times: int) -> dict[bytes, int]:
 #: A text as letters, spaces and signs. A byte of a space beyond ASCII counts as one, whatever it is
 #: part of: that makes too many pairs, never too few.
 _PLAIN = _table(
-    {bytes([code]): 32 for code in SPACES.encode() + _JOINTS}
+    {bytes([code]): 32 for code in (SPACES + JOINTS).encode()}
     | {bytes([code]): code for code in _WORD + _WORD.upper() + BETWEEN}
     | {b"%d" % digit: letter for digit, letter in enumerate(_DIGITS)},
     _SIGN[0],
@@ -62,6 +63,24 @@ _BY_LAST = _table(_kinds(_LAST, 1), 0)
 _REST = b"abcdefghijklmnopqrstuvwxyz "
 _ALPHABET = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx" + _SIGN + BETWEEN
 _WRITTEN = _ALPHABET.ljust(256, _SIGN)
+
+
+class Letters(NamedTuple):
+    """What is written for words, for the one who looks at every word after all."""
+
+    #: The shares of a word's first and last letter in its kind, by their codes in lower case.
+    first: bytes
+    last: bytes
+    #: What is written for a word of each kind, and between words that are no neighbours.
+    alphabet: bytes
+    sign: int
+
+
+def letters_of_pairs() -> Letters:
+    spelled = {code: _PLAIN[code] - 32 for code in _WORD}
+    first = bytes(_BY_FIRST[spelled[code]] if code in spelled else 0 for code in range(128))
+    last = bytes(_BY_LAST[spelled[code]] if code in spelled else 0 for code in range(128))
+    return Letters(first, last, _ALPHABET, _SIGN[0])
 
 
 def pairs_in(texts: Sequence[bytes]) -> list[str]:

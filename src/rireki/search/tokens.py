@@ -15,14 +15,16 @@ from operator import add
 from typing import NamedTuple
 from unicodedata import combining, decomposition, is_normalized, normalize
 
-from rireki.search.pairs import BETWEEN, pairs_in
+from rireki.search.pairs import BETWEEN, JOINTS, pairs_in
 
 __all__ = [
+    "Cuts",
     "LONG",
     "VERSION",
     "cut",
     "cut_all",
     "fold",
+    "grows",
     "in_bytes",
     "is_joined",
     "is_letter",
@@ -47,6 +49,8 @@ JOINED = (
 )
 #: The same as first and last characters, in order.
 _RANGES = sorted((JOINED[at], JOINED[at + 2]) for at in range(0, len(JOINED), 3))
+#: Of these, letters that become syllables, or another letter, beside each other.
+_GROWING = re.compile("[\u1000-\u109f\u1100-\u11ff\u3131-\u318e\ua960-\ua97f\ud7b0-\ud7ff]")
 _ASCII_RUN = re.compile("[a-z0-9]+")
 _PIECE = re.compile(r"(?:[A-Z]{2,}s(?![a-z])|[A-Z]+(?![a-z])|[A-Z]?[a-z]+)[0-9]*")
 
@@ -109,6 +113,11 @@ def fold(text: str) -> str:
 def _single_jamo() -> re.Pattern[str]:
     """Korean letters that stand for themselves, as in laughter: composition would make syllables."""
     return re.compile("([\u3131-\u318e\uffa0-\uffdc]+)")
+
+
+def grows(character: str) -> bool:
+    """Whether a character of a joined script may become one with those beside it."""
+    return _GROWING.match(character) is not None
 
 
 def spelled(text: str, folded: str) -> str:
@@ -233,7 +242,9 @@ def _as_ascii(text: str, data: bytes) -> bytes | None:
         return data
     # Taking away the plain bytes is the fastest way to see what else there is.
     strange = set(data.translate(None, _ASCII).decode())
-    if _run().search(fold("".join(strange))) or any(map(combining, strange)):
+    folded = fold("".join(strange))
+    # A dot is among those that may stand between the words of a phrase: `…` is three of them.
+    if _run().search(folded) or any(map(combining, strange)) or any(c in folded for c in JOINTS):
         return None
     return data
 

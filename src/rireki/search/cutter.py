@@ -1,0 +1,149 @@
+"""Many texts cut at once: in C where cutter.c could be built, else as `tokens` does.
+
+Both cut alike. Python tells the C side what every character is, as texts with new
+ones come by, and cuts itself what that side leaves.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from array import array
+from collections.abc import Iterable, Sequence
+from functools import cache
+from itertools import accumulate
+from pathlib import Path
+from unicodedata import combining
+from zlib import crc32
+
+from rireki.search.pairs import BETWEEN, JOINTS, letters_of_pairs
+from rireki.search.tokens import LONG, Cuts, cut_all, fold, grows, is_joined, runs
+
+__all__ = ["cut_many", "kind_of", "opened"]
+
+#: What a character is, as cutter.c has it; one that is unknown was never asked about.
+UNKNOWN, SIGN, SPACE, LETTER, JOINED, LEFT = range(6)
+_CHARACTERS = 0x110000
+#: Bytes from which on it is worth to have the C side at all.
+MUCH = 1 << 12
+#: Room for more than this is given back.
+KEPT = 4 << 20
+_SOURCE = Path(__file__).with_name("cutter.c")
+_BUILT = _SOURCE.with_name("libcutter.so")
+
+
+def cut_many(texts: Sequence[str], data: Sequence[bytes]) -> Cuts:
+    """The words and pairs of texts; `data` is each of them in bytes."""
+    cutter = opened() if sum(map(len, data)) >= MUCH else None
+    return cut_all(texts, data) if cutter is None else cutter.cut(texts, data)
+
+
+@cache
+def opened() -> Cutter | None:
+    """The C side, if it was built from the source beside it and not from another version of that."""
+    try:
+        library = ctypes.CDLL(str(_BUILT))
+        built_from = ctypes.c_uint32.in_dll(library, "rireki_cutter_source").value
+        return Cutter(library) if built_from == crc32(_SOURCE.read_bytes()) else None
+    except (OSError, ValueError):
+        return None
+
+
+def kind_of(character: str) -> int:
+    """What a character is to the C side, wherever it stands; only then it may cut it."""
+    folded = fold(character)
+    if character.isascii() and character.isalnum():
+        return LETTER
+    if combining(character) or character in "\x01\x02\x03":
+        return LEFT
+    if is_joined(character):
+        return JOINED if folded == character and not grows(character) else LEFT
+    if runs(folded):
+        return LEFT
+    return SPACE if all(c.isspace() or c in JOINTS for c in folded) else SIGN
+
+
+class _Rules(ctypes.Structure):
+    _fields_ = (
+        ("kinds", ctypes.c_void_p),
+        ("first", ctypes.c_char_p),
+        ("last", ctypes.c_char_p),
+        ("alphabet", ctypes.c_char_p),
+        ("sign", ctypes.c_uint8),
+        ("longest", ctypes.c_int64),
+    )
+
+
+class _Room(threading.local):
+    """Where the C side writes to: each thread has its own, and uses it again."""
+
+    def __init__(self) -> None:
+        self.words, self.pairs = bytearray(), bytearray()
+
+    def at_least(self, size: int) -> tuple[bytearray, bytearray]:
+        if size > KEPT:
+            return bytearray(size), bytearray(size)
+        if size > len(self.words):
+            self.words, self.pairs = bytearray(size), bytearray(size)
+        return self.words, self.pairs
+
+
+class Cutter:
+    """The C side, and what it was told so far."""
+
+    def __init__(self, library: ctypes.CDLL) -> None:
+        self._call = library.rireki_cut
+        self._call.restype = None
+        self._room = _Room()
+        self.kinds = bytearray(_CHARACTERS)
+        self._learn(map(chr, range(128)))
+        held = (ctypes.c_char * _CHARACTERS).from_buffer(self.kinds)
+        letters = letters_of_pairs()
+        self.rules = _Rules(ctypes.addressof(held), *letters, LONG)
+
+    def cut(self, texts: Sequence[str], data: Sequence[bytes]) -> Cuts:
+        if not data:
+            return Cuts([], [])
+        cuts, left = self._cut(data)
+        again = [at for at in left if self._learn(texts[at])]
+        if again:
+            more, still = self._cut([data[at] for at in again])
+            _put(cuts, again, more)
+            left = sorted({*left}.difference(again).union(again[at] for at in still))
+        if left:
+            more = cut_all([texts[at] for at in left], [data[at] for at in left])
+            _put(cuts, left, more)
+        return cuts
+
+    def _cut(self, data: Sequence[bytes]) -> tuple[Cuts, list[int]]:
+        """The words and pairs of the texts, and which ones are left."""
+        texts = BETWEEN.join(data)
+        ends = array("q", accumulate(map(len, data), lambda end, size: end + 1 + size))
+        words, pairs = self._room.at_least(3 * len(texts) + 2)
+        left, sizes = bytearray(len(data)), array("q", [0, 0])
+        room = (_address(each) for each in (words, pairs, left, sizes))
+        self._call(ctypes.byref(self.rules), texts, _address(ends), len(data), *room)
+        cuts = Cuts(_parted(words, sizes[0]), _parted(pairs, sizes[1]))
+        return cuts, [at for at, is_left in enumerate(left) if is_left]
+
+    def _learn(self, characters: Iterable[str]) -> bool:
+        """Whether some of them are new, and none is to be left."""
+        codes = set(map(ord, characters))
+        new = [code for code in codes if self.kinds[code] == UNKNOWN]
+        for code in new:
+            self.kinds[code] = kind_of(chr(code))
+        return bool(new) and all(self.kinds[code] != LEFT for code in codes)
+
+
+def _address(room: bytearray | array[int]) -> object:
+    return ctypes.byref(ctypes.c_char.from_buffer(room))
+
+
+def _parted(written: bytearray, size: int) -> list[str]:
+    """What stands between the separators; behind the last one nothing does."""
+    return str(memoryview(written)[:size], "utf-8").split(BETWEEN.decode())[:-1]
+
+
+def _put(cuts: Cuts, places: Sequence[int], others: Cuts) -> None:
+    for place, words, pairs in zip(places, *others, strict=True):
+        cuts.words[place], cuts.pairs[place] = words, pairs

@@ -1,0 +1,133 @@
+"""Cutting in C means the same as cutting in Python, and nobody depends on it."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import unicodedata
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from rireki.search import cutter
+from rireki.search.cutter import JOINED, LEFT, LETTER, SIGN, Cutter, cut_many, kind_of, opened
+from rireki.search.tokens import LONG, cut_all, in_bytes
+
+needed = pytest.mark.skipif(
+    sys.platform == "win32" or shutil.which("cc") is None, reason="no compiler to build it"
+)
+
+_LETTERS = [
+    *"abcXYZ019_.-/ \n\t→…．＿∕👩\u200d🚀履歴設計かなカナーｶﾞが한글ㅋéßİ①™´¨“”— \x01\x02\x03\ud800"
+]
+_WORDS = [
+    "camelCase",
+    "HTTPServer",
+    "userIDs",
+    "IDs",
+    "utf8Text",
+    "A1B2",
+    "0x1F",
+    "toBase64",
+    "XXa",
+]
+_TEXTS = st.lists(st.sampled_from(_LETTERS + _WORDS), max_size=30).map("".join)
+
+
+@pytest.fixture
+def other_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The library was built from another version of its source."""
+    source = tmp_path / "cutter.c"
+    source.write_text("/* newer */")
+    monkeypatch.setattr(cutter, "_SOURCE", source)
+    opened.cache_clear()
+    yield
+    opened.cache_clear()
+
+
+def in_c() -> Cutter:
+    found = opened()
+    assert found is not None, "cutter.c was not built from its present source: remove .venv/.ready"
+    return found
+
+
+def told(words: str, pairs: str) -> tuple[set[str], set[str]]:
+    """What the index makes of it."""
+    two = (pairs[at : at + 2] for at in range(len(pairs) - 1))
+    return set(words.split()), {pair for pair in two if pair.isalnum()}
+
+
+def assert_alike(texts: list[str]) -> None:
+    data = list(map(in_bytes, texts))
+    ours, others = in_c().cut(texts, data), cut_all(texts, data)
+    for (words, pairs), (wanted, most) in zip(map(told, *ours), map(told, *others), strict=True):
+        assert words == wanted
+        # Python takes some signs for spaces. That none is missing, test_pairs tells.
+        assert pairs <= most
+        assert pairs == most or not "".join(texts).isascii()
+
+
+@needed
+@settings(deadline=None, max_examples=500)
+@given(st.lists(_TEXTS, max_size=4))
+@example(["wait…what", "self．mode", "a＿b"])
+@example(["", "x", ""])
+@example(["Git履歴を見るgitLog"])
+def test_both_sides_cut_alike(texts: list[str]) -> None:
+    assert_alike(texts)
+
+
+@needed
+@settings(deadline=None, max_examples=300)
+@given(st.text(max_size=30))
+def test_both_sides_cut_any_text_alike(text: str) -> None:
+    assert_alike([text, f"some words{text}and othersToo"])
+
+
+@needed
+@pytest.mark.parametrize("unit", ["a ", "履", "履歴 ", "a履", "aB", "aBc1 ", "🚀", "x.y ", "A1b2"])
+def test_there_is_room_for_what_becomes_longest(unit: str) -> None:
+    assert_alike([unit * 2000, "between", unit * 499])
+
+
+@needed
+def test_long_words_are_left_to_python() -> None:
+    for size in (LONG - 1, LONG, LONG + 1, 5 * LONG):
+        assert_alike(["w" * size, "aB" * size])
+
+
+@needed
+def test_many_identifiers_are_all_taken_apart() -> None:
+    assert_alike([" ".join(f"get{chr(65 + n % 26)}x{n}Value" for n in range(5000))])
+
+
+@needed
+def test_nothing_that_it_cuts_becomes_another_character_beside_its_neighbour() -> None:
+    """It looks at characters one by one, and texts are folded as a whole."""
+    kinds = {code: kind_of(chr(code)) for code in range(sys.maxunicode + 1)}
+    for code in kinds:
+        made_of = unicodedata.decomposition(chr(code)).split()
+        if len(made_of) == 2 and not made_of[0].startswith("<"):
+            of = {kinds[int(part, 16)] for part in made_of}
+            # Marks that become another mark are signs before and after.
+            assert LEFT in of or of == {kinds[code]} == {SIGN}, f"U+{code:04X}"
+    assert kinds[ord("履")] == kinds[ord("한")] == JOINED
+    assert kinds[ord("a")] == LETTER
+    assert kinds[ord("é")] == kinds[0x3099] == kinds[0x1161] == LEFT
+
+
+def test_texts_are_cut_without_it(other_source: None) -> None:
+    assert opened() is None
+    texts = ["some camelCase words", "履歴 " * 10_000]
+    data = list(map(in_bytes, texts))
+    assert cut_many(texts, data) == cut_all(texts, data)
+
+
+@needed
+def test_a_few_texts_are_cut_by_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who takes in one turn does not open a library for it."""
+    monkeypatch.setattr(cutter, "opened", lambda: pytest.fail("it was opened"))
+    assert cut_many(["one turn"], [b"one turn"]).words == ["one turn"]
