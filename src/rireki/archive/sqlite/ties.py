@@ -17,6 +17,7 @@ __all__ = ["tie_together"]
 
 #: Whoever may have another parent now: what changed, its relatives, and its children so far.
 _AFFECTED = """
+    INSERT INTO affected
     SELECT number FROM touched
      UNION
     SELECT other.conversation
@@ -24,6 +25,19 @@ _AFFECTED = """
      CROSS JOIN tie other ON other.token = mine.token AND other.family = mine.family
      UNION
     SELECT child FROM link WHERE parent IN (SELECT number FROM touched)
+"""
+#: Of these, whoever has something in common with another, or had: most conversations have not.
+_RELATED = """
+    SELECT number FROM affected
+     WHERE EXISTS (SELECT 1 FROM link WHERE child = number)
+        OR EXISTS (SELECT 1 FROM tie mine CROSS JOIN tie other
+                    WHERE mine.conversation = number
+                      AND other.token = mine.token AND other.family = mine.family
+                      AND other.conversation <> number)
+        OR EXISTS (SELECT 1 FROM tie mine CROSS JOIN naming named
+                    WHERE mine.conversation = number AND mine.kind = 'title'
+                      AND named.token = mine.token AND named.family = mine.family)
+     ORDER BY number
 """
 #: What a conversation wants and another one offers, the likeliest parent first.
 _OFFERED = """
@@ -70,10 +84,12 @@ def tie_together(sql: apsw.Connection, conversations: Sequence[int], change: int
     """
     if not conversations:
         return
-    sql.execute("CREATE TEMP TABLE IF NOT EXISTS touched (number INTEGER PRIMARY KEY)")
-    sql.execute("DELETE FROM touched")
+    for table in ("touched", "affected"):
+        sql.execute(f"CREATE TEMP TABLE IF NOT EXISTS {table} (number INTEGER PRIMARY KEY)")
+        sql.execute(f"DELETE FROM {table}")
     sql.executemany("INSERT OR IGNORE INTO touched VALUES (?)", [(n,) for n in conversations])
-    for (number,) in select(sql, _AFFECTED):
+    sql.execute(_AFFECTED)
+    for (number,) in select(sql, _RELATED):
         _find_parents(sql, number, change)
 
 
