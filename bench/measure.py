@@ -135,7 +135,7 @@ def timed_with_memory(command: Sequence[str]) -> tuple[float, int]:
 def _watch(process: subprocess.Popen[bytes], peak: list[int]) -> None:
     while process.poll() is None:
         peak[0] = max(peak[0], sum(resident(pid) for pid in _family(process.pid)))
-        time.sleep(0.02)
+        time.sleep(0.05)
 
 
 def _family(pid: int) -> list[int]:

@@ -42,7 +42,8 @@ class Bulk(msgspec.Struct):
 
     def take(self, crew: Crew, origins: Sequence[Origin]) -> Iterator[Conversation]:
         """Keep the files; yields the conversations they turn out to be."""
-        for group in self._batches(crew.run(self._tasks(origins))):
+        whole = left = sum(origin.size for origin in origins) or 1
+        for group in self._batches(crew, self._tasks(origins)):
             kept = [item for item in group if not self._is_left(item)]
             try:
                 with self.archive.writing() as batch:
@@ -53,7 +54,8 @@ class Bulk(msgspec.Struct):
                 self.left.update((o.place, o) for item in kept for o in _origins(item))
                 continue
             yield from stored
-            self._tell_follower(kept, {one.id for one in stored}, batch.number)
+            left -= sum(item.origin.size for item in kept if isinstance(item, PackedOrigin))
+            self._tell_follower(kept, {one.id for one in stored}, batch.number, left / whole)
             for item in kept:
                 if isinstance(item, PackedOrigin):
                     self.cursors.pop(item.origin.place, None)
@@ -75,7 +77,9 @@ class Bulk(msgspec.Struct):
             tasks.append(PackTask(groups, digest))
         return tasks
 
-    def _tell_follower(self, kept: Sequence[Any], stored: set[str], number: int) -> None:
+    def _tell_follower(
+        self, kept: Sequence[Any], stored: set[str], number: int, left: float
+    ) -> None:
         if self.follower is None:
             return
         told: list[Followed] = []
@@ -90,7 +94,7 @@ class Bulk(msgspec.Struct):
                 if conversation.id in stored:
                     told.append(Followed(conversation.id, number, digest, strands))
         if told:
-            self.follower.take(told)
+            self.follower.take(told, left)
 
     def _groups(self, origins: Sequence[Origin]) -> list[FreshGroup]:
         """The files by conversation, the largest first."""
@@ -107,10 +111,11 @@ class Bulk(msgspec.Struct):
             group.origins.append(origin)
         return sorted(groups.values(), key=lambda g: -sum(o.size for o in g.origins))
 
-    def _batches(self, answers: Iterator[Any]) -> Iterator[list[Any]]:
+    def _batches(self, crew: Crew, tasks: Sequence[PackTask]) -> Iterator[list[Any]]:
+        """What goes into one transaction: so much, or less when there is nothing else to do."""
         group: list[Any] = []
         size = 0
-        for answer in answers:
+        for answer in crew.run(tasks):
             if isinstance(answer, Failed):
                 origins = [o for fresh in answer.task.groups for o in fresh.origins]
                 self.left.update((origin.place, origin) for origin in origins)
@@ -118,7 +123,7 @@ class Bulk(msgspec.Struct):
             group.append(answer)
             if isinstance(answer, Packed):
                 size += sum(len(chunk.data) for chunk in answer.chunks)
-            if size >= BATCH:
+            if size >= BATCH or crew.waits:
                 yield group
                 group, size = [], 0
         if group:

@@ -55,6 +55,8 @@ class Crew:
                 )
         for worker in self.workers:
             _widen(worker.stdout)
+        #: Whether an answer that was just given is the last for the time being.
+        self.waits = False
 
     def __enter__(self) -> Crew:
         return self
@@ -93,7 +95,10 @@ class Crew:
             elif isinstance(answer, Failed):
                 yield answer
             else:
-                yield from pickle.loads(answer)
+                found = pickle.loads(answer)
+                for left, one in enumerate(found, 1 - len(found)):
+                    self.waits = left == 0 and answers.empty()
+                    yield one
         yield from map(Failed, waiting)
 
 

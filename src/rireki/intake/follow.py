@@ -32,7 +32,8 @@ class Follower(Protocol):
     #: "package.module:function", called with a reading and its strands.
     digest: str
 
-    def take(self, conversations: Sequence[Followed]) -> None: ...
+    def take(self, conversations: Sequence[Followed], left: float) -> None:
+        """Conversations, and which share of the bytes is still to come, from others at work."""
 
 
 def digest_of(name: str) -> Callable[[Reading, Sequence[Strand]], Any]:

@@ -143,6 +143,9 @@ def main() -> None:
     # be is looked for between tasks.
     gc.disable()
     hold_on()
+    if hasattr(os, "nice"):
+        # Whoever writes what we made goes first, and so does everything else the user does.
+        os.nice(5)
     source, target = sys.stdin.buffer, sys.stdout.buffer
     # A stray print must not disturb the conversation with the other side.
     sys.stdout = sys.stderr

@@ -179,23 +179,18 @@ static int cut_one(Cutter *cutter, const uint8_t *text, int64_t size) {
     for (int64_t at = 0; at < size;) {
         int length = 1;
         uint32_t code = text[at] < 128 ? text[at] : character(text + at, size - at, &length);
-        switch (kinds[code]) {
-        case SPACE:
-            at += length;
-            break;
-        case SIGN:
-            cutter->before = -1;
-            at += length;
-            break;
-        case LETTER:
+        uint8_t kind = kinds[code];
+        if (kind == LETTER) {
             at = write_word(cutter, text, at);
             if (at < 0) return 0;
-            break;
-        case JOINED:
+        } else if (kind == SIGN || kind == SPACE) {
+            /* Not asked which: nobody can guess what comes next, and a wrong guess takes time. */
+            cutter->before |= -(kind == SIGN);
+            at += length;
+        } else if (kind == JOINED) {
             cutter->before = -1;
             at = write_joined(cutter, text, at, size);
-            break;
-        default:
+        } else {
             return 0;
         }
     }

@@ -74,12 +74,12 @@ class _Late:
         self.archive = archive
         self.follower: Importing | None = None
 
-    def take(self, conversations: Sequence[Followed]) -> None:
+    def take(self, conversations: Sequence[Followed], left: float) -> None:
         if self.follower is None:
             from rireki.search.update import Importing
 
             self.follower = Importing(self.archive)
-        self.follower.take(conversations)
+        self.follower.take(conversations, left)
 
     def close(self) -> None:
         if self.follower is not None:

@@ -27,6 +27,8 @@ FEW, LIGHT = 8, 1 << 20
 #: From this many conversations on, other processors are worth their start.
 MANY = 60
 TASK = 10
+#: When so small a share of an import is left, what came before is written, if it is so many documents.
+LITTLE, MUCH = 0.12, 20_000
 #: What may keep the index from being written.
 _TROUBLES = (Busy, Damaged, WriteFailed, ArchiveTrouble)
 
@@ -275,12 +277,16 @@ class Importing:
         self.given_up = False
         #: What was written, as it was then.
         self.written: dict[str, Heading] = {}
+        #: Whether most of it is on the disk already.
+        self.mostly_done = False
 
-    def take(self, conversations: Sequence[Followed]) -> None:
+    def take(self, conversations: Sequence[Followed], left: float) -> None:
         if self.given_up:
             return
         try:
             self._take(conversations)
+            if left < LITTLE and not self.mostly_done:
+                self._write_most()
         except _TROUBLES:
             self.given_up = True
 
@@ -298,6 +304,12 @@ class Importing:
                 heading = headings[each.id]._replace(changed=each.changed)
                 self.writer.put(open_digest(each.digest), heading, each.strands)
                 self.written[each.id] = heading
+
+    def _write_most(self) -> None:
+        """Commit while others still read: at the end, everybody would wait for it."""
+        self.mostly_done = True
+        if self.writer is not None and self.writer.documents >= MUCH:
+            self.writer.commit()
 
     def _carry_over(self, writer: IndexWriter) -> None:
         """What only got a sub-agent or a title since it was written need not be read again."""

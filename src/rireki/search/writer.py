@@ -61,7 +61,7 @@ class IndexWriter:
         self._blocks: list[tuple[int, int, str, bytes]] = []
         self._cleared: list[int] = []
         self._dropped: list[int] = []
-        self._documents = 0
+        self.documents = 0
         self._letters = 0
 
     def marks(self, id: str) -> dict[str, tuple[int, int]]:
@@ -110,12 +110,12 @@ class IndexWriter:
         for block in digest.blocks:
             self.words.add(kept.number, self.next_block * MOST, block.rows)
             self._blocks.append((self.next_block, kept.number, names, block.data))
-            self._documents += len(block.rows)
+            self.documents += len(block.rows)
             self._letters += sum(len(row.words) for row in block.rows)
             self.next_block += 1
         self._head(kept.number, heading)
         self._settling.append(Kept(kept.number, kept.id, heading.changed, self.generation, dead))
-        if self._documents >= BATCH:
+        if self.documents >= BATCH:
             self.commit()
 
     def carry_over(self, heading: Heading, *, renamed: bool) -> None:
@@ -164,7 +164,7 @@ class IndexWriter:
         self.store.put("documents", self.index.reader().documents)
         # What was ever added, for an average.
         self.store.put("letters", self.store.get("letters", 0) + self._letters)
-        self.store.put("added", self.store.get("added", 0) + self._documents)
+        self.store.put("added", self.store.get("added", 0) + self.documents)
         self.store.put("stamps", json.dumps(stamps(self.index.words_folder)))
 
     def close(self) -> None:
