@@ -540,6 +540,16 @@ def test_what_was_just_imported_is_found_although_the_index_was_not_touched(livi
     assert _untouched(living) != before
 
 
+def test_a_small_import_asks_the_index_little_however_many_conversations_it_has(
+    living: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    append_turn(living.transcripts()[0], "wolpertinger")
+    with monkeypatch.context() as patch:
+        patch.setattr(Store, "talks", lambda store: pytest.fail("it read about all of them"))
+        living.take_in()
+    assert len(found(living, "wolpertinger")) == 1
+
+
 @pytest.mark.parametrize("more", ["", " -is:subagent source:claude", " project:home"])
 def test_a_running_search_sees_each_import(living: Place, more: str) -> None:
     with searching(living) as search:

@@ -35,7 +35,17 @@ from rireki.search.words import (
 if TYPE_CHECKING:
     from tempfile import TemporaryDirectory
 
-__all__ = ["NOTE", "Index", "entries", "index_folder", "make", "open_existing", "peek", "sweep"]
+__all__ = [
+    "NOTE",
+    "Index",
+    "entries",
+    "glance",
+    "index_folder",
+    "make",
+    "open_existing",
+    "peek",
+    "sweep",
+]
 
 #: The archive's note about the last commit of its index.
 NOTE = "index"
@@ -161,14 +171,25 @@ def _current(archive: Archive) -> Path | None:
 
 def peek(archive: Archive) -> list[Kept] | None:
     """How far the index is, without opening it whole; None when there is none."""
+    with _notes(archive) as store:
+        return store.talks()[1] if store is not None else None
+
+
+def glance(archive: Archive) -> tuple[int, int]:
+    """The same in two numbers: the newest change it has, and of how many conversations it has any."""
+    with _notes(archive) as store:
+        return store.reached() if store is not None else (0, 0)
+
+
+@contextmanager
+def _notes(archive: Archive) -> Iterator[Store | None]:
     folder = _current(archive)
-    if folder is None:
-        return None
-    store = Store(folder / "texts.sqlite3")
+    store = Store(folder / "texts.sqlite3") if folder is not None else None
     try:
-        return store.talks()[1]
+        yield store
     finally:
-        store.close()
+        if store is not None:
+            store.close()
 
 
 def open_existing(archive: Archive) -> Index | None:

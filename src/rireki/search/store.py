@@ -160,6 +160,15 @@ class Store:
         generation: Any = next((_sealed((*r[1:3], r[5])) for r in rows if r[0] == -1), 0)
         return generation, [_kept(row) for row in rows if row[0] != -1]
 
+    def reached(self) -> tuple[int, int]:
+        """The newest change the index has of any conversation, and how many conversations it has."""
+        with self._guarded():
+            newest, count = self.sql.execute(
+                "SELECT coalesce(max(changed), 0), count(*) FROM talk WHERE changed > ?",
+                (UNSETTLED,),
+            ).get
+        return newest, count
+
     def talk(self, id: str) -> Kept | None:
         with self._guarded():
             row = self.sql.execute(

@@ -14,7 +14,7 @@ from rireki.intake.understand import interpret
 from rireki.intake.worker import Digested, DigestTask
 from rireki.model.conversation import Trouble
 from rireki.search.blocks import Digest, digest, open_digest
-from rireki.search.index import Index, index_folder, make, open_existing, peek, sweep
+from rireki.search.index import Index, glance, index_folder, make, open_existing, peek, sweep
 from rireki.search.store import Damaged, Kept, cannot_write
 from rireki.search.words import Busy, WriteFailed
 from rireki.search.writer import IndexWriter
@@ -96,12 +96,16 @@ def _try_to_catch_up(archive: Archive, index: Index, progress: Progress) -> bool
 
 
 def _is_worth_it(archive: Archive) -> bool:
+    """A guess that takes no longer the more conversations there are; searches know exactly."""
     try:
-        known = {kept.id: kept for kept in peek(archive) or ()}
+        newest, count = glance(archive)
+        known = (peek(archive) or ()) if archive.forgotten() else ()
     except Damaged:
         return True
-    waiting = outdated(archive, known)
-    return (bool(waiting) and is_behind(archive, waiting)) or _has_forgotten(archive, known)
+    # A writer that was stopped leaves conversations out, however old they are.
+    if archive.count() - count > FEW or _has_forgotten(archive, {kept.id for kept in known}):
+        return True
+    return is_behind(archive, archive.headings(after=newest))
 
 
 def _has_forgotten(archive: Archive, known: Iterable[str]) -> bool:
