@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -37,7 +38,8 @@ def _build(root: Path) -> None:
     source, built = root / SOURCE, root / BUILT
     # Not in place: a process may be using the one that is there.
     fresh = built.with_suffix(".new")
-    command = [os.environ.get("CC", "cc"), "-O3", "-Wall", "-Wextra", "-shared", "-fPIC"]
+    compiler = shlex.split(os.environ.get("CC") or "cc")
+    command = [*compiler, "-O3", "-Wall", "-Wextra", "-shared", "-fPIC"]
     command += [f"-DSOURCE={crc32(source.read_bytes())}u", "-o", str(fresh), str(source)]
     subprocess.run(command, check=True)
     fresh.replace(built)

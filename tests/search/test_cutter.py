@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 import unicodedata
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -76,6 +77,7 @@ def assert_alike(texts: list[str]) -> None:
 @example(["wait…what", "self．mode", "a＿b"])
 @example(["", "x", ""])
 @example(["Git履歴を見るgitLog"])
+@example(["か\uff9eっこう がﾟ"])
 def test_both_sides_cut_alike(texts: list[str]) -> None:
     assert_alike(texts)
 
@@ -105,6 +107,33 @@ def test_many_identifiers_are_all_taken_apart() -> None:
 
 
 @needed
+def test_what_is_new_in_several_texts_is_learned_for_all_of_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    fresh = Cutter(in_c().library)
+    monkeypatch.setattr(cutter, "cut_all", lambda *_: pytest.fail("it was left to Python"))
+    texts = ["履歴 some text", "履歴 again", "other words"]
+    assert fresh.cut(texts, list(map(in_bytes, texts))).words[1].split() == ["履歴", "歴", "again"]
+
+
+@needed
+def test_identifiers_count_once_however_often_they_stand_there() -> None:
+    text = "fooBar getHx41 userIDs " * 500
+    (words,) = in_c().cut([text], [in_bytes(text)]).words
+    (wanted,) = cut_all([text], [in_bytes(text)]).words
+    assert Counter(words.split()) == Counter(wanted.split())
+
+
+@needed
+def test_a_run_of_letters_ends_as_one_thread_saw_it() -> None:
+    """Another one may learn what the next letter is in the very moment it is looked at."""
+    fresh = Cutter(in_c().library)
+    fresh._learn("履")
+    cuts, left = fresh._cut([in_bytes("履歴")])
+    assert (cuts.words, left) == ([""], [0])
+
+
+@needed
 def test_nothing_that_it_cuts_becomes_another_character_beside_its_neighbour() -> None:
     """It looks at characters one by one, and texts are folded as a whole."""
     kinds = {code: kind_of(chr(code)) for code in range(sys.maxunicode + 1)}
@@ -117,6 +146,8 @@ def test_nothing_that_it_cuts_becomes_another_character_beside_its_neighbour() -
     assert kinds[ord("履")] == kinds[ord("한")] == JOINED
     assert kinds[ord("a")] == LETTER
     assert kinds[ord("é")] == kinds[0x3099] == kinds[0x1161] == LEFT
+    # Half-width sound marks have another form, which is one of those.
+    assert kinds[0xFF9E] == kinds[0xFF9F] == LEFT
 
 
 def test_texts_are_cut_without_it(other_source: None) -> None:

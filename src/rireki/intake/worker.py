@@ -12,6 +12,7 @@ import pickle
 import struct
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 
@@ -143,8 +144,9 @@ def main() -> None:
     # be is looked for between tasks.
     gc.disable()
     hold_on()
-    if hasattr(os, "nice"):
-        # Whoever writes what we made goes first, and so does everything else the user does.
+    # Whoever writes what we made goes first, and so does everything else the user does. Not every
+    # system has it, or lets everybody do it.
+    with suppress(AttributeError, OSError):
         os.nice(5)
     source, target = sys.stdin.buffer, sys.stdout.buffer
     # A stray print must not disturb the conversation with the other side.

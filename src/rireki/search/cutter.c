@@ -15,8 +15,10 @@ enum { UNKNOWN, SIGN, SPACE, LETTER, JOINED };
 
 /* Kinds of words in pairs, at most. */
 #define KINDS 64
-/* Identifiers of one text that are remembered, so that each is taken apart once. */
-#define REMEMBERED 256
+/* Identifiers of one text that can be remembered, so that each is taken apart once; fewer are, to
+ * keep looking them up short. */
+#define ROOM 1024
+#define REMEMBERED 768
 #define BETWEEN 2
 
 typedef struct {
@@ -38,7 +40,8 @@ typedef struct {
     uint8_t *words, *pairs;     /* where the next ones go */
     uint8_t lower[256];         /* letters of words in lower case; nothing for all else */
     uint8_t seen[KINDS][KINDS]; /* the pairs of this text */
-    Identifier met[REMEMBERED]; /* and its identifiers */
+    Identifier met[ROOM];       /* and its identifiers */
+    int remembered;             /* how many these are */
     int before;                 /* the kind of the word just before, or -1 */
     int chained;                /* whether it was the last thing written */
 } Cutter;
@@ -81,24 +84,33 @@ static int64_t piece_end(const uint8_t *word, int64_t at, int64_t size) {
     return end;
 }
 
-static int is_known(Cutter *cutter, const uint8_t *word, int64_t size) {
+/* Whether an identifier is a new one; -1 when there were too many. */
+static int is_new(Cutter *cutter, const uint8_t *word, int64_t size) {
     uint32_t hash = 2166136261u;
     for (int64_t at = 0; at < size; at++) hash = (hash ^ word[at]) * 16777619u;
-    Identifier *met = &cutter->met[(hash ^ hash >> 16) % REMEMBERED];
-    if (met->size == size && memcmp(met->word, word, size) == 0) return 1;
-    met->word = word;
-    met->size = size;
-    return 0;
+    uint32_t place = (hash ^ hash >> 16) % ROOM;
+    for (; cutter->met[place].size; place = (place + 1) % ROOM) {
+        Identifier *met = &cutter->met[place];
+        if (met->size == size && memcmp(met->word, word, size) == 0) return 0;
+    }
+    if (cutter->remembered == REMEMBERED) return -1;
+    cutter->remembered++;
+    cutter->met[place] = (Identifier){word, size};
+    return 1;
 }
 
-static void write_pieces(Cutter *cutter, const uint8_t *word, int64_t size) {
-    if (!has_seam(word, size) || is_known(cutter, word, size)) return;
+/* Returns 0 when the text is to be left. */
+static int write_pieces(Cutter *cutter, const uint8_t *word, int64_t size) {
+    if (!has_seam(word, size)) return 1;
+    int new = is_new(cutter, word, size);
+    if (new <= 0) return new == 0;
     for (int64_t at = 0, end; at < size; at = end > at ? end : at + 1) {
         end = piece_end(word, at, size);
         if (end - at < 2 || end - at == size) continue;
         for (int64_t from = at; from < end; from++) *cutter->words++ = lowered(word[from]);
         *cutter->words++ = ' ';
     }
+    return 1;
 }
 
 /* ── words ── */
@@ -121,7 +133,7 @@ static void write_pair(Cutter *cutter, int kind) {
     cutter->chained = 1;
 }
 
-/* Returns where the word ends, or -1 when it is too long. */
+/* Returns where the word ends, or -1 when the text is to be left. */
 static int64_t write_word(Cutter *cutter, const uint8_t *text, int64_t at) {
     const Rules *rules = cutter->rules;
     const uint8_t *from = text + at, *next = from + 1;
@@ -136,7 +148,7 @@ static int64_t write_word(Cutter *cutter, const uint8_t *text, int64_t at) {
     write_pair(cutter, rules->first[*cutter->words] + rules->last[written[-1]]);
     *written++ = ' ';
     cutter->words = written;
-    if (capitals) write_pieces(cutter, from, next - from);
+    if (capitals && !write_pieces(cutter, from, next - from)) return -1;
     return next - text;
 }
 
@@ -151,20 +163,25 @@ static uint32_t character(const uint8_t *text, int64_t left, int *size) {
     return (lead & 7u) << 18 | (text[1] & 63u) << 12 | (text[2] & 63u) << 6 | (text[3] & 63u);
 }
 
-/* All two characters that follow each other, and the last one. Returns where the run ends. */
+/* All two characters that follow each other, and the last one. Returns where the run ends, or -1 when
+ * it is followed by something that Python has to look at. */
 static int64_t write_joined(Cutter *cutter, const uint8_t *text, int64_t at, int64_t end) {
+    const uint8_t *kinds = cutter->rules->kinds;
     int size, next;
     character(text + at, end - at, &size);
     for (;;) {
         int64_t behind = at + size;
-        int goes_on = behind < end && text[behind] >= 128 &&
-                      cutter->rules->kinds[character(text + behind, end - behind, &next)] == JOINED;
-        int taken = goes_on ? size + next : size;
+        /* Looked up once: another thread may just be told what the next character is. */
+        uint8_t kind = SPACE;
+        if (behind < end && text[behind] >= 128)
+            kind = kinds[character(text + behind, end - behind, &next)];
+        if (kind < SIGN || kind > JOINED) return -1;
+        int taken = kind == JOINED ? size + next : size;
         memcpy(cutter->words, text + at, taken);
         cutter->words += taken;
         *cutter->words++ = ' ';
         at = behind;
-        if (!goes_on) return at;
+        if (kind != JOINED) return at;
         size = next;
     }
 }
@@ -173,7 +190,8 @@ static int64_t write_joined(Cutter *cutter, const uint8_t *text, int64_t at, int
 static int cut_one(Cutter *cutter, const uint8_t *text, int64_t size) {
     const uint8_t *kinds = cutter->rules->kinds;
     memset(cutter->seen, 0, sizeof cutter->seen);
-    memset(cutter->met, 0, sizeof cutter->met);
+    if (cutter->remembered) memset(cutter->met, 0, sizeof cutter->met);
+    cutter->remembered = 0;
     cutter->before = -1;
     cutter->chained = 0;
     for (int64_t at = 0; at < size;) {
@@ -182,7 +200,6 @@ static int cut_one(Cutter *cutter, const uint8_t *text, int64_t size) {
         uint8_t kind = kinds[code];
         if (kind == LETTER) {
             at = write_word(cutter, text, at);
-            if (at < 0) return 0;
         } else if (kind == SIGN || kind == SPACE) {
             /* Not asked which: nobody can guess what comes next, and a wrong guess takes time. */
             cutter->before |= -(kind == SIGN);
@@ -193,6 +210,7 @@ static int cut_one(Cutter *cutter, const uint8_t *text, int64_t size) {
         } else {
             return 0;
         }
+        if (at < 0) return 0;
     }
     return 1;
 }

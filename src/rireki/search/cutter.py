@@ -28,6 +28,8 @@ _CHARACTERS = 0x110000
 MUCH = 1 << 12
 #: Room for more than this is given back.
 KEPT = 4 << 20
+#: Bytes that the pairs of one text take at most: each stands there once.
+_MOST_PAIRS = 3 * 64 * 64
 _SOURCE = Path(__file__).with_name("cutter.c")
 _BUILT = _SOURCE.with_name("libcutter.so")
 
@@ -54,7 +56,8 @@ def kind_of(character: str) -> int:
     folded = fold(character)
     if character.isascii() and character.isalnum():
         return LETTER
-    if combining(character) or character in "\x01\x02\x03":
+    # Some marks are one only once they are folded: the half-width ones of kana.
+    if combining(character) or combining(folded[0]) or character in "\x01\x02\x03":
         return LEFT
     if is_joined(character):
         return JOINED if folded == character and not grows(character) else LEFT
@@ -80,11 +83,16 @@ class _Room(threading.local):
     def __init__(self) -> None:
         self.words, self.pairs = bytearray(), bytearray()
 
-    def at_least(self, size: int) -> tuple[bytearray, bytearray]:
-        if size > KEPT:
-            return bytearray(size), bytearray(size)
-        if size > len(self.words):
-            self.words, self.pairs = bytearray(size), bytearray(size)
+    def for_texts(self, size: int, count: int) -> tuple[bytearray, bytearray]:
+        """Room for the words and pairs of so many texts, together of this size."""
+        words = 3 * size + 2
+        pairs = min(words, (_MOST_PAIRS + 1) * count)
+        if words > KEPT:
+            return bytearray(words), bytearray(pairs)
+        if words > len(self.words):
+            self.words = bytearray(words)
+        if pairs > len(self.pairs):
+            self.pairs = bytearray(pairs)
         return self.words, self.pairs
 
 
@@ -92,8 +100,11 @@ class Cutter:
     """The C side, and what it was told so far."""
 
     def __init__(self, library: ctypes.CDLL) -> None:
+        self.library = library
         self._call = library.rireki_cut
         self._call.restype = None
+        address = ctypes.c_void_p
+        self._call.argtypes = [address, ctypes.c_char_p, address, ctypes.c_int64, *[address] * 4]
         self._room = _Room()
         self.kinds = bytearray(_CHARACTERS)
         self._learn(map(chr, range(128)))
@@ -105,7 +116,8 @@ class Cutter:
         if not data:
             return Cuts([], [])
         cuts, left = self._cut(data)
-        again = [at for at in left if self._learn(texts[at])]
+        news = [self._learn(texts[at]) for at in left]
+        again = [at for at in left if any(news) and not self._leaves(texts[at])]
         if again:
             more, still = self._cut([data[at] for at in again])
             _put(cuts, again, more)
@@ -119,7 +131,7 @@ class Cutter:
         """The words and pairs of the texts, and which ones are left."""
         texts = BETWEEN.join(data)
         ends = array("q", accumulate(map(len, data), lambda end, size: end + 1 + size))
-        words, pairs = self._room.at_least(3 * len(texts) + 2)
+        words, pairs = self._room.for_texts(len(texts), len(data))
         left, sizes = bytearray(len(data)), array("q", [0, 0])
         room = (_address(each) for each in (words, pairs, left, sizes))
         self._call(ctypes.byref(self.rules), texts, _address(ends), len(data), *room)
@@ -127,12 +139,14 @@ class Cutter:
         return cuts, [at for at, is_left in enumerate(left) if is_left]
 
     def _learn(self, characters: Iterable[str]) -> bool:
-        """Whether some of them are new, and none is to be left."""
-        codes = set(map(ord, characters))
-        new = [code for code in codes if self.kinds[code] == UNKNOWN]
-        for code in new:
-            self.kinds[code] = kind_of(chr(code))
-        return bool(new) and all(self.kinds[code] != LEFT for code in codes)
+        """Whether some of them are new."""
+        new = [c for c in set(characters) if self.kinds[ord(c)] == UNKNOWN]
+        for character in new:
+            self.kinds[ord(character)] = kind_of(character)
+        return bool(new)
+
+    def _leaves(self, text: str) -> bool:
+        return any(self.kinds[ord(character)] == LEFT for character in set(text))
 
 
 def _address(room: bytearray | array[int]) -> object:
