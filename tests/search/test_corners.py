@@ -45,7 +45,9 @@ def find(request: pytest.FixtureRequest, archive: SqliteArchive, home: Path) -> 
         "h264encodeVideo ＹｏｕｒＣｌａｓｓ MañanaBayes openSQLiteDatabase", model="Opus\u00a05"
     )
     transcript.call(
-        "c2", "会話\u3000検索", input={"files": {"src/keyedfile.py": "body", "mode": "x"}}
+        "c2",
+        "会話\u3000検索",
+        input={"files": {"src/keyedfile.py": "body", "mode": "x", "STRIPE_TOKEN": True}},
     )
     transcript.user("\u1025\u102e \u1025\u102e \u1025\u102e targetword")
     transcript.user("मैं खोज करो")
@@ -95,6 +97,10 @@ def find(request: pytest.FixtureRequest, archive: SqliteArchive, home: Path) -> 
         "IZMIR",
         "ıspanak",
         "/İSTANBUL ıs/",
+        "/i\\w+mir ist/",
+        # What an agent named in an object that it gave a tool.
+        "STRIPE_TOKEN",
+        "mode",
         # Parts of identifiers.
         "caseNeedle",
         "caseNeedle*",

@@ -27,14 +27,14 @@ ALL = Wish(limit=10**6, hits=10**6)
 Message = tuple[str, str]
 
 
-def strings(value: Any) -> Iterator[str]:
+def strings(value: Any, inside: bool = False) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
         for key, item in value.items():
-            if not re.fullmatch("[A-Za-z0-9_]*", key):
+            if inside or not re.fullmatch("[A-Za-z0-9_]*", key):
                 yield key
-            yield from strings(item)
+            yield from strings(item, isinstance(item, dict))
     elif isinstance(value, list):
         for item in value:
             yield from strings(item)

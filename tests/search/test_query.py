@@ -31,6 +31,7 @@ from rireki.search.query import (
     Regex,
     Word,
 )
+from rireki.search.vocabulary import quote
 
 NOW = datetime(2026, 11, 15, 12, 0, tzinfo=timezone.utc)
 SOURCES = ("amazon-q", "claude-code", "kiro")
@@ -155,6 +156,8 @@ def test_a_star_at_the_end_makes_a_beginning() -> None:
         ('“plain " inside”', 'plain " inside'),
         ("“\\” inside”", "” inside"),
         ('"C:\\dir"', "C:\\dir"),
+        ('"C:\\dir\\\\"', "C:\\dir\\"),
+        ('"\\\\server\\x"', "\\\\server\\x"),
         ('"/home/ken/"', "/home/ken/"),
         ('"OR"', "OR"),
         ('"source:kiro"', "source:kiro"),
@@ -178,6 +181,7 @@ def test_after_a_phrase_something_new_begins() -> None:
         ("=an  exact text=", "an  exact text"),
         ("=a=b=", "a=b"),
         ("=a\\= b=", "a= b"),
+        ("=C:\\dir\\\\=", "C:\\dir\\"),
         ("=履歴　書=", "履歴　書"),
         ("=f(x)=", "f(x)"),
     ],
@@ -388,7 +392,7 @@ def test_a_whole_name_wins_over_a_longer_one() -> None:
         # quotes
         ('foo "bar baz', "the quote at character 5 is never closed", '"bar baz', 'foo "bar baz"'),
         ("a “b", "the quote at character 3 is never closed", "“b", "a “b”"),
-        ('"C:\\dir\\"', "the quote at character 1 is never closed", '"C:\\dir\\"', '"C:\\dir"'),
+        ('"C:\\dir\\"', "the quote at character 1 is never closed", '"C:\\dir\\"', '"C:\\dir\\\\"'),
         # parentheses
         ("a (b c", "the ( at character 3 is never closed", "(b c", "a (b c)"),
         ("(a (b", "the ( at character 4 is never closed", "(b", "(a (b))"),
@@ -533,6 +537,27 @@ def test_a_filter_by_another_name(typed: str, name: str) -> None:
     assert (error.position, error.length) == (2, len(typed))
     assert parse(f"{name}:{value}").root
     assert root(f'"{typed}"') == Phrase(typed)
+
+
+@pytest.mark.parametrize(
+    ("typed", "better"),
+    [
+        ("from:ken", '"from:ken"'),
+        ("role:system foo", '"role:system" foo'),
+        ("until:friday", '"until:friday"'),
+        ("what is: this", 'what "is:" this'),
+        ("source: foo bar", '"source:" foo bar'),
+        ("source: kiro bar", "source:kiro bar"),
+        ("path:C:\\dev\\", "project:C:\\dev\\"),
+        ("is:a\\", '"is:a\\\\"'),
+    ],
+)
+def test_what_is_suggested_can_be_read(typed: str, better: str) -> None:
+    with pytest.raises(QueryError) as error:
+        parsing.parse(typed, NOW, ["kiro", "codex"])
+    assert error.value.hint.startswith(f"Try: {better}")
+    assert parsing.parse(better, NOW, ["kiro", "codex"]).root
+    assert parsing.parse(quote(typed), NOW).root == Phrase(typed)
 
 
 def test_what_looks_like_no_filter_is_text() -> None:

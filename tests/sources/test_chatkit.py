@@ -319,9 +319,13 @@ def test_a_widget_is_told_by_its_copy_text_or_its_tree(app: App) -> None:
     (message,) = told(app, type="widget", widget=tree, copy_text=None)
     assert (message.display, message.label) == ("fold", "widget: Card")
     assert message.parts == [Text("Card id=c\n  status: text=sold\n  Text one\n  Button label=Buy")]
+    app.save("x", "widget", widget=tree, copy_text="Buy one card, sold")
+    now = next(m for m in app.read().messages() if m.id == "x")
+    assert (now.display, now.parts) == ("bubble", [Text("Buy one card, sold")])
+    # What is copied may be less than what was shown.
     app.save("x", "widget", widget=tree, copy_text="one card")
     now = next(m for m in app.read().messages() if m.id == "x")
-    assert (now.display, now.parts) == ("bubble", [Text("one card")])
+    assert (now.display, now.parts) == ("bubble", [Text("one card"), *message.parts])
 
 
 def test_a_widget_without_bounds_is_cut(app: App) -> None:

@@ -173,7 +173,8 @@ def piece(chance: random.Random, texts: list[str]) -> str:
 
 def term(chance: random.Random, texts: list[str]) -> str:
     found = piece(chance, texts)
-    found = chance.choice([found, found, found.upper(), found.lower()])
+    mixed = "".join(chance.choice([letter, letter.swapcase()]) for letter in found)
+    found = chance.choice([found, found, found.upper(), found.lower(), mixed])
     words = found.split() or ["foo"]
     match chance.randrange(7):
         case 0 | 1:

@@ -218,8 +218,7 @@ def finder_of(leaf: Node) -> Finder:
     found = runs(folded)
     if found != [folded] or is_joined(folded):
         return _written_finder(folded, leaf.prefix)
-    several = bool(pieces(spelled(leaf.text, folded)))
-    return _identifier_finder(folded, prefix=leaf.prefix, several=several)
+    return _identifier_finder(folded, spelled(leaf.text, folded), prefix=leaf.prefix)
 
 
 def _written_finder(folded: str, prefix: bool = False) -> Finder:
@@ -261,13 +260,14 @@ def _ends(text: str, at: int) -> bool:
     return at == len(text) or not (is_letter(text[at - 1]) and is_letter(text[at]))
 
 
-def _identifier_finder(word: str, *, prefix: bool = False, several: bool = False) -> Finder:
+def _identifier_finder(word: str, typed: str, *, prefix: bool = False) -> Finder:
     """A word as a whole, with a number behind it, or as a piece of an identifier.
 
-    `several` when it is made of pieces itself.
+    It may be made of pieces itself, which `typed`, with its capitals, tells.
     """
     places = _places_of(re.compile(re.escape(word)), word)
     numbered = is_named(word)
+    seams = frozenset(start for start, _ in piece_spans(typed)) if pieces(typed) else None
 
     def is_numbered(text: str, end: int) -> bool:
         return numbered and _ends(text, _DIGITS.match(text, end).end())  # type: ignore[union-attr]
@@ -287,7 +287,7 @@ def _identifier_finder(word: str, *, prefix: bool = False, several: bool = False
                 continue
             goes_on = not prefix and end < size and is_one(folded[end])
             whole = not inside and (not goes_on or is_numbered(folded, end))
-            if start >= behind and (whole or identifiers.has(start, end, prefix, several)):
+            if start >= behind and (whole or identifiers.has(start, end, prefix, seams)):
                 yield text.span(start, end)
                 behind = end
 
@@ -322,22 +322,33 @@ class _Pieces:
         self.ends = {self.start + first: self.start + last for first, last in spans}
         self.stops = frozenset(self.ends.values())
 
-    def has(self, first: int, last: int, prefix: bool, several: bool) -> bool:
-        """Whether a piece stands just there, or `several` that belong together."""
+    def has(self, first: int, last: int, prefix: bool, seams: frozenset[int] | None) -> bool:
+        """Whether a piece stands just there, or those that begin at `seams`, counted from `first`."""
         self.meet(first)
         if not self.ends or last > self.end:
             return False
         end = self.ends.get(first, -1)
+        if seams is not None and not self._parts(first, last, prefix, seams):
+            return False
         if prefix:
             # Only what is written in pieces itself goes over the end of one.
-            return end > first + 1 and (several or last <= end)
+            return end > first + 1 and (seams is not None or last <= end)
         # A number behind the last piece may be left out, as behind any word.
         ends = {last, _DIGITS.match(self.text, last).end()}  # type: ignore[union-attr]
-        if several:
+        if seams is not None:
             begins = first == self.start or first in self.ends
             return begins and not ends.isdisjoint(self.stops)
         named = last == end or is_named(self.text[first:last])
         return last - first > 1 and named and end in ends
+
+    def _parts(self, first: int, last: int, prefix: bool, seams: frozenset[int]) -> bool:
+        """Whether what stands there is made of just these pieces."""
+        found = {start - first for start in self.ends if first <= start < last}
+        if prefix:
+            # What `isAC` ends with may begin another piece: `isACat`.
+            found.discard(last - first - 1)
+            seams = seams - {last - first - 1}
+        return found == seams
 
 
 def _exact_finder(wanted: str) -> Finder:

@@ -51,7 +51,7 @@ _DEEPEST = 50
 _QUOTES = {'"': '"', "“": "“”", "”": "“”", "＂": "＂"}
 #: What closes `=…=` and `/…/`: the sign before white space, `)` or the end.
 _CLOSING_SIGN = {
-    "=": re.compile(r"(?<!\\)=(?=[\s)]|\Z)"),
+    "=": re.compile(r"(?<!\\)(?:\\\\)*=(?=[\s)]|\Z)"),
     "/": re.compile(r"(?<!\\)(?:\\\\)*/(?=[\s)]|\Z)"),
 }
 _SPACE = re.compile(r"\s*")
@@ -72,6 +72,14 @@ def parse(text: str, now: datetime, sources: Sequence[str] = ()) -> Query:
             len(text) - _LONGEST,
         )
     return Query(text, _Parser(text, now, sources).whole())
+
+
+def _bared(inside: str, signs: str) -> str:
+    """What stands between two signs, without the backslashes before such signs, and before
+    backslashes at its end."""
+    text = inside.rstrip("\\")
+    ending = inside[len(text) :]
+    return re.sub(rf"\\([{signs}])", r"\1", text) + ending[: len(ending) // 2]
 
 
 class _Parser:
@@ -201,11 +209,11 @@ class _Parser:
     def quoted(self, what: str) -> str:
         start = self.at
         signs = _QUOTES[self.text[start]]
-        closing = re.compile(rf"(?<!\\)[{signs}]").search(self.text, start + 1)
+        closing = re.compile(rf"(?<!\\)(?:\\\\)*[{signs}]").search(self.text, start + 1)
         if closing is None:
             self.unclosed_quote(start)
         self.at = closing.end()
-        inside = re.sub(rf"\\([{signs}])", r"\1", self.text[start + 1 : closing.start()])
+        inside = _bared(self.text[start + 1 : closing.end() - 1], signs)
         if not inside.strip():
             self.fail(
                 f"the {what} at character {start + 1} is empty",
@@ -225,7 +233,7 @@ class _Parser:
             return None
         inside = self.text[start + 1 : end - 1]
         self.at = end
-        return Exact(inside.replace(r"\=", "=")) if sign == "=" else self.regex(inside, start)
+        return Exact(_bared(inside, "=")) if sign == "=" else self.regex(inside, start)
 
     def ending(self, sign: str, least: int) -> int | None:
         if sign not in self.endings:
@@ -298,6 +306,14 @@ class _Parser:
                 message = f"cannot read the time {short(value)!r} at character {start + 1}"
                 self.fail(message, error.hint, start)
         return value
+
+    def knows(self, name: FilterName, value: str) -> bool:
+        """Whether a filter would take a value."""
+        try:
+            self.meant(name, value, 0)
+        except QueryError:
+            return False
+        return True
 
     def one_of(self, name: FilterName, value: str, start: int) -> str:
         known = VALUES[name]
@@ -381,7 +397,7 @@ class _Parser:
         hint = f"Close it with {closing}"
         if body.endswith("\\" + closing) and len(body) > start + 3:
             # "C:\dir\": the last quote was meant to close.
-            hint = self.instead(0, body[:-2] + closing, end)
+            hint = self.instead(0, body[:-1] + "\\" + closing, end)
         elif len(body) > start + 1 and not self.depth and not body.endswith("\\"):
             hint = self.instead(0, body + closing, end)
         self.fail(f"the quote at character {start + 1} is never closed", hint, start, end)
@@ -417,6 +433,10 @@ class _Parser:
         hint = f"Say it right after the colon: {name}:{EXAMPLES[name]}"
         if not self.ends() and (run := self.run()):
             hint = self.instead(start, f"{name}:{run}", self.at + len(run))
+            if not self.knows(name, run):
+                hint = (
+                    self.instead(start, quote(self.text[start:end]), end) + " for the text itself."
+                )
         self.fail(f"{name}: at character {start + 1} has no value", hint, start, end)
 
     def unknown_value(
@@ -445,9 +465,13 @@ class _Parser:
         if name is None or not value or value.startswith("//"):
             return
         start, end = self.at, self.at + len(run)
+        hint = self.instead(start, quote(run), end) + " for the text itself."
+        if self.knows(name, value):
+            better = self.instead(start, f"{name}:{value}", end)
+            hint = f"{better}, or {short(quote(run))} for the text itself."
         self.fail(
             f"there is no filter {found[1]}: (character {start + 1}); it may be {name}:",
-            f"{self.instead(start, f'{name}:{value}', end)}, or {short(quote(run))} for the text itself.",
+            hint,
             start,
             end,
         )

@@ -27,6 +27,8 @@ _PIECE = re.compile(
       |(?P<brace>\{)""",
     re.DOTALL | re.VERBOSE,
 )
+#: With a dot, and without one.
+_DOTS = {0x130: "i", 0x131: "i"}
 _INSIDE = re.compile(r"\\.|\[", re.DOTALL)
 
 
@@ -43,16 +45,24 @@ class Bounded:
 
         self.source = leaf.pattern
         flags = regex.VERSION0 | regex.MULTILINE | (regex.IGNORECASE if leaf.ignore_case else 0)
+        self.ignores_case = leaf.ignore_case
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
-                self.pattern: Any = regex.compile(_in_pythons_words(leaf.pattern), flags)
+                self.pattern: Any = regex.compile(
+                    self._evened(_in_pythons_words(leaf.pattern)), flags
+                )
             except regex.error as error:
                 raise ValueError(str(error)) from error
         self.left = PATIENCE
 
+    def _evened(self, text: str) -> str:
+        """Python takes Turkish letters for `i` where case does not matter, the library does not."""
+        return text.translate(_DOTS) if self.ignores_case and not text.isascii() else text
+
     def spans(self, text: str) -> Iterator[Span]:
         """Where it matches something. Raises TooSlow."""
+        text = self._evened(text)
         self.left += len(text) / PACE
         started = perf_counter()
         try:

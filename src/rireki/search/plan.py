@@ -7,6 +7,7 @@ decide (phrases, substrings, patterns), it lets through too many and says so.
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable, Iterable
 from functools import cache
 from importlib import import_module
@@ -422,7 +423,11 @@ def literals(pattern: str) -> list[str]:
     parser: Any = import_module("re._parser")
     found: list[str] = []
     text = ""
-    for kind, value in [*parser.parse(pattern), (None, None)]:
+    with warnings.catch_warnings():
+        # What may mean something else in some later Python is no matter of whoever searches.
+        warnings.simplefilter("ignore")
+        parsed = parser.parse(pattern)
+    for kind, value in [*parsed, (None, None)]:
         if str(kind) == "LITERAL":
             text += chr(value)
             continue

@@ -30,8 +30,8 @@ __all__ = ["TOO_LONG", "docs_of", "project_in", "talk_facts"]
 
 #: An argument of this many characters stands by itself: it is a file or a script.
 LONG_ARGUMENT = 400
-#: Values nested deeper than this are not walked.
-DEEPEST = 40
+#: Values nested deeper than this are not walked; readers give out hardly any.
+DEEPEST = 400
 #: Stands for a project whose path is longer than a fact can be.
 TOO_LONG = "\x01"
 _LONGEST = 1000
@@ -105,15 +105,19 @@ def _call(call: ToolCall) -> Iterator[tuple[Where, str]]:
     yield "call", "\n".join(short)
 
 
-def _strings(value: Any, depth: int = 0) -> Iterator[str]:
-    """Every text and number in a JSON value; true, false and null say nothing by themselves."""
+def _strings(value: Any, depth: int = 0, *, named: bool = False) -> Iterator[str]:
+    """Every text and number in a JSON value; true, false and null say nothing by themselves.
+
+    Nor do the names of fields, as a tool's parameters and the entries of a list have them. In
+    an object within an object, as `env` is one, the agent chose the names (`named`).
+    """
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict) and depth < DEEPEST:
         for key, item in value.items():
-            if not _FIELD.fullmatch(key):
+            if named or not _FIELD.fullmatch(key):
                 yield key
-            yield from _strings(item, depth + 1)
+            yield from _strings(item, depth + 1, named=isinstance(item, dict))
     elif isinstance(value, list) and depth < DEEPEST:
         for item in value:
             yield from _strings(item, depth + 1)

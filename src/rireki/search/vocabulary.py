@@ -85,7 +85,9 @@ def _unlike(one: str, other: str) -> tuple[str, str]:
 
 def quote(text: str) -> str:
     escaped = text.replace('"', r"\"")
-    return f'"{escaped}"'
+    # A backslash at the end would be taken for one before the quote.
+    at_end = escaped[len(escaped.rstrip("\\")) :]
+    return f'"{escaped}{at_end}"'
 
 
 def listed(names: Sequence[str], last: str) -> str:

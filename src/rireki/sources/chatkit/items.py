@@ -22,7 +22,7 @@ from rireki.sources.chatkit.fields import get, items, string, words
 from rireki.sources.chatkit.pictures import Pictures
 from rireki.sources.chatkit.references import reference
 from rireki.sources.chatkit.steps import task_drafts, workflow_drafts
-from rireki.sources.chatkit.widgets import outline
+from rireki.sources.chatkit.widgets import outline, said_in
 
 __all__ = ["drafts_of"]
 
@@ -150,10 +150,13 @@ def _call(name: str, item: dict[str, Any]) -> list[Draft]:
 
 
 def _widget(name: str, item: dict[str, Any]) -> list[Draft]:
-    copy = string(item, "copy_text")
+    copy, tree = string(item, "copy_text"), item.get("widget")
     if copy.strip():
-        return [make(name, "agent", "bubble", [Text(copy)], "widget", label="widget", ends=True)]
-    tree = item.get("widget")
+        parts: list[Part] = [Text(copy)]
+        if isinstance(tree, dict | list) and any(said not in copy for said in said_in(tree)):
+            # What is copied is not all that was shown.
+            parts.append(Text(outline(tree)))
+        return [make(name, "agent", "bubble", parts, "widget", label="widget", ends=True)]
     if not isinstance(tree, dict | list):
         return [unknown(name, "widget", tree)]
     label = f"widget: {string(tree, 'type')}".rstrip(": ")

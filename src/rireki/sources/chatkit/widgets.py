@@ -7,11 +7,13 @@ from typing import Any
 
 from rireki.sources.chatkit.fields import string, words
 
-__all__ = ["outline"]
+__all__ = ["outline", "said_in"]
 
 #: What lies deeper or comes later is in the record, and not shown.
 _DEEPEST = 40
 _LINES = 2000
+#: Fields of a widget whose text is seen.
+_SHOWN = ("value", "label", "title", "text", "caption", "description", "placeholder", "alt")
 
 
 def outline(tree: Any) -> str:
@@ -22,6 +24,17 @@ def outline(tree: Any) -> str:
             break
         lines.append(line)
     return "\n".join(lines)
+
+
+def said_in(tree: Any, depth: int = 0) -> Iterator[str]:
+    """The words of a widget that people see."""
+    if depth > _DEEPEST:
+        return
+    for key, item in tree.items() if isinstance(tree, dict) else enumerate(tree):
+        if isinstance(item, dict | list):
+            yield from said_in(item, depth + 1)
+        elif isinstance(item, str) and key in _SHOWN:
+            yield item
 
 
 def _lines(value: Any, depth: int, name: str = "") -> Iterator[str]:
