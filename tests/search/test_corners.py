@@ -51,6 +51,7 @@ def find(request: pytest.FixtureRequest, archive: SqliteArchive, home: Path) -> 
     )
     transcript.user("\u1025\u102e \u1025\u102e \u1025\u102e targetword")
     transcript.user("मैं खोज करो")
+    transcript.user("✔\ufe0f 奈良の葛\U000e0100城市と辻\U000e0100さん 1\ufe0f\u20e3")
     transcript.user("I\u0307zmir İSTANBUL ıspanak Vie\u0323\u0302t")
     transcript.user("ﬁne cafe\u0301 42MyHTTPRouter thisIsACat 0x1F quux™ GroßeFlagge")
     transcript.user("this is is odd; host 10.0.0.1; class daDad wxyza\u0332\u0301 tail")
@@ -101,6 +102,12 @@ def find(request: pytest.FixtureRequest, archive: SqliteArchive, home: Path) -> 
         # What an agent named in an object that it gave a tool.
         "STRIPE_TOKEN",
         "mode",
+        # Drawn in another way.
+        "葛城市",
+        "葛\U000e0101城",
+        "辻さん",
+        "=葛\U000e0100城=",
+        "/葛.城/",
         # Parts of identifiers.
         "caseNeedle",
         "caseNeedle*",

@@ -22,7 +22,8 @@ needed = pytest.mark.skipif(
 )
 
 _LETTERS = [
-    *"abcXYZ019_.-/ \n\t→…．＿∕👩\u200d🚀履歴設計かなカナーｶﾞが한글ㅋéßİ①™´¨“”— \x01\x02\x03\ud800"
+    *"\u200d\ufe0f\U000e0100\uff9e",
+    *"abcXYZ019_.-/ \n\t→…．＿∕👩🚀履歴設計かなカナーｶﾞが한글ㅋéßİ①™´¨“”— \x01\x02\x03\ud800",
 ]
 _WORDS = [
     "camelCase",

@@ -35,6 +35,7 @@ _GAPS = [
     "＿",
     "´",
     "\u200b",
+    "\ufe0f",
     "\ud800",
 ]
 _TEXTS = st.lists(st.sampled_from(_WORDS + _GAPS), max_size=14).map("".join)

@@ -35,6 +35,9 @@ def words(text: str) -> set[str]:
         ("ılık", "ILIK"),
         ("i\u0307\u0301", "í"),
         ("Ｇｉｔ履歴", "git履歴"),
+        # How a character is drawn.
+        ("葛\U000e0100城市", "葛城市"),
+        ("✔\ufe0f done", "✔ done"),
     ],
 )
 def test_spellings_of_one_text_fold_into_one(one: str, other: str) -> None:
@@ -92,7 +95,9 @@ def test_one_piece_is_no_pieces(word: str) -> None:
 
 # ── the cut words and the text agree ──
 
-_LETTERS = st.sampled_from(list("abcXYZ019_.-/ \n") + list("履歴設計かなカナｶﾞ한글がé√→ß①Ａｚ・ー"))
+_LETTERS = st.sampled_from(
+    list("abcXYZ019_.-/ \n") + list("履歴設計かなカナｶﾞ한글がé√→ß①Ａｚ・ー\ufe0f")
+)
 _TEXTS = st.text(_LETTERS, max_size=40)
 
 

@@ -57,7 +57,7 @@ def kind_of(character: str) -> int:
     if character.isascii() and character.isalnum():
         return LETTER
     # Some marks are one only once they are folded: the half-width ones of kana.
-    if combining(character) or combining(folded[0]) or character in "\x01\x02\x03":
+    if not folded or combining(folded[0]) or combining(character) or character in "\x01\x02\x03":
         return LEFT
     if is_joined(character):
         return JOINED if folded == character and not grows(character) else LEFT

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TypeAlias
 from unicodedata import category, combining, normalize
 
-from rireki.search.tokens import fold, is_plain, spelled
+from rireki.search.tokens import VARIANTS, fold, is_plain, spelled
 
 __all__ = ["Folded", "melts"]
 
@@ -19,7 +19,8 @@ _STRANGE = re.compile("[^\x00-\x7f]+")
 #: Korean vowels, and the letters of scripts that have such marks.
 _MELTING = re.compile(
     "[\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0900-\u0dff"
-    "\u102e\u1160-\u11ff\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\u3099\u309a\ufe20-\ufe2f\uff9e\uff9f]"
+    "\u102e\u1160-\u11ff\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\u3099\u309a\ufe20-\ufe2f\uff9e\uff9f"
+    f"{VARIANTS}]"
 )
 
 

@@ -223,6 +223,9 @@ def finder_of(leaf: Node) -> Finder:
 
 def _written_finder(folded: str, prefix: bool = False) -> Finder:
     """The letters as they stand, white space alike, not in the middle of a word."""
+    if not folded.strip():
+        # What only says how another character is drawn stands nowhere by itself.
+        return lambda text: iter(())
     pattern = re.compile(r"\s+".join(re.escape(piece) for piece in folded.split()))
     places = _places_of(pattern, " ".join(folded.split()))
 

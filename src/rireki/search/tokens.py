@@ -20,6 +20,7 @@ from rireki.search.pairs import BETWEEN, JOINTS, pairs_in
 __all__ = [
     "Cuts",
     "LONG",
+    "VARIANTS",
     "VERSION",
     "cut",
     "cut_all",
@@ -86,6 +87,9 @@ _DOTTED, _DOTLESS = "i\u0307", "\u0131"
 _LONGER = (
     "ßẞ\u1f80-\u1faf\u1fb2-\u1fb4\u1fb7\u1fbc\u1fc2-\u1fc4\u1fc7\u1fcc\u1ff2-\u1ff4\u1ff7\u1ffc"
 )
+#: Say how the character before is drawn, not which one it is: `葛` of a town, `✔` in colour.
+VARIANTS = "\u180b-\u180d\ufe00-\ufe0f\U000e0100-\U000e01ef"
+_VARIANTS = re.compile(f"[{VARIANTS}]+")
 _UNEVEN = re.compile(f"[{_LONGER}][\u0300-\u036f]*|.[\u0300-\u036f]+", re.DOTALL)
 _ASCII = bytes(range(128))
 
@@ -98,6 +102,7 @@ def fold(text: str) -> str:
     if plain.isascii() and _STAND_IN not in text:
         # Lower case of ASCII is many times as fast, and the arrow has no other spelling.
         return plain.lower().replace(_STAND_IN, _ARROW)
+    text = _VARIANTS.sub("", text)
     if _single_jamo().search(text):
         pieces = _single_jamo().split(text)
         return "".join(_as_typed(p) if at % 2 else fold(p) for at, p in enumerate(pieces))
@@ -127,7 +132,7 @@ def spelled(text: str, folded: str) -> str:
     """
     if is_plain(text):
         return text
-    pieces = _single_jamo().split(text)
+    pieces = _single_jamo().split(_VARIANTS.sub("", text))
     composed = (_as_typed(p) if at % 2 else normalize("NFKC", p) for at, p in enumerate(pieces))
     even = _UNEVEN.sub(_evened, "".join(composed))
     capitals = _foreign().sub(_OTHER, even)
@@ -241,12 +246,16 @@ def _as_ascii(text: str, data: bytes) -> bytes | None:
     if len(data) == len(text) or len(data) == len(text) + 2 * text.count(_ARROW):
         return data
     # Taking away the plain bytes is the fastest way to see what else there is.
-    strange = set(data.translate(None, _ASCII).decode())
-    folded = fold("".join(strange))
+    strange = "".join(set(data.translate(None, _ASCII).decode()))
+    folded = fold(strange)
     # A dot is among those that may stand between the words of a phrase: `…` is three of them.
-    if _run().search(folded) or any(map(combining, strange)) or any(c in folded for c in JOINTS):
-        return None
-    return data
+    separates = not _run().search(folded) and not any(sign in folded for sign in JOINTS)
+    return data if separates and not any(map(_is_mark, strange)) else None
+
+
+def _is_mark(character: str) -> bool:
+    """Whether the character before it is another one with it, or goes on behind it."""
+    return combining(character) > 0 or _VARIANTS.match(character) is not None
 
 
 def _cut_plain(texts: Sequence[bytes]) -> tuple[list[str], dict[int, list[str]]]:
