@@ -231,7 +231,7 @@ def _neighbour(each: Neighbour, view: HitsView) -> Iterator[str]:
     name = {"person": "you", "harness": "program"}.get(each.author, each.author)
     lines = wrap(f"{name}: {one_line(each.text)}", view.columns)
     if len(lines) > NEIGHBOUR:
-        lines[NEIGHBOUR - 1] = truncate(lines[NEIGHBOUR - 1], view.columns - 1) + "…"
+        lines[NEIGHBOUR - 1] = truncate(lines[NEIGHBOUR - 1].rstrip("…") + "…", view.columns)
     yield from map(view.style.dim, lines[:NEIGHBOUR])
 
 

@@ -55,6 +55,8 @@ JAPANESE = {
         "{at} 文字目：{name}: という絞り込みはありません（{near}: のことでしょうか）"
     ),
     # a parameter of the API that cannot be understood
+    "there is nothing to search for": "検索する語がありません",
+    "Say what: ?q=WORDS.": "?q=語 の形で指定してください。",
     "there is no parameter {name} here": "{name} というパラメーターはありません",
     "It takes none.": "パラメーターは取りません。",
     "It takes {names}.": "指定できるもの：{names}",
