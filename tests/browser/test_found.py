@@ -28,6 +28,9 @@ def talk(live: Site) -> Session:
         lines[350] += " has a bilby"
         talk.call("call_1")
         talk.result("call_1", "\n".join(lines))
+        talk.answer("Read **PEP 484** - *Type hints* about `wombats` first.")
+        talk.call("call_2")
+        talk.result("call_2", "fetching the tapir 10%\rfetched all of them\n")
         for turn in range(40):
             talk.turn(f"later {turn}")
     return talk
@@ -83,6 +86,24 @@ def test_what_is_left_out_is_said_beside_the_way_to_it(
     expect(note).to_contain_text("left out")
     page.locator("#stream .opened p.more a.raw").click()
     expect(page.locator(".record pre").filter(has_text="has a bilby")).to_have_count(1)
+
+
+def test_signs_that_became_looks_keep_nothing_from_being_marked(
+    live: Site, talk: Session, visit: Visiting
+) -> None:
+    page = visit(live).open()
+    _follow(page, '"**PEP 484** - *Type hints* about `wombats`"')
+    page.wait_for_timeout(300)
+    assert [each["text"] for each in _marked(page)] == ["PEP 484 - Type hints about wombats"]
+
+
+def test_what_a_program_wrote_over_is_said_to_be_left_out(
+    live: Site, talk: Session, visit: Visiting
+) -> None:
+    page = visit(live).open()
+    _follow(page, "tapir")
+    expect(page.locator("#stream .opened .beyond")).to_be_in_viewport()
+    expect(page.locator("#stream .opened")).to_contain_text("fetched all of them")
 
 
 def test_without_scripts_a_hit_opens_at_its_message(

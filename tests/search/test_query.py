@@ -174,6 +174,11 @@ def test_after_a_phrase_something_new_begins() -> None:
     assert root('"a""b"c') == And((Phrase("a"), Phrase("b"), C))
 
 
+def test_exact_text_may_begin_with_a_parenthesis_that_closes_nothing() -> None:
+    assert root("=) {=") == Exact(") {")
+    assert root("(=) (b=)") == And((Word("="), Word("b=")))
+
+
 @pytest.mark.parametrize(
     ("typed", "text"),
     [

@@ -225,7 +225,9 @@ class _Parser:
     def enclosed(self, sign: str) -> Exact | Regex | None:
         """`=…=` or `/…/`; None where the sign is text, as in `a = b`, `==` or `/usr/lib`."""
         start = self.at
-        if not self.run().strip(sign) or self.text[start + 1].isspace():
+        # A parenthesis may be part of it, unless there is a group that it may close.
+        run = self.run() if self.depth else self.over(_RUN)[0]
+        if not run.strip(sign) or self.text[start + 1].isspace():
             return None
         end = self.ending(sign, start + 2)
         # An end that leaves nothing inside: `//`, `==`.

@@ -5,6 +5,8 @@ import { say } from "./words.js";
 const BLOCKS = "p, li, td, th, pre, div, summary, dt, dd, h2, h3, h4, h5, h6";
 /** What is written around a message, not by anybody in it. */
 const AROUND = "button, header, .usage, .ln, .lang, .sign, .outcome, p.more";
+/** What Markdown is made of, and white space. */
+const SIGNS = /[\s*_`#~>|]+/;
 /** Places that are marked for one word. */
 const MOST = 200;
 const HEADER = 72;
@@ -20,7 +22,7 @@ export function showFound(unit, words) {
   for (const range of ranges) unfold(range.startContainer);
   // Older browsers unfold and scroll only.
   if (window.Highlight) CSS.highlights.set("found", new Highlight(...ranges));
-  const cut = found.some((places) => !places.length) ? tellCut(message) : null;
+  const cut = found.some((places) => !places.length) ? tellCut(message, ranges.length > 0) : null;
   const first = ranges.find((range) => !range.startContainer.parentElement.closest("summary")) ?? ranges[0];
   if (first) bringIntoView(first);
   else cut?.scrollIntoView({ block: "center", behavior: "instant" });
@@ -47,14 +49,24 @@ function textOf(element) {
 
 /** Where a word stands; inside of other words only where it stands nowhere else. */
 function placesOf(word, { text, nodes }) {
-  const letters = word.trim().split(/\s+/).map((piece) => piece.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&")).join("\\s+");
+  const letters = escaped(word.trim().split(/\s+/)).join("\\s+");
   const before = /^[a-z0-9]/.test(word) ? "(?<![A-Za-z0-9])" : "";
   const behind = /[A-Za-z]$/.test(word) ? "(?![a-z])" : "";
-  for (const pattern of [before + letters + behind, letters]) {
+  for (const pattern of [before + letters + behind, letters, asRendered(word)]) {
+    if (!pattern) continue;
     const spans = [...text.matchAll(new RegExp(pattern, "g"))].slice(0, MOST);
     if (spans.length) return spans.map((span) => rangeOf(nodes, span.index, span.index + span[0].length));
   }
   return [];
+}
+
+/** The same where signs became the looks of what they stand around: `**PEP 484** - Type hints`. */
+function asRendered(word) {
+  return escaped(word.split(SIGNS).filter(Boolean)).join(`(?:${SIGNS.source})?`);
+}
+
+function escaped(pieces) {
+  return pieces.map((piece) => piece.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&"));
 }
 
 function rangeOf(nodes, start, end) {
@@ -74,10 +86,11 @@ function unfold(node) {
 }
 
 /** What was found is not here: said where something is left out, beside the way to all of it. */
-function tellCut(message) {
+function tellCut(message, isPartly) {
   const lines = [...message.querySelectorAll("p.more")];
+  if (!lines.length && !isPartly) lines.push(lineIn(message));
   for (const line of lines) {
-    unfold(line.firstChild);
+    unfold(line.firstChild ?? line);
     if (line.querySelector(".beyond")) continue;
     const note = document.createElement("strong");
     note.className = "beyond";
@@ -85,6 +98,14 @@ function tellCut(message) {
     line.append(" ", note);
   }
   return lines[0] ?? null;
+}
+
+/** Nothing says that something is left out, as where a program wrote over what it had printed. */
+function lineIn(message) {
+  for (const fold of message.querySelectorAll("details")) fold.open = true;
+  const line = document.createElement("p");
+  line.className = "more";
+  return message.appendChild(line);
 }
 
 function bringIntoView(range) {
