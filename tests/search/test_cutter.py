@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import shutil
 import sys
 import unicodedata
@@ -54,6 +55,11 @@ def in_c() -> Cutter:
     found = opened()
     assert found is not None, "cutter.c was not built from its present source: remove .venv/.ready"
     return found
+
+
+def another() -> Cutter:
+    """One that was told nothing yet."""
+    return Cutter(ctypes.CDLL(str(cutter._BUILT)))
 
 
 def told(words: str, pairs: str) -> tuple[set[str], set[str]]:
@@ -111,7 +117,7 @@ def test_many_identifiers_are_all_taken_apart() -> None:
 def test_what_is_new_in_several_texts_is_learned_for_all_of_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    fresh = Cutter(in_c().library)
+    fresh = another()
     monkeypatch.setattr(cutter, "cut_all", lambda *_: pytest.fail("it was left to Python"))
     texts = ["履歴 some text", "履歴 again", "other words"]
     assert fresh.cut(texts, list(map(in_bytes, texts))).words[1].split() == ["履歴", "歴", "again"]
@@ -128,7 +134,7 @@ def test_identifiers_count_once_however_often_they_stand_there() -> None:
 @needed
 def test_a_run_of_letters_ends_as_one_thread_saw_it() -> None:
     """Another one may learn what the next letter is in the very moment it is looked at."""
-    fresh = Cutter(in_c().library)
+    fresh = another()
     fresh._learn("履")
     cuts, left = fresh._cut([in_bytes("履歴")])
     assert (cuts.words, left) == ([""], [0])

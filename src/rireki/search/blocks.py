@@ -19,7 +19,6 @@ import zstandard
 from rireki.archive.base import Heading
 from rireki.model.conversation import Reading
 from rireki.model.strand import Ref, Strand
-from rireki.search.cutter import cut_many
 from rireki.search.match import Doc
 from rireki.search.results import Where
 from rireki.search.texts import docs_of, talk_facts
@@ -100,6 +99,9 @@ def digest(
     reading: Reading, strands: Sequence[Strand], known: dict[str, int] | None = None
 ) -> Digest:
     """A conversation for the index; messages whose mark is `known` are left out."""
+    # Imported late: who only searches cuts nothing.
+    from rireki.search.cutter import cut_many
+
     docs = docs_of(reading.messages())
     texts = ["\n".join([text for _, text in doc.parts]) for doc in docs]
     data = list(map(in_bytes, texts))

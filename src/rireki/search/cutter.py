@@ -100,7 +100,6 @@ class Cutter:
     """The C side, and what it was told so far."""
 
     def __init__(self, library: ctypes.CDLL) -> None:
-        self.library = library
         self._call = library.rireki_cut
         self._call.restype = None
         address = ctypes.c_void_p

@@ -96,7 +96,7 @@ def _try_to_catch_up(archive: Archive, index: Index, progress: Progress) -> bool
 
 
 def _is_worth_it(archive: Archive) -> bool:
-    """A guess that takes no longer the more conversations there are; searches know exactly."""
+    """A guess that reads little of each conversation, if anything; searches know exactly."""
     try:
         newest, count = glance(archive)
         known = (peek(archive) or ()) if archive.forgotten() else ()

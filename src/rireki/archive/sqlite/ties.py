@@ -17,7 +17,6 @@ __all__ = ["tie_together"]
 
 #: Whoever may have another parent now: what changed, its relatives, and its children so far.
 _AFFECTED = """
-    INSERT INTO affected
     SELECT number FROM touched
      UNION
     SELECT other.conversation
@@ -27,7 +26,8 @@ _AFFECTED = """
     SELECT child FROM link WHERE parent IN (SELECT number FROM touched)
 """
 #: Of these, whoever has something in common with another, or had: most conversations have not.
-_RELATED = """
+_RELATED = f"""
+      WITH affected (number) AS MATERIALIZED ({_AFFECTED})
     SELECT number FROM affected
      WHERE EXISTS (SELECT 1 FROM link WHERE child = number)
         OR EXISTS (SELECT 1 FROM tie mine CROSS JOIN tie other
@@ -84,11 +84,9 @@ def tie_together(sql: apsw.Connection, conversations: Sequence[int], change: int
     """
     if not conversations:
         return
-    for table in ("touched", "affected"):
-        sql.execute(f"CREATE TEMP TABLE IF NOT EXISTS {table} (number INTEGER PRIMARY KEY)")
-        sql.execute(f"DELETE FROM {table}")
+    sql.execute("CREATE TEMP TABLE IF NOT EXISTS touched (number INTEGER PRIMARY KEY)")
+    sql.execute("DELETE FROM touched")
     sql.executemany("INSERT OR IGNORE INTO touched VALUES (?)", [(n,) for n in conversations])
-    sql.execute(_AFFECTED)
     for (number,) in select(sql, _RELATED):
         _find_parents(sql, number, change)
 

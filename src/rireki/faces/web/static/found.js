@@ -90,7 +90,7 @@ function tellCut(message, isPartly) {
   const lines = [...message.querySelectorAll("p.more")];
   if (!lines.length && !isPartly) lines.push(lineIn(message));
   for (const line of lines) {
-    unfold(line.firstChild ?? line);
+    unfold(line);
     if (line.querySelector(".beyond")) continue;
     const note = document.createElement("strong");
     note.className = "beyond";
