@@ -23,9 +23,10 @@ from rireki.errors import RirekiError
 from rireki.faces.chatkit import rows
 from rireki.faces.chatkit.conformance.samples import FutureItem, moment, reply, thread, typed
 from rireki.faces.chatkit.conformance.speed import file_bytes
-from rireki.faces.chatkit.database import store_path
+from rireki.faces.chatkit.database import connect, store_path
 from rireki.sources.chatkit.names import STORE_ID
 from tests.chatkit.stores import Context, ours, user_of
+from tests.support.at_once import assert_many_can
 
 ALICE, BOB = {"user_id": "alice"}, {"user_id": "bob"}
 THREAD = "thr_0000000a"
@@ -475,3 +476,8 @@ def test_a_disk_that_is_full_fails_the_call_and_nothing_else(tmp_path: Path) -> 
             assert await _texts(store) == ["answer 1", "answer 5"]
 
     asyncio.run(talk())
+
+
+def test_many_can_make_the_store_at_once(tmp_path: Path) -> None:
+    """As the workers of an app do when it starts for the first time."""
+    assert_many_can(tmp_path, lambda path: connect(path).close())

@@ -14,6 +14,7 @@ from rireki.archive.open import open_archive
 from rireki.archive.sqlite.store import SqliteArchive
 from rireki.intake.rebuild import rebuild
 from rireki.intake.verify import verify
+from tests.support.at_once import assert_many_can
 from tests.support.dump import dump
 from tests.support.homes import CLAUDE, lay_out
 from tests.support.searching import append_turn
@@ -35,6 +36,11 @@ def test_they_end_with_what_one_alone_would_have_made(home: Path, tmp_path: Path
     archive = open_archive(shared)
     assert dump(archive) == dump(open_archive(calm))
     assert verify(archive) == []
+
+
+def test_many_can_make_the_archive_at_once(tmp_path: Path) -> None:
+    """SQLite does not wait for others that make a new file too."""
+    assert_many_can(tmp_path, lambda path: open_archive(path, create=True).close())
 
 
 @pytest.mark.parametrize("verb", ["groups", "strands", "read_as"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from os import R_OK, access
 from pathlib import Path
@@ -11,7 +12,7 @@ import apsw
 
 from rireki.errors import ArchiveTrouble, NotFound
 
-__all__ = ["connect", "explain", "select"]
+__all__ = ["connect", "explain", "keep_log", "select"]
 
 #: "rirk", so that `file` and strangers can tell an archive from another database.
 APPLICATION_ID = 0x7269726B
@@ -138,18 +139,18 @@ def _copy(path: Path) -> str:
 def _prepare(connection: apsw.Connection, path: Path) -> None:
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute("PRAGMA cache_size = -16000")
-    version = connection.pragma("user_version")
+    # By one statement: another process may be making the tables of a new file.
+    version, owner, tables = connection.execute(
+        """SELECT user_version, application_id, (SELECT count(*) FROM sqlite_schema)
+             FROM pragma_user_version, pragma_application_id"""
+    ).get
     steps = _steps()
     if version > len(steps):
         raise ArchiveTrouble(
             f"{path} was written by a newer rireki (format {version}, this one knows {len(steps)})",
             "Update rireki.",
         )
-    if (
-        version == 0
-        and connection.pragma("application_id") != APPLICATION_ID
-        and _tables(connection)
-    ):
+    if version == 0 and owner != APPLICATION_ID and tables:
         raise ArchiveTrouble(
             f"{path} is another program's database", "Choose another file with --archive."
         )
@@ -158,16 +159,28 @@ def _prepare(connection: apsw.Connection, path: Path) -> None:
             reason = f"it has format {version} and has to be brought to {len(steps)} first"
             raise _cannot_write(path, reason)
         return
-    connection.execute("PRAGMA journal_mode = WAL")
+    keep_log(connection)
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute("PRAGMA wal_autocheckpoint = 4000")
     if version < len(steps):
         _migrate(connection, steps)
 
 
-def _tables(connection: apsw.Connection) -> int:
-    count: int = connection.execute("SELECT count(*) FROM sqlite_schema").get
-    return count
+def keep_log(connection: apsw.Connection) -> None:
+    """Have SQLite write to a log first, so that others can read meanwhile.
+
+    Where another process is just doing the same to a new file, SQLite does not wait by itself.
+    """
+    deadline = time.monotonic() + PATIENCE_MS / 1000
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except apsw.BusyError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.005)
+        else:
+            return
 
 
 def _migrate(connection: apsw.Connection, steps: list[str]) -> None:

@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias
 
 import apsw
 
+from rireki.archive.sqlite.connect import keep_log
 from rireki.errors import RirekiError
 from rireki.sources.chatkit.names import STORE_ID
 
@@ -95,7 +96,7 @@ def _prepare(connection: apsw.Connection, path: Path, sync: Sync) -> None:
             f"{path} is another program's database",
             "Name another file; 'rireki import' reads databases of other ChatKit stores.",
         )
-    connection.execute("PRAGMA journal_mode = WAL")
+    keep_log(connection)
     connection.execute(f"PRAGMA synchronous = {'FULL' if sync == 'full' else 'NORMAL'}")
     # What is erased, and what was said before an item was saved anew, is overwritten.
     connection.execute("PRAGMA secure_delete = ON")
