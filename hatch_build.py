@@ -19,7 +19,7 @@ BUILT = SOURCE.with_name("libcutter.so")
 
 class Builder(BuildHookInterface):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        if self.target_name != "wheel" or sys.platform == "win32":
+        if self.target_name != "wheel" or sys.platform == "win32" or sys.byteorder != "little":
             return
         try:
             _build(Path(self.root))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -14,7 +13,8 @@ from typing import Any
 import pytest
 
 from rireki.archive.sqlite.store import SqliteArchive
-from rireki.intake import crew, walk
+from rireki.intake import crew, hiring, walk
+from rireki.intake.hiring import Worker, hire
 from rireki.intake.rebuild import rebuild
 from rireki.intake.walk import import_history
 from rireki.search.find import Search
@@ -204,23 +204,23 @@ def test_without_workers_the_work_is_done_all_the_same(
 ) -> None:
     left = 1 if refused == "all but one" else 0
 
-    class NoMore(subprocess.Popen[bytes]):
-        def __init__(self, *arguments: Any, **options: Any) -> None:
-            nonlocal left
-            if not left:
-                raise BlockingIOError(11, "Resource temporarily unavailable")
-            left -= 1
-            super().__init__(*arguments, **options)
+    def hire_no_more(copy: bool) -> Worker:
+        nonlocal left
+        if not left:
+            raise BlockingIOError(11, "Resource temporarily unavailable")
+        left -= 1
+        return hire(copy)
 
     def no_thread(_: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")
 
     if refused == "Python":
         monkeypatch.setattr(sys, "executable", "/gone/python")
+        monkeypatch.setattr(hiring, "_is_alone", lambda: False)
     elif refused == "threads":
         monkeypatch.setattr(threading.Thread, "start", no_thread)
     else:
-        monkeypatch.setattr(subprocess, "Popen", NoMore)
+        monkeypatch.setattr(crew, "hire", hire_no_more)
     monkeypatch.setattr(crew, "processors", lambda: 2)
     monkeypatch.setattr(walk, "BULK", 0)
     take_in(archive, home)

@@ -47,13 +47,7 @@ def neighbours(text: str) -> set[str]:
     cuts = [cut_all([text], [in_bytes(text)])]
     if cutter is not None:
         cuts.append(cutter.cut([text], [in_bytes(text)]))
-    return set.intersection(*(_side_by_side(each.pairs[0]) for each in cuts))
-
-
-def _side_by_side(kinds: str) -> set[str]:
-    """All two letters that follow each other, without the signs."""
-    pairs = (kinds[at : at + 2] for at in range(len(kinds) - 1))
-    return {pair for pair in pairs if pair.isalnum()}
+    return set.intersection(*(set(each.pairs[0].decode().split()) for each in cuts))
 
 
 def stands_in(leaf: Phrase | Exact | Word, text: str) -> bool:
@@ -66,20 +60,20 @@ def test_all_white_space_counts() -> None:
 
 
 def test_words_are_told_apart_by_their_ends() -> None:
-    (kinds,) = pairs_in([b"We can not, say"])
-    assert len(kinds) == 5 and kinds[3] == "|"
-    assert pairs_of("we can not") == {kinds[:2], kinds[1:3]}
+    (pairs,) = pairs_in([b"We can not, say"])
+    first, second = pairs.decode().split()
+    assert first[1] == second[0] and pairs_of("we can not") == {first, second}
     assert not pairs_of("not, say")
     assert neighbours("we\n\tCAN\u2003not,say") == pairs_of("we can not")
     assert pairs_of("self.first_name") == pairs_of("self first name")
-    # No two of these are of one kind.
+    # Hardly two of these are of one kind.
     (others,) = pairs_in([b"the is in if not can we which an for be used string names"])
     assert len(set(others)) > 10
 
 
 def test_texts_do_not_run_into_each_other() -> None:
-    several = pairs_in([b"one two", b"", b"three", b"  four  "])
-    assert [len(kinds) for kinds in several] == [2, 0, 1, 1]
+    several = [b"", b"one two", b"", b"three", b"  four  ", b"five six five", b"", b""]
+    assert [len(pairs.split()) for pairs in pairs_in(several)] == [0, 1, 0, 0, 0, 2, 0, 0]
     assert cut_all([], []).pairs == []
 
 

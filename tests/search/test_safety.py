@@ -782,7 +782,7 @@ def test_forgetting_makes_a_damaged_index_anew_since_it_may_hold_anything(living
 def _without_interpreting(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     """An import that is killed between keeping records and saying what they mean."""
     with monkeypatch.context() as patch:
-        patch.setattr(walk, "project_dirty", lambda *_: iter(()))
+        patch.setattr(walk, "project_dirty", lambda *_, **__: iter(()))
         place.take_in()
     with opened(place) as archive:
         assert archive.dirty()

@@ -12,11 +12,22 @@ from hypothesis import strategies as st
 from rireki.search.folded import Folded
 from rireki.search.match import finder_of
 from rireki.search.query import Word
-from rireki.search.tokens import LONG, cut, fold, is_joined, is_named, pieces, runs, terms
+from rireki.search.tokens import (
+    LONG,
+    cut_all,
+    fold,
+    in_bytes,
+    is_joined,
+    is_named,
+    pieces,
+    runs,
+    terms,
+)
 
 
 def words(text: str) -> set[str]:
-    return set(cut(text).split())
+    (words,) = cut_all([text], [in_bytes(text)]).words
+    return set(words.decode().split())
 
 
 @pytest.mark.parametrize(

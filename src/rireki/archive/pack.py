@@ -16,7 +16,7 @@ import zstandard
 
 from rireki.errors import ArchiveTrouble
 
-__all__ = ["FULL", "Chunk", "Opened", "open_chunk", "pack", "unpack"]
+__all__ = ["FULL", "Chunk", "Opened", "open_chunk", "pack", "squeeze", "unpack"]
 
 #: A chunk is closed once it holds this many bytes: twice as many would make an archive four per
 #: cent smaller, but a search unpacks a whole one for a single record.
@@ -48,6 +48,11 @@ class _Zstd(threading.local):
 _zstd = _Zstd()
 
 
+def squeeze(data: bytes) -> bytes:
+    """Anything else, compressed as records are."""
+    return _zstd.compressor.compress(data)
+
+
 def pack(
     lane: str, first: int, records: Sequence[bytes], digests: Sequence[bytes] = ()
 ) -> list[Chunk]:
@@ -71,7 +76,7 @@ def _chunk(lane: str, first: int, records: Sequence[bytes], digests: Sequence[by
         size=len(plain),
         lengths=msgspec.json.encode(list(map(len, records))).decode(),
         digests=b"".join(digests),
-        data=_zstd.compressor.compress(plain),
+        data=squeeze(plain),
     )
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import pickle
-import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Sequence
@@ -16,6 +15,7 @@ from contextlib import suppress
 from queue import Queue
 from typing import IO, Any, NamedTuple
 
+from rireki.intake.hiring import Worker, hire
 from rireki.intake.memory import use_sparingly
 from rireki.intake.worker import receive, send
 
@@ -42,19 +42,17 @@ def processors() -> int:
 
 
 class Crew:
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, *, copies: bool = False) -> None:
+        """`copies` of this process are there sooner, but may not open the archive."""
         # A crew is there for much work, and its answers are large.
         use_sparingly()
-        command = [sys.executable, "-c", "from rireki.intake.worker import main; main()"]
-        self.workers: list[subprocess.Popen[bytes]] = []
+        self.workers: list[Worker] = []
         # The user may have no more processes, or Python may have been moved since we started.
         with suppress(OSError):
             for _ in range(size):
-                self.workers.append(
-                    subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-                )
+                self.workers.append(hire(copies))
         for worker in self.workers:
-            _widen(worker.stdout)
+            _widen(worker.answers)
         #: Whether an answer that was just given is the last for the time being.
         self.waits = False
 
@@ -64,7 +62,7 @@ class Crew:
     def __exit__(self, *_: object) -> None:
         for worker in self.workers:
             worker.kill()
-            worker.communicate()
+            worker.wait()
 
     def run(self, tasks: Sequence[Any]) -> Iterator[Any]:
         """The answers to all tasks, in whatever order they come."""
@@ -76,7 +74,7 @@ class Crew:
             with lock:
                 return next(waiting, None)
 
-        def serve(worker: subprocess.Popen[bytes]) -> None:
+        def serve(worker: Worker) -> None:
             while (task := following()) is not None:
                 if not _perform(worker, task, answers):
                     answers.put(Failed(task))
@@ -102,8 +100,7 @@ class Crew:
         yield from map(Failed, waiting)
 
 
-def _widen(pipe: IO[bytes] | None) -> None:
-    assert pipe is not None
+def _widen(pipe: IO[bytes]) -> None:
     if sys.platform == "linux":
         import fcntl
 
@@ -112,19 +109,16 @@ def _widen(pipe: IO[bytes] | None) -> None:
             fcntl.fcntl(pipe.fileno(), fcntl.F_SETPIPE_SZ, PIPE)
 
 
-def _perform(
-    worker: subprocess.Popen[bytes], task: Any, answers: Queue[bytes | Failed | None]
-) -> bool:
+def _perform(worker: Worker, task: Any, answers: Queue[bytes | Failed | None]) -> bool:
     """Let a worker do a task; False when it is dead.
 
     Answers are passed on as they came: unpickling them here would take turns with the writer.
     """
-    assert worker.stdin is not None and worker.stdout is not None
     try:
-        send(worker.stdin, task)
+        send(worker.tasks, task)
         last = False
         while not last:
-            data, last = receive(worker.stdout)
+            data, last = receive(worker.answers)
             answers.put(data)
     except (EOFError, OSError, ValueError):
         # ValueError: the crew was sent home meanwhile, and the pipe is closed.

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from rireki.archive.base import Archive, Dirty
 from rireki.intake.progress import Progress
 from rireki.intake.understand import as_readings, interpret
 from rireki.model.conversation import Conversation, Reading
-
-if TYPE_CHECKING:
-    from rireki.intake.crew import Crew
 
 __all__ = ["Witness", "project_dirty"]
 
@@ -26,16 +23,17 @@ BATCH = 200
 
 
 def project_dirty(
-    archive: Archive, progress: Progress, crew: Crew | None, witness: Witness | None = None
+    archive: Archive, progress: Progress, witness: Witness | None = None, *, alone: bool = False
 ) -> Iterator[Conversation]:
     """Bring the projection up to date with the records, conversation by conversation.
 
-    The `witness` sees only what is read in this process.
+    Other processors help where there is much to do, unless it is to be done `alone`. The
+    `witness` sees only what is read in this process.
     """
     groups = archive.dirty()
     progress.start("understanding", len(groups))
     batch: list[tuple[Dirty, list[Reading]]] = []
-    for group, readings in _interpreted(archive, groups, crew, witness):
+    for group, readings in _interpreted(archive, groups, witness, alone):
         batch.append((group, readings))
         if len(batch) >= BATCH:
             yield from _store(archive, batch, progress)
@@ -61,10 +59,10 @@ def _store(
 def _interpreted(
     archive: Archive,
     groups: Sequence[Dirty],
-    crew: Crew | None,
-    witness: Witness | None = None,
+    witness: Witness | None,
+    alone: bool,
 ) -> Iterator[tuple[Dirty, list[Reading]]]:
-    if crew is None or len(groups) < MANY:
+    if alone or len(groups) < MANY:
         for group in groups:
             readings = interpret(group.conversation, archive.strands(*group[:2]))
             if witness is not None:
@@ -73,16 +71,17 @@ def _interpreted(
             yield group, as_readings([(r.conversation, r.answers, r.ties) for r in readings])
         return
     # Imported late: a run with little to do needs no crew.
-    from rireki.intake.crew import Failed
+    from rireki.intake.crew import Crew, Failed, processors
     from rireki.intake.worker import Projected, ProjectTask
 
     tasks = [
         ProjectTask(str(archive.path), list(groups[i : i + TASK]))
         for i in range(0, len(groups), TASK)
     ]
-    for answer in crew.run(tasks):
-        if isinstance(answer, Failed):
-            yield from _interpreted(archive, answer.task.groups, None)
-            continue
-        assert isinstance(answer, Projected)
-        yield answer.group, as_readings(answer.readings)
+    with Crew(processors()) as crew:
+        for answer in crew.run(tasks):
+            if isinstance(answer, Failed):
+                yield from _interpreted(archive, answer.task.groups, witness, True)
+                continue
+            assert isinstance(answer, Projected)
+            yield answer.group, as_readings(answer.readings)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from rireki.archive.base import Archive
-from rireki.intake.crew import Crew, processors
 from rireki.intake.progress import Progress, Silent
-from rireki.intake.project import MANY, project_dirty
+from rireki.intake.project import project_dirty
 
 __all__ = ["rebuild"]
 
@@ -13,7 +12,4 @@ __all__ = ["rebuild"]
 def rebuild(archive: Archive, progress: Progress | None = None) -> int:
     """Interpret every conversation again; returns how many there are."""
     archive.soil()
-    if len(archive.dirty()) < MANY:
-        return sum(1 for _ in project_dirty(archive, progress or Silent(), None))
-    with Crew(processors()) as crew:
-        return sum(1 for _ in project_dirty(archive, progress or Silent(), crew))
+    return sum(1 for _ in project_dirty(archive, progress or Silent()))

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Collection, Iterable, Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +16,7 @@ import msgspec
 from rireki.archive.base import Archive, KnownOrigin
 from rireki.errors import NotFound
 from rireki.intake.progress import Progress, Silent
-from rireki.intake.project import MANY, Witness, project_dirty
+from rireki.intake.project import Witness, project_dirty
 from rireki.intake.roster import Roster, name_of
 from rireki.intake.take import take_origin
 from rireki.model.conversation import Conversation, Trouble
@@ -27,7 +26,6 @@ from rireki.sources.kit.places import Places
 from rireki.sources.reader import Discovery, Looked, Reader
 
 if TYPE_CHECKING:
-    from rireki.intake.crew import Crew
     from rireki.intake.follow import Follower
 
 __all__ = [
@@ -144,7 +142,7 @@ def take_some(
     walk = _Walk(archive, readers, found, Silent(), None, roster)
     walk.run_some()
     if understand:
-        walk.understand(witness=witness)
+        walk.understand(witness, alone=True)
     return Swept(walk.report(started), walk.read, walk.failed, roster, found.troubles)
 
 
@@ -251,16 +249,10 @@ class _Walk:
         self._note_absent()
         todo = [origin for origin in self.discovery.origins if self._may_have_changed(origin)]
         fresh = [o for o in todo if o.form != "database" and self.roster.find(o) is None]
-        with ExitStack() as stack:
-            crew = None
-            if todo or self.archive.dirty():
-                self.roster.meet()
-            if sum(o.size for o in fresh) >= BULK or len(self.archive.dirty()) >= MANY:
-                from rireki.intake.crew import Crew, processors
-
-                crew = stack.enter_context(Crew(processors()))
-            self._take(todo, fresh, crew)
-            self.understand(crew)
+        if todo or self.archive.dirty():
+            self.roster.meet()
+        self._take(todo, fresh)
+        self.understand()
         if todo:
             self._collect_troubles(todo)
             self.archive.settle()
@@ -343,14 +335,14 @@ class _Walk:
 
     # ── what is new ──
 
-    def _take(self, todo: Sequence[Origin], fresh: Sequence[Origin], crew: Crew | None) -> None:
+    def _take(self, todo: Sequence[Origin], fresh: Sequence[Origin]) -> None:
         if not todo:
             return
         self.progress.start("reading", sum(origin.size for origin in todo))
         singly = list(todo)
         forgotten = self.archive.forgotten()
-        if crew and fresh:
-            singly = self._take_bulk(todo, fresh, crew, forgotten)
+        if fresh and sum(origin.size for origin in fresh) >= BULK:
+            singly = self._take_bulk(todo, fresh, forgotten)
         for origin in singly:
             self._take_singly(origin, forgotten)
         self.progress.finish()
@@ -370,16 +362,18 @@ class _Walk:
         self,
         todo: Sequence[Origin],
         fresh: Sequence[Origin],
-        crew: Crew,
         forgotten: set[tuple[str, str]],
     ) -> list[Origin]:
-        """Let the crew take the fresh files; returns what is left to be taken singly."""
+        """Let other processors take the fresh files; returns what is left to be taken singly."""
         families = {name: reader.family for name, reader in self.readers.items()}
         wanted = [o for o in fresh if (families[o.source], o.conversation) not in forgotten]
+        # Imported late: a run with little to do needs none.
         from rireki.intake.bulk import Bulk
+        from rireki.intake.crew import Crew, processors
 
         bulk = Bulk(self.archive, families, self._count, self.follower, forgotten)
-        self._count_conversations(bulk.take(crew, wanted))
+        with Crew(processors(), copies=True) as crew:
+            self._count_conversations(bulk.take(crew, wanted))
         done = {(o.source, o.place) for o in wanted if o.place not in bulk.left}
         return [o for o in todo if (o.source, o.place) not in done]
 
@@ -395,10 +389,11 @@ class _Walk:
         self.read.append(origin)
         self.progress.advance(origin.size)
 
-    def understand(self, crew: Crew | None = None, witness: Witness | None = None) -> None:
+    def understand(self, witness: Witness | None = None, *, alone: bool = False) -> None:
         if not self.archive.dirty():
             return
-        self._count_conversations(project_dirty(self.archive, self.progress, crew, witness))
+        stored = project_dirty(self.archive, self.progress, witness, alone=alone)
+        self._count_conversations(stored)
 
     def _count_conversations(self, stored: Iterable[Conversation]) -> None:
         for conversation in stored:

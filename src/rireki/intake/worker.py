@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import os
 import pickle
+import signal
 import struct
 import sys
 from collections.abc import Iterator
@@ -44,6 +45,7 @@ __all__ = [
     "main",
     "receive",
     "send",
+    "work",
 ]
 
 
@@ -140,6 +142,14 @@ def receive(stream: IO[bytes]) -> tuple[bytes, bool]:
 
 
 def main() -> None:
+    source, target = sys.stdin.buffer, sys.stdout.buffer
+    # A stray print must not disturb the conversation with the other side.
+    sys.stdout = sys.stderr
+    work(source, target)
+
+
+def work(source: IO[bytes], target: IO[bytes]) -> None:
+    """Answer until nobody asks any more."""
     # Readings are many small values that live shortly and have no cycles: what little there may
     # be is looked for between tasks.
     gc.disable()
@@ -148,9 +158,8 @@ def main() -> None:
     # system has it, or lets everybody do it.
     with suppress(AttributeError, OSError):
         os.nice(5)
-    source, target = sys.stdin.buffer, sys.stdout.buffer
-    # A stray print must not disturb the conversation with the other side.
-    sys.stdout = sys.stderr
+    # Who asks is interrupted as well, and tells us to end.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     while True:
         try:
             data, _ = receive(source)

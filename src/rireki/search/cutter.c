@@ -1,8 +1,9 @@
 /* Cuts ordinary texts into words and pairs, as tokens.py and pairs.py do, many at once.
  *
  * A first import spends a quarter of its time on that in Python. Which kind of
- * character each one is, Python says in a table: nothing about scripts is decided here.
- * A text with anything out of the ordinary is left to Python as a whole.
+ * character each one is, Python says in a table: nothing about scripts is decided here,
+ * but that letters and digits of ASCII make words. A text with anything out of the
+ * ordinary is left to Python as a whole. Only for machines that keep the lowest byte first.
  */
 #include <stdint.h>
 #include <string.h>
@@ -13,8 +14,10 @@ const uint32_t rireki_cutter_source = SOURCE;
 /* What a character is; cutter.py knows them by the same numbers. */
 enum { UNKNOWN, SIGN, SPACE, LETTER, JOINED };
 
-/* Kinds of words in pairs, at most. */
+/* Kinds of words in pairs are less than this. */
 #define KINDS 64
+/* All bits: no kind of words, and no pair with any. */
+#define NONE (KINDS - 1)
 /* Identifiers of one text that can be remembered, so that each is taken apart once; fewer are, to
  * keep looking them up short. */
 #define ROOM 1024
@@ -23,11 +26,11 @@ enum { UNKNOWN, SIGN, SPACE, LETTER, JOINED };
 
 typedef struct {
     const uint8_t *kinds;    /* of every character there is */
-    const uint8_t *first;    /* the share of a word's first letter in its kind, by lower case */
+    const uint8_t *first;    /* the share of a word's first letter in its kind */
     const uint8_t *last;     /* and of its last one */
     const uint8_t *alphabet; /* what is written for a word of each kind */
-    uint8_t sign;            /* and where words do not stand side by side */
-    int64_t longest;         /* longer words are left to Python */
+    int64_t paired;          /* longer words make no pairs */
+    int64_t longest;         /* and these are left to Python */
 } Rules;
 
 typedef struct {
@@ -37,14 +40,16 @@ typedef struct {
 
 typedef struct {
     const Rules *rules;
-    uint8_t *words, *pairs;     /* where the next ones go */
-    uint8_t lower[256];         /* letters of words in lower case; nothing for all else */
     uint8_t seen[KINDS][KINDS]; /* the pairs of this text */
     Identifier met[ROOM];       /* and its identifiers */
     int remembered;             /* how many these are */
-    int before;                 /* the kind of the word just before, or -1 */
-    int chained;                /* whether it was the last thing written */
 } Cutter;
+
+/* What changes with every word. Apart from the rest, so that it can be kept in registers. */
+typedef struct {
+    uint8_t *words, *pairs; /* where the next ones go */
+    int before;             /* the kind of the word just before, or NONE */
+} Pen;
 
 static int is_upper(uint8_t c) { return c >= 'A' && c <= 'Z'; }
 static int is_lower(uint8_t c) { return c >= 'a' && c <= 'z'; }
@@ -99,57 +104,78 @@ static int is_new(Cutter *cutter, const uint8_t *word, int64_t size) {
     return 1;
 }
 
-/* Returns 0 when the text is to be left. */
-static int write_pieces(Cutter *cutter, const uint8_t *word, int64_t size) {
-    if (!has_seam(word, size)) return 1;
+/* Returns where the next words go, or nothing when the text is to be left. */
+static uint8_t *write_pieces(Cutter *cutter, const uint8_t *word, int64_t size, uint8_t *words) {
+    if (!has_seam(word, size)) return words;
     int new = is_new(cutter, word, size);
-    if (new <= 0) return new == 0;
+    if (new <= 0) return new == 0 ? words : 0;
     for (int64_t at = 0, end; at < size; at = end > at ? end : at + 1) {
         end = piece_end(word, at, size);
         if (end - at < 2 || end - at == size) continue;
-        for (int64_t from = at; from < end; from++) *cutter->words++ = lowered(word[from]);
-        *cutter->words++ = ' ';
+        for (int64_t from = at; from < end; from++) *words++ = lowered(word[from]);
+        *words++ = ' ';
     }
-    return 1;
+    return words;
 }
 
 /* ── words ── */
 
-/* Only pairs that the text did not have yet, in chains as long as they go. */
-static void write_pair(Cutter *cutter, int kind) {
-    const Rules *rules = cutter->rules;
-    int before = cutter->before;
-    cutter->before = kind;
-    if (before < 0 || cutter->seen[before][kind]) {
-        cutter->chained = 0;
-        return;
-    }
-    cutter->seen[before][kind] = 1;
-    if (!cutter->chained) {
-        *cutter->pairs++ = rules->sign;
-        *cutter->pairs++ = rules->alphabet[before];
-    }
-    *cutter->pairs++ = rules->alphabet[kind];
-    cutter->chained = 1;
+/* Only pairs that the text did not have yet. It is written in any case, and then maybe written over:
+ * nobody can guess whether it is new, and a wrong guess takes longer. */
+static inline void write_pair(Cutter *cutter, Pen *pen, int kind) {
+    const uint8_t *alphabet = cutter->rules->alphabet;
+    uint8_t *seen = &cutter->seen[pen->before][kind];
+    pen->pairs[0] = alphabet[pen->before];
+    pen->pairs[1] = alphabet[kind];
+    pen->pairs[2] = ' ';
+    pen->pairs += 3 * !*seen;
+    *seen = 1;
+    pen->before = kind;
 }
 
-/* Returns where the word ends, or -1 when the text is to be left. */
-static int64_t write_word(Cutter *cutter, const uint8_t *text, int64_t at) {
+/* How many of eight bytes are letters and digits, from the first one on; these go to `small` in
+ * lower case, the others as anything. Looks at all eight at once: where a word ends, nobody can guess. */
+static int letters_in(uint64_t eight, uint64_t *small) {
+    const uint64_t every = 0x0101010101010101u, high = 0x80 * every;
+    uint64_t plain = eight & ~high;
+    *small = plain | 0x20 * every;
+    /* The highest bit of each byte says whether it reached a bound; no sum is larger than a byte. */
+    uint64_t letter = (*small + (0x80 - 'a') * every) & ~(*small + (0x7F - 'z') * every);
+    uint64_t digit = (plain + (0x80 - '0') * every) & ~(plain + (0x7F - '9') * every);
+    uint64_t others = ~((letter | digit) & ~eight) & high;
+    return others ? __builtin_ctzll(others) / 8 : 8;
+}
+
+static uint64_t first_bytes(uint64_t eight, int count) {
+    return count < 8 ? eight & (((uint64_t)1 << 8 * count) - 1) : eight;
+}
+
+/* Returns where the word ends, or -1 when the text is to be left. Looks at up to 7 bytes behind it, and
+ * writes over as many. */
+static inline int64_t write_word(Cutter *cutter, Pen *pen, const uint8_t *text, int64_t at) {
     const Rules *rules = cutter->rules;
-    const uint8_t *from = text + at, *next = from + 1;
-    uint8_t *written = cutter->words, letter;
-    *written++ = cutter->lower[*from];
-    int capitals = 0; /* behind the first letter */
-    while ((letter = cutter->lower[*next])) {
-        capitals |= letter ^ *next++;
-        *written++ = letter;
-    }
-    if (next - from > rules->longest) return -1;
-    write_pair(cutter, rules->first[*cutter->words] + rules->last[written[-1]]);
-    *written++ = ' ';
-    cutter->words = written;
-    if (capitals && !write_pieces(cutter, from, next - from)) return -1;
-    return next - text;
+    const uint8_t *from = text + at, *next = from;
+    uint8_t *words = pen->words;
+    uint64_t eight, small, capitals = 0, counting = ~(uint64_t)0xFF; /* but for its first letter */
+    int count;
+    do {
+        memcpy(&eight, next, 8);
+        count = letters_in(eight, &small);
+        memcpy(words, &small, 8);
+        capitals |= first_bytes(eight ^ small, count) & counting;
+        counting = ~(uint64_t)0;
+        words += count;
+        next += count;
+    } while (count == 8);
+    int64_t size = next - from;
+    if (size > rules->longest) return -1;
+    if (size > rules->paired)
+        pen->before = NONE;
+    else
+        write_pair(cutter, pen, rules->first[*from] + rules->last[next[-1]]);
+    *words++ = ' ';
+    pen->words = capitals ? write_pieces(cutter, from, size, words) : words;
+    return pen->words ? at + size : -1;
 }
 
 /* The character here; its size goes to `size`. Nothing where bytes are no UTF-8: Python gives no such
@@ -158,15 +184,15 @@ static uint32_t character(const uint8_t *text, int64_t left, int *size) {
     uint8_t lead = text[0];
     *size = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
     if (*size > left || lead > 0xF3) return 0;
-    if (*size == 2) return (lead & 31u) << 6 | (text[1] & 63u);
-    if (*size == 3) return (lead & 15u) << 12 | (text[1] & 63u) << 6 | (text[2] & 63u);
-    return (lead & 7u) << 18 | (text[1] & 63u) << 12 | (text[2] & 63u) << 6 | (text[3] & 63u);
+    uint32_t code = lead & (0xFFu >> (*size + 1));
+    for (int at = 1; at < *size; at++) code = code << 6 | (text[at] & 63u);
+    return code < 128 ? 0 : code;
 }
 
 /* All two characters that follow each other, and the last one. Returns where the run ends, or -1 when
  * it is followed by something that Python has to look at. */
-static int64_t write_joined(Cutter *cutter, const uint8_t *text, int64_t at, int64_t end) {
-    const uint8_t *kinds = cutter->rules->kinds;
+static inline int64_t write_joined(const uint8_t *kinds, Pen *pen, const uint8_t *text, int64_t at,
+                                   int64_t end) {
     int size, next;
     character(text + at, end - at, &size);
     for (;;) {
@@ -177,9 +203,9 @@ static int64_t write_joined(Cutter *cutter, const uint8_t *text, int64_t at, int
             kind = kinds[character(text + behind, end - behind, &next)];
         if (kind < SIGN || kind > JOINED) return -1;
         int taken = kind == JOINED ? size + next : size;
-        memcpy(cutter->words, text + at, taken);
-        cutter->words += taken;
-        *cutter->words++ = ' ';
+        memcpy(pen->words, text + at, taken);
+        pen->words += taken;
+        *pen->words++ = ' ';
         at = behind;
         if (kind != JOINED) return at;
         size = next;
@@ -187,55 +213,51 @@ static int64_t write_joined(Cutter *cutter, const uint8_t *text, int64_t at, int
 }
 
 /* Whether the text could be cut. */
-static int cut_one(Cutter *cutter, const uint8_t *text, int64_t size) {
+static int cut_one(Cutter *cutter, Pen *told, const uint8_t *text, int64_t size) {
     const uint8_t *kinds = cutter->rules->kinds;
+    Pen pen = {told->words, told->pairs, NONE};
     memset(cutter->seen, 0, sizeof cutter->seen);
+    memset(cutter->seen[NONE], 1, sizeof cutter->seen[NONE]);
     if (cutter->remembered) memset(cutter->met, 0, sizeof cutter->met);
     cutter->remembered = 0;
-    cutter->before = -1;
-    cutter->chained = 0;
     for (int64_t at = 0; at < size;) {
         int length = 1;
         uint32_t code = text[at] < 128 ? text[at] : character(text + at, size - at, &length);
         uint8_t kind = kinds[code];
         if (kind == LETTER) {
-            at = write_word(cutter, text, at);
+            at = write_word(cutter, &pen, text, at);
         } else if (kind == SIGN || kind == SPACE) {
             /* Not asked which: nobody can guess what comes next, and a wrong guess takes time. */
-            cutter->before |= -(kind == SIGN);
+            pen.before |= kind == SIGN ? NONE : 0;
             at += length;
         } else if (kind == JOINED) {
-            cutter->before = -1;
-            at = write_joined(cutter, text, at, size);
+            pen.before = NONE;
+            at = write_joined(kinds, &pen, text, at, size);
         } else {
             return 0;
         }
         if (at < 0) return 0;
     }
+    *told = pen;
     return 1;
 }
 
 /* Cut texts that stand one behind the other, each with BETWEEN or nothing more behind it; they
  * end at `ends`. What became of them stands in `words` and `pairs`, each with BETWEEN behind it;
  * `sizes` says how far. `left` has a 1 for each text that is left to Python. There must be room
- * for 3 bytes for each of a text, and 2 more. */
+ * for 3 bytes for each of a text, 1 more for each text, and 8; as many bytes that are no letters
+ * must follow the texts. */
 void rireki_cut(const Rules *rules, const uint8_t *texts, const int64_t *ends, int64_t count,
                 uint8_t *words, uint8_t *pairs, uint8_t *left, int64_t *sizes) {
-    Cutter cutter = {.rules = rules, .words = words, .pairs = pairs};
-    for (int code = 0; code < 128; code++)
-        cutter.lower[code] = rules->kinds[code] == LETTER ? lowered(code) : 0;
+    Cutter cutter = {.rules = rules};
+    Pen pen = {words, pairs, NONE};
     int64_t start = 0;
     for (int64_t text = 0; text < count; text++) {
-        uint8_t *words_before = cutter.words, *pairs_before = cutter.pairs;
-        left[text] = !cut_one(&cutter, texts + start, ends[text] - start);
-        if (left[text]) {
-            cutter.words = words_before;
-            cutter.pairs = pairs_before;
-        }
-        *cutter.words++ = BETWEEN;
-        *cutter.pairs++ = BETWEEN;
+        left[text] = !cut_one(&cutter, &pen, texts + start, ends[text] - start);
+        *pen.words++ = BETWEEN;
+        *pen.pairs++ = BETWEEN;
         start = ends[text] + 1;
     }
-    sizes[0] = cutter.words - words;
-    sizes[1] = cutter.pairs - pairs;
+    sizes[0] = pen.words - words;
+    sizes[1] = pen.pairs - pairs;
 }

@@ -16,7 +16,7 @@ from pathlib import Path
 from unicodedata import combining
 from zlib import crc32
 
-from rireki.search.pairs import BETWEEN, JOINTS, letters_of_pairs
+from rireki.search.pairs import BETWEEN, JOINTS, KINDS, LONGEST, letters_of_pairs
 from rireki.search.tokens import LONG, Cuts, cut_all, fold, grows, is_joined, runs
 
 __all__ = ["cut_many", "kind_of", "opened"]
@@ -28,8 +28,10 @@ _CHARACTERS = 0x110000
 MUCH = 1 << 12
 #: Room for more than this is given back.
 KEPT = 4 << 20
+#: Bytes behind texts, and room behind what becomes of them, that the C side touches without need.
+SPARE = 8
 #: Bytes that the pairs of one text take at most: each stands there once.
-_MOST_PAIRS = 3 * 64 * 64
+_MOST_PAIRS = 3 * KINDS * KINDS
 _SOURCE = Path(__file__).with_name("cutter.c")
 _BUILT = _SOURCE.with_name("libcutter.so")
 
@@ -72,7 +74,7 @@ class _Rules(ctypes.Structure):
         ("first", ctypes.c_char_p),
         ("last", ctypes.c_char_p),
         ("alphabet", ctypes.c_char_p),
-        ("sign", ctypes.c_uint8),
+        ("paired", ctypes.c_int64),
         ("longest", ctypes.c_int64),
     )
 
@@ -85,8 +87,8 @@ class _Room(threading.local):
 
     def for_texts(self, size: int, count: int) -> tuple[bytearray, bytearray]:
         """Room for the words and pairs of so many texts, together of this size."""
-        words = 3 * size + 2
-        pairs = min(words, (_MOST_PAIRS + 1) * count)
+        words = 3 * size + SPARE
+        pairs = min(words, (_MOST_PAIRS + 1) * count + SPARE)
         if words > KEPT:
             return bytearray(words), bytearray(pairs)
         if words > len(self.words):
@@ -109,7 +111,7 @@ class Cutter:
         self._learn(map(chr, range(128)))
         held = (ctypes.c_char * _CHARACTERS).from_buffer(self.kinds)
         letters = letters_of_pairs()
-        self.rules = _Rules(ctypes.addressof(held), *letters, LONG)
+        self.rules = _Rules(ctypes.addressof(held), *letters, LONGEST, LONG)
 
     def cut(self, texts: Sequence[str], data: Sequence[bytes]) -> Cuts:
         if not data:
@@ -128,7 +130,7 @@ class Cutter:
 
     def _cut(self, data: Sequence[bytes]) -> tuple[Cuts, list[int]]:
         """The words and pairs of the texts, and which ones are left."""
-        texts = BETWEEN.join(data)
+        texts = BETWEEN.join([*data, bytes(SPARE)])
         ends = array("q", accumulate(map(len, data), lambda end, size: end + 1 + size))
         words, pairs = self._room.for_texts(len(texts), len(data))
         left, sizes = bytearray(len(data)), array("q", [0, 0])
@@ -152,9 +154,9 @@ def _address(room: bytearray | array[int]) -> object:
     return ctypes.byref(ctypes.c_char.from_buffer(room))
 
 
-def _parted(written: bytearray, size: int) -> list[str]:
+def _parted(written: bytearray, size: int) -> list[bytes]:
     """What stands between the separators; behind the last one nothing does."""
-    return str(memoryview(written)[:size], "utf-8").split(BETWEEN.decode())[:-1]
+    return bytes(memoryview(written)[:size]).split(BETWEEN)[:-1]
 
 
 def _put(cuts: Cuts, places: Sequence[int], others: Cuts) -> None:

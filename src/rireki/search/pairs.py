@@ -12,10 +12,21 @@ several times as long.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-__all__ = ["BETWEEN", "JOINTS", "SPACES", "Letters", "letters_of_pairs", "pairs_in", "pairs_of"]
+__all__ = [
+    "BETWEEN",
+    "JOINTS",
+    "KINDS",
+    "LONGEST",
+    "SPACES",
+    "Letters",
+    "letters_of_pairs",
+    "pairs_in",
+    "pairs_of",
+]
 
 #: Separates texts that are looked at together; it must not stand in one.
 BETWEEN = b"\x02"
@@ -26,6 +37,11 @@ SPACES = (
 )
 #: And between two words of a name; other signs part words so often that their pairs would take too much.
 JOINTS = "._"
+#: Kinds of words are less than this; the last number stands for no word.
+KINDS = 64
+#: Longer words make no pairs: hardly one of them is so frequent that those would be needed.
+LONGEST = 8
+_LONGER = re.compile(b"[A-Za-z0-9]{%d,}" % (LONGEST + 1))
 #: Letters that begin words, and those that end them, in kinds that are about equally frequent.
 _FIRST = ("t", "i", "hs", "ag", "cmv", "opu", "kqrw", "efj", "blz", "dnxy")
 _LAST = ("e", "apsz", "cjotu", "ghnvw", "bfilxy", "dkmqr")
@@ -63,38 +79,61 @@ _BY_LAST = _table(_kinds(_LAST, 1), 0)
 _REST = b"abcdefghijklmnopqrstuvwxyz "
 _ALPHABET = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx" + _SIGN + BETWEEN
 _WRITTEN = _ALPHABET.ljust(256, _SIGN)
+#: For masks: all bits of a letter, none of what is none.
+_IS_LETTER = _table({bytes([code]): 255 for code in _ALPHABET[:_WORDS]}, 0)
+_ENDS = _table({BETWEEN: BETWEEN[0]}, 32)
+_NOTHING_IS_SPACE = b" " + bytes(range(1, 256))
 
 
 class Letters(NamedTuple):
     """What is written for words, for the one who looks at every word after all."""
 
-    #: The shares of a word's first and last letter in its kind, by their codes in lower case.
+    #: The shares of a word's first and last letter in its kind, by their codes.
     first: bytes
     last: bytes
-    #: What is written for a word of each kind, and between words that are no neighbours.
+    #: What is written for a word of each kind, and for none.
     alphabet: bytes
-    sign: int
 
 
 def letters_of_pairs() -> Letters:
-    spelled = {code: _PLAIN[code] - 32 for code in _WORD}
-    first = bytes(_BY_FIRST[spelled[code]] if code in spelled else 0 for code in range(128))
-    last = bytes(_BY_LAST[spelled[code]] if code in spelled else 0 for code in range(128))
-    return Letters(first, last, _ALPHABET, _SIGN[0])
+    # What stands for a digit is a small letter as well.
+    capitals = [_PLAIN[code] & ~32 for code in range(128)]
+    first = bytes(_BY_FIRST[capital] for capital in capitals)
+    last = bytes(_BY_LAST[capital] for capital in capitals)
+    return Letters(first, last, _ALPHABET[:_WORDS].ljust(KINDS, _SIGN))
 
 
-def pairs_in(texts: Sequence[bytes]) -> list[str]:
-    """The letters for the words of each text, and signs; neighbours are what the index keeps.
+def pairs_in(texts: Sequence[bytes]) -> list[bytes]:
+    """The pairs of each text, as often as they stand there, with spaces between them.
 
     The texts are ASCII, or UTF-8 of which nothing else than spaces and signs lies beyond it.
     """
-    whole = BETWEEN.join(texts).translate(_PLAIN)
-    first = whole.title().translate(_BY_FIRST, _REST)
-    last = whole[::-1].title().translate(_BY_LAST, _REST)
+    letters = _letters_for(BETWEEN.join(texts)) + BETWEEN
+    first, second = BETWEEN + letters[:-1], letters
+    # Nothing where one of both is no letter: a mask for all of them at once.
+    words = _number(first.translate(_IS_LETTER)) & _number(second.translate(_IS_LETTER))
+    spaced = bytearray(3 * len(letters))
+    spaced[0::3] = _bytes(_number(first) & words, len(letters))
+    spaced[1::3] = _bytes(_number(second) & words, len(letters))
+    spaced[2::3] = second.translate(_ENDS)
+    return bytes(spaced.translate(_NOTHING_IS_SPACE)).split(BETWEEN)[:-1]
+
+
+def _letters_for(text: bytes) -> bytes:
+    """The letters for the words of a text, and signs between those that are no neighbours."""
+    plain = _LONGER.sub(_SIGN, text).translate(_PLAIN)
+    first = plain.title().translate(_BY_FIRST, _REST)
+    last = plain[::-1].title().translate(_BY_LAST, _REST)
     # All additions at once: no sum is larger than a byte.
-    sums = int.from_bytes(first, "little") + int.from_bytes(last, "big")
-    written = sums.to_bytes(len(first), "little").translate(_WRITTEN)
-    return written.decode("ascii").split(BETWEEN.decode())
+    return _bytes(_number(first) + _number(last[::-1]), len(first)).translate(_WRITTEN)
+
+
+def _number(data: bytes) -> int:
+    return int.from_bytes(data, "little")
+
+
+def _bytes(number: int, size: int) -> bytes:
+    return number.to_bytes(size, "little")
 
 
 def pairs_of(folded: str, *, begun: bool = False, goes_on: bool = False) -> set[str]:
@@ -105,6 +144,4 @@ def pairs_of(folded: str, *, begun: bool = False, goes_on: bool = False) -> set[
     letters = folded.encode("ascii", "replace").replace(BETWEEN, _SIGN)
     letters = letters.lstrip(_WORD) if begun else letters
     letters = letters.rstrip(_WORD) if goes_on else letters
-    kinds = pairs_in([letters])[0]
-    pairs = (kinds[at : at + 2] for at in range(len(kinds) - 1))
-    return {pair for pair in pairs if pair.isalnum()}
+    return set(pairs_in([letters])[0].decode("ascii").split())

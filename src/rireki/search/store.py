@@ -243,7 +243,7 @@ def _connected(path: Path, create: bool) -> apsw.Connection:
         sql.set_busy_timeout(PATIENCE_MS)
         if create:
             # Most blocks fill a few pages of this size; of larger ones half of the last is empty.
-            sql.execute("PRAGMA page_size = 1024")
+            sql.execute("PRAGMA page_size = 2048")
         sql.execute("PRAGMA journal_mode = WAL")
         sql.execute("PRAGMA synchronous = NORMAL")
         if create:

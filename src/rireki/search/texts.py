@@ -138,7 +138,8 @@ def _facts(message: Message, tools: dict[str, str]) -> list[str]:
     if message.abandoned:
         facts["is:abandoned"] = None
     # A space would end the fact where the index is concerned.
-    return [_SPACE.sub("_", fact) for fact in facts]
+    parted = " ".join(facts).split()
+    return parted if len(parted) == len(facts) else [_SPACE.sub("_", fact) for fact in facts]
 
 
 def _facts_of(part: Part, tools: dict[str, str]) -> Iterator[str]:

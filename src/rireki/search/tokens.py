@@ -22,7 +22,6 @@ __all__ = [
     "LONG",
     "VARIANTS",
     "VERSION",
-    "cut",
     "cut_all",
     "fold",
     "grows",
@@ -38,7 +37,7 @@ __all__ = [
     "terms",
 ]
 
-VERSION = 4
+VERSION = 5
 
 #: Scripts that write words without spaces between them: found by any piece, so cut into pairs.
 JOINED = (
@@ -197,17 +196,12 @@ def runs(folded: str) -> list[str]:
 
 
 class Cuts(NamedTuple):
-    """What texts are found by, one string for each of them."""
+    """What texts are found by, for each of them, in bytes: nobody looks into it before the index does."""
 
     #: All words, with a space between them.
-    words: list[str]
-    #: Which kinds of words stand side by side.
-    pairs: list[str]
-
-
-def cut(text: str) -> str:
-    """Every word a text can be found by, with a space between them."""
-    return cut_all([text], [in_bytes(text)]).words[0]
+    words: list[bytes]
+    #: Which kinds of words stand side by side, with a space between the pairs.
+    pairs: list[bytes]
 
 
 def in_bytes(text: str) -> bytes:
@@ -226,9 +220,9 @@ def cut_all(texts: Sequence[str], data: Sequence[bytes]) -> Cuts:
         ready[at] = _apart(spelled(texts[at], folded).encode("ascii", "replace"))
     words, extra = _cut_plain(ready)
     for at, folded in careful.items():
-        words[at] = _cut_folded(folded)
+        words[at] = in_bytes(_cut_folded(folded))
     for at, more in extra.items():
-        words[at] += " " + " ".join(more)
+        words[at] += in_bytes(f" {' '.join(more)}")
     return Cuts(words, pairs_in(phrased) if texts else [])
 
 
@@ -258,16 +252,20 @@ def _is_mark(character: str) -> bool:
     return combining(character) > 0 or _VARIANTS.match(character) is not None
 
 
-def _cut_plain(texts: Sequence[bytes]) -> tuple[list[str], dict[int, list[str]]]:
+def _cut_plain(texts: Sequence[bytes]) -> tuple[list[bytes], dict[int, list[str]]]:
     """The words of each text, and the pieces of its identifiers."""
     if not texts:
         return [], {}
     whole = BETWEEN.join(texts)
     plain = whole.translate(_PLAIN)
-    words = plain.decode("ascii").split(BETWEEN.decode())
+    words = plain.split(BETWEEN)
     if _has_long_word(plain):
-        words = [" ".join(t for word in each.split() for t in terms(word)) for each in words]
+        words = [_with_short_words(each) for each in words]
     return words, _pieces_in(whole, texts)
+
+
+def _with_short_words(words: bytes) -> bytes:
+    return " ".join(t for word in words.decode("ascii").split() for t in terms(word)).encode()
 
 
 def _cut_folded(text: str) -> str:

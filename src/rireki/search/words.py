@@ -67,7 +67,7 @@ def _schema() -> tantivy.Schema:
     builder = tantivy.SchemaBuilder()
     # Without positions the index is less than half as large; phrases are checked on the texts.
     builder.add_text_field("words", tokenizer_name="cut", index_option="freq")
-    builder.add_text_field("pairs", tokenizer_name="pairs", index_option="basic")
+    builder.add_text_field("pairs", tokenizer_name="cut", index_option="basic")
     # Titles apart, so that a search for messages need not leave them out.
     builder.add_text_field("title", tokenizer_name="cut", index_option="freq")
     builder.add_text_field("facts", tokenizer_name="cut", index_option="basic")
@@ -124,8 +124,6 @@ def _ready(index: tantivy.Index) -> tantivy.Index:
     # We cut the words ourselves; here they only have to be taken apart again.
     cutter = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).build()
     index.register_tokenizer("cut", cutter)
-    pairs = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.ngram(min_gram=2, max_gram=2))
-    index.register_tokenizer("pairs", pairs.filter(tantivy.Filter.alphanum_only()).build())
     index.config_reader(reload_policy="manual")
     return index
 
@@ -204,9 +202,9 @@ class WordWriter:
 
     def _add(self, talk: int, place: int, row: Row, field: str = "words") -> None:
         document = self._document()
-        document.add_text(field, row.words)
+        document.add_text(field, row.words.decode())
         document.add_text("facts", row.facts)
-        document.add_text("pairs", row.pairs)
+        document.add_text("pairs", row.pairs.decode("ascii"))
         document.add_unsigned("talk", talk)
         document.add_unsigned("place", place)
         document.add_integer("at", row.at)
@@ -253,7 +251,7 @@ class WordWriter:
         with _telling():
             self.writer.delete_documents_by_term("facts", _MARKER)
             # It is no message: what leaves headings out leaves this out as well.
-            self._add(0, 0, Row("", f"{_MARKER} {HEADING}", generation))
+            self._add(0, 0, Row(b"", f"{_MARKER} {HEADING}", generation))
             self.writer.commit()
 
     def close(self) -> None:

@@ -9,7 +9,7 @@ import json
 import os
 
 from rireki.archive.base import Archive, Heading
-from rireki.search.blocks import MOST, Digest, heading_row
+from rireki.search.blocks import MOST, Digest, heading_rows
 from rireki.search.index import NOTE, Index, entries
 from rireki.search.store import UNSETTLED, Damaged, Kept, cannot_write
 from rireki.search.words import WordWriter, stamps
@@ -61,6 +61,8 @@ class IndexWriter:
         self._blocks: list[tuple[int, int, str, bytes]] = []
         self._cleared: list[int] = []
         self._dropped: list[int] = []
+        #: Headings to be written, by the numbers of their conversations: many are cut faster together.
+        self._heads: dict[int, Heading] = {}
         self.documents = 0
         self._letters = 0
 
@@ -113,7 +115,7 @@ class IndexWriter:
             self.documents += len(block.rows)
             self._letters += sum(len(row.words) for row in block.rows)
             self.next_block += 1
-        self._head(kept.number, heading)
+        self._heads[kept.number] = heading
         self._settling.append(Kept(kept.number, kept.id, heading.changed, self.generation, dead))
         if self.documents >= BATCH:
             self.commit()
@@ -126,11 +128,8 @@ class IndexWriter:
         assert kept is not None, "it was never written"
         if renamed:
             self.words.remove_head(kept.number)
-            self._head(kept.number, heading)
+            self._heads[kept.number] = heading
         self._settling.append(kept._replace(changed=heading.changed, generation=self.generation))
-
-    def _head(self, number: int, heading: Heading) -> None:
-        self.words.head(number, heading_row(heading))
 
     def drop(self, numbers: list[int]) -> None:
         """Forget conversations that the archive no longer has."""
@@ -144,6 +143,8 @@ class IndexWriter:
             self.store.put("coming", self.generation)
             self.store.put("coming name", self.name)
         self.archive.set_note(NOTE, f"{self.index.folder.name}/{self.name}")
+        for number, row in zip(self._heads, heading_rows([*self._heads.values()]), strict=True):
+            self.words.head(number, row)
         self.words.commit(self.generation)
         with self.store.writing():
             self._note()

@@ -168,6 +168,9 @@ class Projection:
         return [Change(*row) for row in rows]
 
     def _store_one(self, dirty: Dirty, reading: Reading, number: int) -> int | None:
+        # Imported late: who only reads compresses nothing.
+        from rireki.archive.pack import squeeze
+
         conversation = reading.conversation
         known = self.sql.execute(
             "SELECT number, family, grouping, nature FROM conversation WHERE id = ?",
@@ -180,7 +183,7 @@ class Projection:
         row = self._upsert(dirty, conversation, number)
         self.sql.execute(
             "INSERT OR REPLACE INTO answers (conversation, data) VALUES (?, ?)",
-            (row, _squeeze(reading.answers)),
+            (row, squeeze(msgspec.json.encode(reading.answers))),
         )
         self.sql.execute("DELETE FROM tie WHERE conversation = ?", (row,))
         self.sql.executemany(
@@ -418,12 +421,6 @@ def _told(data: str, title: str, links: list[Link]) -> Conversation:
     conversation.title = title
     conversation.links = links
     return conversation
-
-
-def _squeeze(answers: Sequence[Answer]) -> bytes:
-    import zstandard
-
-    return zstandard.compress(msgspec.json.encode(answers), 1)
 
 
 def _conditions(wanted: Filter) -> tuple[str, list[Any]]:

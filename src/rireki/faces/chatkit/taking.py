@@ -86,6 +86,6 @@ def _take(archive: Path, store: Path) -> None:
             taken = take_origin(opened, READER, origin, opened.forgotten())
             if taken.trouble is not None:
                 raise SourceTrouble(taken.trouble.message, taken.trouble.hint)
-        for _ in project_dirty(opened, Silent(), None):
+        for _ in project_dirty(opened, Silent(), alone=True):
             # Each is stored as it comes.
             continue

@@ -52,7 +52,7 @@ def _take(archive: Archive, journal: Path) -> None:
     taken = take_origin(archive, READER, origin, archive.forgotten())
     if taken.trouble is not None:
         raise SourceTrouble(taken.trouble.message, taken.trouble.hint)
-    for _ in project_dirty(archive, Silent(), None):
+    for _ in project_dirty(archive, Silent(), alone=True):
         # Each is stored as it comes.
         continue
 
