@@ -164,7 +164,7 @@ def discover(readers: Sequence[Reader], places: Places, paths: Sequence[Path] = 
 def _look_again(readers: Sequence[Reader], roster: Roster, found: Discovery) -> None:
     """At what was once named by its path, where a source has no place of its own."""
     anywhere = {reader.name: reader for reader in readers if getattr(reader, "anywhere", False)}
-    here = {(origin.source, origin.place) for origin in found.origins}
+    here = {(o.source, o.place) for o in found.origins if o.source in anywhere}
     for known in roster.origins.values():
         if known.source not in anywhere or (known.source, known.place) in here:
             continue
@@ -186,6 +186,8 @@ def _set_apart_nameless(found: Discovery) -> None:
 
 
 def _is_text(place: str) -> bool:
+    if place.isascii():
+        return True
     try:
         place.encode()
     except UnicodeEncodeError:

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING
 import apsw
 
 from rireki.archive.base import Archive
-from rireki.search.blocks import open_block, open_entry
 from rireki.search.store import FORMAT, UNSETTLED, Damaged, Kept, Store, cannot_write
 from rireki.search.tokens import VERSION
 from rireki.search.words import (
@@ -317,6 +316,8 @@ def _locked(path: Path) -> apsw.Connection:
 def entries(data: bytes) -> list[tuple[str, int]]:
     """The message and mark of each document in a block."""
     import zstandard
+
+    from rireki.search.blocks import open_block, open_entry
 
     try:
         return [(entry.message, entry.mark) for entry in map(open_entry, open_block(data))]

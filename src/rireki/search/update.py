@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from rireki.archive.base import Archive, Dirty, Heading
 from rireki.errors import ArchiveTrouble
-from rireki.intake.crew import Crew, Failed, processors
 from rireki.intake.follow import Followed
 from rireki.intake.progress import Progress, Silent
 from rireki.intake.understand import interpret
-from rireki.intake.worker import Digested, DigestTask
 from rireki.model.conversation import Trouble
-from rireki.search.blocks import Digest, digest, open_digest
 from rireki.search.index import Index, glance, index_folder, make, open_existing, peek, sweep
 from rireki.search.store import Damaged, Kept, cannot_write
 from rireki.search.words import Busy, WriteFailed
-from rireki.search.writer import IndexWriter
+
+# What writes is imported late: most imports only look whether that is worth it.
+if TYPE_CHECKING:
+    from rireki.search.blocks import Digest
+    from rireki.search.writer import IndexWriter
 
 __all__ = ["Importing", "catch_up", "ensure", "erase", "is_behind", "rebuild", "verify"]
 
@@ -173,6 +175,8 @@ def _catch_up(archive: Archive, index: Index, progress: Progress) -> bool:
     gone = [kept[id].number for id in kept.keys() - archive.ids()]
     if not gone and not waiting:
         return True
+    from rireki.search.writer import IndexWriter
+
     try:
         writer = IndexWriter(index, archive)
     except Busy:
@@ -214,6 +218,8 @@ def _write_group(
     archive: Archive, writer: IndexWriter, group: tuple[str, str], headings: list[Heading]
 ) -> None:
     """Conversations the index may have in part already: only what differs is written."""
+    from rireki.search.blocks import digest
+
     wanted = {heading.id: heading for heading in headings}
     strands = archive.strands(*group)
     marks = {id: writer.marks(id) for id in wanted}
@@ -245,6 +251,10 @@ def _write_fresh(
 def _digested(
     archive: Archive, groups: dict[tuple[str, str], list[Heading]]
 ) -> Iterator[tuple[tuple[str, str], dict[str, Digest]]]:
+    from rireki.intake.crew import Crew, Failed, processors
+    from rireki.intake.worker import Digested, DigestTask
+    from rireki.search.blocks import digest, open_digest
+
     names = [Dirty(family, grouping, 0) for family, grouping in groups]
     tasks = [
         DigestTask(str(archive.path), names[at : at + TASK], DIGEST)
@@ -295,6 +305,9 @@ class Importing:
             self.given_up = True
 
     def _take(self, conversations: Sequence[Followed]) -> None:
+        from rireki.search.blocks import open_digest
+        from rireki.search.writer import IndexWriter
+
         if self.index is None:
             self.index = ensure(self.archive)
         if self.writer is None:

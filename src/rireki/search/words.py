@@ -18,13 +18,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
-from rireki.search.blocks import Row
+from msgspec.structs import replace
+
 from rireki.search.store import Damaged
 
 if TYPE_CHECKING:
     from tempfile import TemporaryDirectory
 
     import tantivy
+
+    from rireki.search.blocks import Row
 
 __all__ = [
     "HEADING",
@@ -41,7 +44,7 @@ __all__ = [
 ]
 
 #: Bytes of memory a writer gathers documents in before it writes them out.
-HEAP = 64 << 20
+HEAP = 48 << 20
 _MARKER = "marker"
 _TYPED = "author:person"
 #: The fact of documents that are a conversation's title and project.
@@ -215,7 +218,7 @@ class WordWriter:
     def head(self, talk: int, row: Row) -> None:
         """The title and project of a conversation."""
         with _telling():
-            self._add(talk, 0, Row(row.words, f"{HEADING} {row.facts}", row.at), "title")
+            self._add(talk, 0, replace(row, facts=f"{HEADING} {row.facts}"), "title")
 
     def remove_head(self, talk: int) -> None:
         import tantivy
@@ -248,6 +251,8 @@ class WordWriter:
                 self.writer.delete_documents_by_query(just_it)
 
     def commit(self, generation: int) -> None:
+        from rireki.search.blocks import Row
+
         with _telling():
             self.writer.delete_documents_by_term("facts", _MARKER)
             # It is no message: what leaves headings out leaves this out as well.

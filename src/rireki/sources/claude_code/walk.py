@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from operator import attrgetter
 from pathlib import Path
 
 from rireki.model.conversation import Trouble
@@ -117,7 +118,7 @@ class Walk:
                 return
             self._entered.add((status.st_dev, status.st_ino))
             with os.scandir(folder) as entries:
-                found = sorted(entries, key=lambda entry: entry.name)
+                found = sorted(entries, key=attrgetter("name"))
         except FileNotFoundError:
             return
         except OSError as error:
