@@ -154,10 +154,11 @@ def work(source: IO[bytes], target: IO[bytes]) -> None:
     # be is looked for between tasks.
     gc.disable()
     hold_on()
-    # Whoever writes what we made goes first, and so does everything else the user does. Not every
-    # system has it, or lets everybody do it.
+    # Whoever writes what we made goes first, and so does everything else the user does; in return
+    # our turns are long. Not every system has it, or lets everybody do it.
     with suppress(AttributeError, OSError):
-        os.nice(5)
+        os.nice(15)
+        os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
     # Who asks is interrupted as well, and tells us to end.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     while True:
