@@ -76,14 +76,15 @@ def measure(
     copy_corpus(home, sessions, corpus)
     paths = [folder / f"archive-{number}.sqlite3" for number in range(times)]
     imports = [first_import(home, path) for path in paths]
-    archive, path = open_archive(paths[-1]), paths[-1]
+    path = paths[-1]
+    archive = open_archive(path)
     vocabulary = Vocabulary(random.Random(1))
     text = 0
     for doc in all_docs(archive):
         text += sum(len(part.encode("utf-8", "surrogatepass")) for _, part in doc.parts)
         vocabulary.take(doc)
     return {
-        "source_bytes": baseline(home)[0],
+        "source_bytes": imports[0].size,
         "text_bytes": text,
         "orjson_seconds": [round(each.loads, 3) for each in imports],
         "first_import_seconds": [round(each.seconds, 3) for each in imports],
@@ -104,16 +105,17 @@ def measure(
 class First(NamedTuple):
     """A first import, and what merely parsing the same took around it."""
 
+    size: int
     seconds: float
     memory: int
     loads: float
 
 
 def first_import(home: Path, path: Path) -> First:
-    before = baseline(home)[1]
+    size, before = baseline(home)
     seconds, memory = timed_with_memory(import_command(home, path))
     # Before and after: a shared machine changes its pace within seconds.
-    return First(seconds, memory, (before + baseline(home)[1]) / 2)
+    return First(size, seconds, memory, (before + baseline(home)[1]) / 2)
 
 
 def all_docs(archive: SqliteArchive) -> Iterator[Doc]:

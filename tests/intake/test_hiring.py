@@ -36,6 +36,9 @@ worker.wait()
 SLEEPING = "threading.Thread(target=threading.Event().wait, daemon=True).start()"
 
 
+on_linux = pytest.mark.skipif(sys.platform != "linux", reason="copies are made on Linux only")
+
+
 def hiring_process(before: str, seconds: int = 0) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-c", HIRING.format(before=before, seconds=seconds)],
@@ -46,7 +49,7 @@ def hiring_process(before: str, seconds: int = 0) -> subprocess.Popen[str]:
     )
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="copies are made on Linux only")
+@on_linux
 def test_a_copy_answers_and_says_nothing_of_what_the_first_process_was_about_to_say() -> None:
     assert hiring_process("").communicate() == ("first _Copy [] True\n", "")
 
@@ -63,6 +66,7 @@ def test_what_reads_the_archive_is_no_copy(monkeypatch: pytest.MonkeyPatch) -> N
     assert isinstance(worker, hiring._Started)
 
 
+@on_linux
 def test_no_pipe_stays_open_where_no_copy_can_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse() -> int:
         raise BlockingIOError(11, "Resource temporarily unavailable")

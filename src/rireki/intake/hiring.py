@@ -101,7 +101,6 @@ def _live_as_worker(tasks: int, answers: int) -> None:
         os.dup2(tasks, _STDIN)
         os.dup2(answers, _STDOUT)
         os.closerange(_STDERR + 1, os.sysconf("SC_OPEN_MAX"))
-        sys.stdout = sys.stderr
         work(os.fdopen(_STDIN, "rb"), os.fdopen(_STDOUT, "wb"))
         code = 0
     except BaseException:  # noqa: BLE001 - nobody is there to raise it to

@@ -142,14 +142,13 @@ def receive(stream: IO[bytes]) -> tuple[bytes, bool]:
 
 
 def main() -> None:
-    source, target = sys.stdin.buffer, sys.stdout.buffer
-    # A stray print must not disturb the conversation with the other side.
-    sys.stdout = sys.stderr
-    work(source, target)
+    work(sys.stdin.buffer, sys.stdout.buffer)
 
 
 def work(source: IO[bytes], target: IO[bytes]) -> None:
     """Answer until nobody asks any more."""
+    # A stray print must not disturb the conversation with the other side.
+    sys.stdout = sys.stderr
     # Readings are many small values that live shortly and have no cycles: what little there may
     # be is looked for between tasks.
     gc.disable()
