@@ -62,9 +62,9 @@ def another() -> Cutter:
     return Cutter(ctypes.CDLL(str(cutter._BUILT)))
 
 
-def told(words: bytes, pairs: bytes) -> tuple[set[bytes], set[bytes]]:
+def told(words: bytes, pairs: bytes) -> tuple[Counter[bytes], set[bytes]]:
     """What the index makes of it."""
-    return set(words.split()), set(pairs.split())
+    return Counter(words.split()), set(pairs.split())
 
 
 def assert_alike(texts: list[str]) -> None:
@@ -126,12 +126,58 @@ def test_what_is_new_in_several_texts_is_learned_for_all_of_them(
     ]
 
 
+def counted(text: str) -> Counter[bytes]:
+    """How often the C side writes each word, and so does Python."""
+    assert_alike([text])
+    return Counter(in_c().cut([text], [in_bytes(text)]).words[0].split())
+
+
 @needed
-def test_identifiers_count_once_however_often_they_stand_there() -> None:
-    text = "fooBar getHx41 userIDs " * 500
-    (words,) = in_c().cut([text], [in_bytes(text)]).words
-    (wanted,) = cut_all([text], [in_bytes(text)]).words
-    assert Counter(words.split()) == Counter(wanted.split())
+def test_identifiers_are_taken_apart_once_however_often_they_stand_there() -> None:
+    found = counted("fooBar getHx41 userIDs " * 500)
+    assert found == {
+        **dict.fromkeys([b"foobar", b"gethx41", b"userids"], 9),
+        **dict.fromkeys([b"foo", b"bar", b"get", b"hx41", b"user", b"ids"], 1),
+    }
+
+
+@needed
+@pytest.mark.parametrize(
+    "word", ["a", "seventh", "eighteen", "numerous", "documentation", "x" * 100, "履", "履歴", "𠮷𠮷"]
+)
+def test_of_a_word_that_comes_often_fewer_and_fewer_are_written(word: str) -> None:
+    """The first one, the second, the fourth, the eighth and so on; small or not."""
+    for times in (1, 2, 3, 4, 7, 8, 100):
+        for spelled in (word, word.title()):
+            found = counted(" other ".join([spelled] * times))
+            assert found[in_bytes(word)] == times.bit_length()
+
+
+@needed
+def test_words_that_only_resemble_each_other_are_counted_apart() -> None:
+    words = ["serving", "servings", "serving1", "documentation", "documentations", "documentatiom"]
+    text = " ".join(words * 3)
+    assert counted(text) == dict.fromkeys(map(in_bytes, words), 2)
+
+
+@needed
+def test_a_piece_counts_as_the_word_it_is() -> None:
+    assert counted("server HTTPServer") == {b"server": 2, b"httpserver": 1, b"http": 1}
+
+
+@needed
+def test_texts_with_more_words_than_can_be_counted_lose_none() -> None:
+    words = [f"{number:x}{'long' * (number % 4)}" for number in range(20_000)]
+    found = counted(" ".join(words * 2))
+    assert found.keys() == set(map(in_bytes, words))
+    assert set(found.values()) <= {1, 2}
+
+
+@needed
+def test_each_text_is_counted_by_itself() -> None:
+    texts = ["again and again", "again"] * 3
+    cuts = in_c().cut(texts, list(map(in_bytes, texts)))
+    assert [each.count(b"again") for each in cuts.words] == [2, 1] * 3
 
 
 @needed

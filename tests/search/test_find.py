@@ -86,7 +86,7 @@ def test_hits_are_grouped_by_conversation_the_best_first(find: Callable[..., Res
 def test_a_conversation_with_hundreds_of_hits_leaves_the_others_theirs(
     archive: SqliteArchive, home: Path, take_in: Callable[[], Report], query: str
 ) -> None:
-    best = ("me", "the parser the parser the parser")
+    best = ("me", "the parser the parser the parser the parser")
     note(home, "many", best, *[("agent", "the parser is one of many words")] * 300)
     note(home, "few", best, *[("agent", "the parser " + "among many others " * 20)] * 6)
     note(home, "next", ("me", "the parser the parser"))

@@ -93,6 +93,8 @@ class Digest(msgspec.Struct, array_like=True):
     blocks: list[Block]
     #: The mark of every message there is now.
     marks: dict[str, int]
+    #: How many characters the texts have that are to be written.
+    letters: int
 
 
 def digest(
@@ -126,7 +128,8 @@ def digest(
     ]
     entries = [keeper.entry(doc, marks[doc.message or ""]) for doc in docs]
     blocks = [Block(rows[a:b], _close(entries[a:b])) for a, b in _cuts(entries)]
-    return Digest(reading.conversation.id, [s.id for s in strands], blocks, marks)
+    letters = sum(map(len, texts))
+    return Digest(reading.conversation.id, [s.id for s in strands], blocks, marks, letters)
 
 
 def _cuts(entries: Sequence[Entry]) -> Iterator[tuple[int, int]]:

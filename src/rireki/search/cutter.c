@@ -22,6 +22,10 @@ enum { UNKNOWN, SIGN, SPACE, LETTER, JOINED };
  * keep looking them up short. */
 #define ROOM 1024
 #define REMEMBERED 768
+/* Words of one text that are counted; behind so many, counting begins anew. */
+#define COUNTED_BITS 11
+#define COUNTED (1 << COUNTED_BITS)
+#define MANY (COUNTED / 4 * 3)
 #define BETWEEN 2
 
 typedef struct {
@@ -38,11 +42,22 @@ typedef struct {
     int64_t size;
 } Identifier;
 
+/* How often a word came so far. */
+typedef struct {
+    uint64_t key;        /* all its letters, or a hash of more than seven */
+    const uint8_t *word; /* where it was written first */
+    uint32_t turn;       /* when this was noted; from another turn, it is none */
+    uint32_t times;
+} Count;
+
 typedef struct {
     const Rules *rules;
     uint8_t seen[KINDS][KINDS]; /* the pairs of this text */
     Identifier met[ROOM];       /* and its identifiers */
     int remembered;             /* how many these are */
+    Count counts[COUNTED];      /* of its words */
+    int counted;                /* how many these are */
+    uint32_t turn;              /* goes on with each text, and whenever there were too many */
 } Cutter;
 
 /* What changes with every word. Apart from the rest, so that it can be kept in registers. */
@@ -55,6 +70,54 @@ static int is_upper(uint8_t c) { return c >= 'A' && c <= 'Z'; }
 static int is_lower(uint8_t c) { return c >= 'a' && c <= 'z'; }
 static int is_digit(uint8_t c) { return c >= '0' && c <= '9'; }
 static uint8_t lowered(uint8_t c) { return is_upper(c) ? c | 32 : c; }
+
+/* ── how often words come ── */
+
+static uint64_t first_bytes(uint64_t eight, int64_t count) {
+    return count < 8 ? eight & (((uint64_t)1 << 8 * count) - 1) : eight;
+}
+
+/* An odd number without a pattern. */
+#define MIX 0x9E3779B97F4A7C15u
+
+/* The key of a word that goes on with these bytes; of the first ones, it is them. */
+static uint64_t next_key(uint64_t key, uint64_t bytes) { return (key ^ key >> 29) * MIX + bytes; }
+
+/* As write_word makes it on its way. Looks at up to 8 bytes behind the word. */
+static uint64_t key_of(const uint8_t *word, int64_t size) {
+    uint64_t key = 0, eight;
+    for (int64_t at = 0; at <= size; at += 8) {
+        memcpy(&eight, word + at, 8);
+        key = next_key(key, first_bytes(eight, size - at));
+    }
+    return key;
+}
+
+/* Where the next word goes: behind this one, just written with a space, if it came for the first, second,
+ * fourth, eighth... time; else over it. So the index has a third less to do, and still knows roughly
+ * how often a word comes. */
+static inline uint8_t *next_word(Cutter *cutter, uint8_t *word, int64_t size, uint64_t key) {
+    int is_long = size > 7;
+    /* No short word has such a key. */
+    if (is_long) key &= ~(uint64_t)0xFF;
+    uint64_t place = key * MIX >> (64 - COUNTED_BITS);
+    Count *count = &cutter->counts[place];
+    while (count->turn == cutter->turn &&
+           (count->key != key || (is_long && memcmp(count->word, word, size + 1)))) {
+        place = (place + 1) % COUNTED;
+        count = &cutter->counts[place];
+    }
+    if (count->turn != cutter->turn) {
+        *count = (Count){key, word, cutter->turn, 1};
+        if (++cutter->counted == MANY) {
+            cutter->counted = 0;
+            cutter->turn++;
+        }
+        return word + size + 1;
+    }
+    uint32_t times = ++count->times;
+    return word + (times & (times - 1) ? 0 : size + 1);
+}
 
 /* ── pieces of identifiers ── */
 
@@ -112,8 +175,10 @@ static uint8_t *write_pieces(Cutter *cutter, const uint8_t *word, int64_t size, 
     for (int64_t at = 0, end; at < size; at = end > at ? end : at + 1) {
         end = piece_end(word, at, size);
         if (end - at < 2 || end - at == size) continue;
-        for (int64_t from = at; from < end; from++) *words++ = lowered(word[from]);
-        *words++ = ' ';
+        int64_t length = end - at;
+        for (int64_t from = 0; from < length; from++) words[from] = lowered(word[at + from]);
+        words[length] = ' ';
+        words = next_word(cutter, words, length, key_of(words, length));
     }
     return words;
 }
@@ -146,17 +211,13 @@ static int letters_in(uint64_t eight, uint64_t *small) {
     return others ? __builtin_ctzll(others) / 8 : 8;
 }
 
-static uint64_t first_bytes(uint64_t eight, int count) {
-    return count < 8 ? eight & (((uint64_t)1 << 8 * count) - 1) : eight;
-}
-
 /* Returns where the word ends, or -1 when the text is to be left. Looks at up to 7 bytes behind it, and
  * writes over as many. */
 static inline int64_t write_word(Cutter *cutter, Pen *pen, const uint8_t *text, int64_t at) {
     const Rules *rules = cutter->rules;
     const uint8_t *from = text + at, *next = from;
     uint8_t *words = pen->words;
-    uint64_t eight, small, capitals = 0, counting = ~(uint64_t)0xFF; /* but for its first letter */
+    uint64_t eight, small, key = 0, capitals = 0, counting = ~(uint64_t)0xFF; /* but for its first letter */
     int count;
     do {
         memcpy(&eight, next, 8);
@@ -164,6 +225,7 @@ static inline int64_t write_word(Cutter *cutter, Pen *pen, const uint8_t *text, 
         memcpy(words, &small, 8);
         capitals |= first_bytes(eight ^ small, count) & counting;
         counting = ~(uint64_t)0;
+        key = next_key(key, first_bytes(small, count));
         words += count;
         next += count;
     } while (count == 8);
@@ -173,7 +235,8 @@ static inline int64_t write_word(Cutter *cutter, Pen *pen, const uint8_t *text, 
         pen->before = NONE;
     else
         write_pair(cutter, pen, rules->first[*from] + rules->last[next[-1]]);
-    *words++ = ' ';
+    *words = ' ';
+    words = next_word(cutter, pen->words, size, key);
     pen->words = capitals ? write_pieces(cutter, from, size, words) : words;
     return pen->words ? at + size : -1;
 }
@@ -191,8 +254,9 @@ static uint32_t character(const uint8_t *text, int64_t left, int *size) {
 
 /* All two characters that follow each other, and the last one. Returns where the run ends, or -1 when
  * it is followed by something that Python has to look at. */
-static inline int64_t write_joined(const uint8_t *kinds, Pen *pen, const uint8_t *text, int64_t at,
+static inline int64_t write_joined(Cutter *cutter, Pen *pen, const uint8_t *text, int64_t at,
                                    int64_t end) {
+    const uint8_t *kinds = cutter->rules->kinds;
     int size, next;
     character(text + at, end - at, &size);
     for (;;) {
@@ -204,8 +268,8 @@ static inline int64_t write_joined(const uint8_t *kinds, Pen *pen, const uint8_t
         if (kind < SIGN || kind > JOINED) return -1;
         int taken = kind == JOINED ? size + next : size;
         memcpy(pen->words, text + at, taken);
-        pen->words += taken;
-        *pen->words++ = ' ';
+        pen->words[taken] = ' ';
+        pen->words = next_word(cutter, pen->words, taken, key_of(pen->words, taken));
         at = behind;
         if (kind != JOINED) return at;
         size = next;
@@ -220,6 +284,8 @@ static int cut_one(Cutter *cutter, Pen *told, const uint8_t *text, int64_t size)
     memset(cutter->seen[NONE], 1, sizeof cutter->seen[NONE]);
     if (cutter->remembered) memset(cutter->met, 0, sizeof cutter->met);
     cutter->remembered = 0;
+    cutter->counted = 0;
+    cutter->turn++;
     for (int64_t at = 0; at < size;) {
         int length = 1;
         uint32_t code = text[at] < 128 ? text[at] : character(text + at, size - at, &length);
@@ -232,7 +298,7 @@ static int cut_one(Cutter *cutter, Pen *told, const uint8_t *text, int64_t size)
             at += length;
         } else if (kind == JOINED) {
             pen.before = NONE;
-            at = write_joined(kinds, &pen, text, at, size);
+            at = write_joined(cutter, &pen, text, at, size);
         } else {
             return 0;
         }

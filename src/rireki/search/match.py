@@ -114,7 +114,9 @@ class Matcher:
         length = sum(len(text.original) for text in texts) / usual
         total = 0.0
         for finder, weight in zip(self.finders, weights, strict=True):
-            count = sum(1 for text in texts for _ in islice(finder(text), MOST_COUNTED))
+            found = sum(1 for text in texts for _ in islice(finder(text), MOST_COUNTED))
+            # As the index has it: the first one counts, the second, the fourth, the eighth…
+            count = found.bit_length()
             total += weight * count * 2.2 / (count + 1.2 * (0.25 + 0.75 * length))
         return total
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import accumulate
@@ -198,7 +199,7 @@ def runs(folded: str) -> list[str]:
 class Cuts(NamedTuple):
     """What texts are found by, for each of them, in bytes: nobody looks into it before the index does."""
 
-    #: All words, with a space between them.
+    #: All words, with a space between them; those that come often are thinned.
     words: list[bytes]
     #: Which kinds of words stand side by side, with a space between the pairs.
     pairs: list[bytes]
@@ -223,7 +224,21 @@ def cut_all(texts: Sequence[str], data: Sequence[bytes]) -> Cuts:
         words[at] = in_bytes(_cut_folded(folded))
     for at, more in extra.items():
         words[at] += in_bytes(f" {' '.join(more)}")
-    return Cuts(words, pairs_in(phrased) if texts else [])
+    return Cuts(list(map(_thinned, words)), pairs_in(phrased) if texts else [])
+
+
+def _thinned(words: bytes) -> bytes:
+    """Of each word the first one, the second, the fourth, the eighth and so on.
+
+    So the index has a third less to do, and still knows roughly how often a word comes.
+    """
+    times = Counter(words.split())
+    kept = some = [*times]
+    enough = 2
+    while some := [word for word in some if times[word] >= enough]:
+        kept += some
+        enough *= 2
+    return b" ".join(kept)
 
 
 def _apart(text: bytes) -> bytes:

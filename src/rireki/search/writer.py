@@ -113,8 +113,8 @@ class IndexWriter:
             self.words.add(kept.number, self.next_block * MOST, block.rows)
             self._blocks.append((self.next_block, kept.number, names, block.data))
             self.documents += len(block.rows)
-            self._letters += sum(len(row.words) for row in block.rows)
             self.next_block += 1
+        self._letters += digest.letters
         self._heads[kept.number] = heading
         self._settling.append(Kept(kept.number, kept.id, heading.changed, self.generation, dead))
         if self.documents >= BATCH:

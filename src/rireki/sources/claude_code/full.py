@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-from msgspec import Raw, Struct
+from msgspec import Raw
 
 from rireki.model.parts import Part, Text, Thinking, ToolCall
 from rireki.sources.claude_code.content import Outcome, answer_parts
 from rireki.sources.claude_code.lines import Line
 from rireki.sources.claude_code.repair import loads
-from rireki.sources.claude_code.shapes import Block
+from rireki.sources.claude_code.shapes import Block, Rich
 
 __all__ = ["answer_in", "get", "outcome_in", "results_in", "value_of"]
 
@@ -85,16 +84,6 @@ def _returned(block: Block) -> dict[str, Any]:
     }
 
 
-class _Rich(Struct, gc=False):
-    """`toolUseResult`: often the whole output once more, in another shape."""
-
-    interrupted: Any = None
-    persistedOutputPath: Any = None
-
-
-_rich = msgspec.json.Decoder(_Rich).decode
-
-
 def outcome_in(line: Line) -> Outcome:
     """What a line notes about its results besides their text."""
     look = line.look
@@ -103,19 +92,11 @@ def outcome_in(line: Line) -> Outcome:
         rich = get(value, "toolUseResult")
         denied = get(value, "toolDenialKind") or get(value, "holdsPersonsWords")
         return _outcome(get(rich, "interrupted"), get(rich, "persistedOutputPath"), denied)
-    rich = _opened(look.toolUseResult)
     denied = look.toolDenialKind or look.holdsPersonsWords
-    return _outcome(rich.interrupted, rich.persistedOutputPath, denied)
-
-
-def _opened(raw: Raw) -> _Rich:
-    if bytes(memoryview(raw)[:1]) != b"{":
-        return _Rich()
-    try:
-        return _rich(raw)
-    except (ValueError, RecursionError):
-        value = loads(raw)
-        return _Rich(get(value, "interrupted"), get(value, "persistedOutputPath"))
+    rich = look.toolUseResult
+    if isinstance(rich, Rich):
+        return _outcome(rich.interrupted, rich.persistedOutputPath, denied)
+    return _outcome(None, None, denied)
 
 
 def _outcome(interrupted: Any, path: Any, denied: Any) -> Outcome:

@@ -7,9 +7,11 @@ in full is decoded again, only when its message is asked for.
 
 from __future__ import annotations
 
+from typing import Any
+
 from msgspec import Raw, Struct
 
-__all__ = ["Attached", "Block", "Decision", "Forked", "Kind", "Look", "Spoken", "Tokens"]
+__all__ = ["Attached", "Block", "Decision", "Forked", "Kind", "Look", "Rich", "Spoken", "Tokens"]
 
 _NOTHING = Raw()
 
@@ -72,6 +74,14 @@ class Attached(Struct, frozen=True, gc=False):
     blockingError: Raw = _NOTHING
 
 
+class Rich(Struct, frozen=True, gc=False):
+    """`toolUseResult`: often the whole output once more, in another shape."""
+
+    interrupted: Any = None
+    persistedOutputPath: Any = None
+    agentId: Any = None
+
+
 class Look(Struct, frozen=True, gc=False):
     """One line at first sight."""
 
@@ -99,7 +109,7 @@ class Look(Struct, frozen=True, gc=False):
     turnOrigin: str | None = None
     sourceToolUseID: str | None = None
     interruptedMessageId: str | None = None
-    toolUseResult: Raw = _NOTHING
+    toolUseResult: Rich | str | float | bool | list[Raw] | None = None
     holdsPersonsWords: bool | None = None
     toolDenialKind: str | None = None
     permissionDecision: Decision | None = None

@@ -12,14 +12,11 @@ from collections.abc import Iterable
 from hashlib import sha256
 from typing import Literal
 
-import msgspec
-from msgspec import Raw, Struct
-
 from rireki.model.conversation import Tie
 from rireki.sources.claude_code.drafts import Draft
 from rireki.sources.claude_code.entries import text_of
 from rireki.sources.claude_code.repair import loads
-from rireki.sources.claude_code.shapes import Block, Look
+from rireki.sources.claude_code.shapes import Block, Look, Rich
 
 __all__ = ["SPAWNERS", "Ties", "agent_token", "call_token", "prompt_token", "session_token"]
 
@@ -27,13 +24,6 @@ __all__ = ["SPAWNERS", "Ties", "agent_token", "call_token", "prompt_token", "ses
 SPAWNERS = frozenset(("Task", "Agent", "Skill", "SlashCommand", "Workflow"))
 _ORIGINAL: tuple[Literal["offer", "share"], ...] = ("offer", "share")
 _AGENT_ID = re.compile(rb"agentId: ([0-9A-Za-z_-]+)")
-
-
-class _Started(Struct):
-    agentId: str | None = None
-
-
-_started = msgspec.json.Decoder(_Started).decode
 
 
 def prompt_token(prompt: str) -> str:
@@ -101,15 +91,12 @@ class Ties:
         prompt = value.get("prompt") if isinstance(value, dict) else None
         self.calls[block.id or ""] = prompt_token(prompt) if isinstance(prompt, str) else None
 
-    def returned(self, block: Block, outcome: Raw) -> None:
+    def returned(self, block: Block, outcome: object) -> None:
         """A sub-agent's result names it, in the rich outcome or at least in the text."""
-        try:
-            agent = _started(outcome).agentId
-        except (ValueError, RecursionError):
-            agent = None
-        if agent is None and (found := _AGENT_ID.search(bytes(block.content))):
+        agent = outcome.agentId if isinstance(outcome, Rich) else None
+        if not isinstance(agent, str) and (found := _AGENT_ID.search(bytes(block.content))):
             agent = found.group(1).decode()
-        if agent:
+        if agent and isinstance(agent, str):
             self.agents.setdefault(agent, block.tool_use_id)
 
     def parent(self, native_id: str, drafts: Iterable[Draft], sessions: Iterable[str]) -> list[Tie]:
