@@ -51,8 +51,6 @@ class KnownOrigin(msgspec.Struct, frozen=True):
     stamp: str
     first_seen: str
     vanished_at: str | None
-    #: The conversation of a file; None for a database or a file many conversations share.
-    conversation: str | None
 
 
 class Dirty(NamedTuple):
@@ -197,6 +195,10 @@ class Archive(Protocol):
         ...
 
     def origins(self) -> list[KnownOrigin]: ...
+
+    def owners(self) -> dict[int, str | None]:
+        """The conversation of each file, by the id of its origin; None where many share it."""
+        ...
 
     def cursors(self, source: str, place: str) -> dict[str, Any]:
         """The cursor of each strand of an origin, by key."""

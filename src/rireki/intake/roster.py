@@ -35,7 +35,15 @@ class Roster:
 
     @cached_property
     def _names(self) -> dict[tuple[str | None, ...], KnownOrigin]:
-        return {name_of(o, o.conversation): o for o in self.origins.values()}
+        return {self.name_of(known): known for known in self.origins.values()}
+
+    @cached_property
+    def _owners(self) -> dict[int, str | None]:
+        # Asked for late: most runs find every file where it was.
+        return self.archive.owners()
+
+    def name_of(self, known: KnownOrigin) -> tuple[str | None, ...]:
+        return name_of(known, self._owners.get(known.id))
 
     def find(self, origin: Origin) -> KnownOrigin | None:
         return self.origins.get((origin.source, origin.place))

@@ -284,7 +284,7 @@ class _Walk:
         homeless = (
             {name_of(o, o.conversation): o for o in self._unknown_origins()} if absent else {}
         )
-        moved = [(each, homeless.pop(name_of(each, each.conversation), None)) for each in absent]
+        moved = [(each, homeless.pop(self.roster.name_of(each), None)) for each in absent]
         news = [(each, place) for each, place in moved if place or each.vanished_at is None]
         if not news:
             return

@@ -105,7 +105,9 @@ def _is_worth_it(archive: Archive) -> bool:
     except Damaged:
         return True
     # A writer that was stopped leaves conversations out, however old they are.
-    if archive.count() - count > FEW or _has_forgotten(archive, {kept.id for kept in known}):
+    if archive.count() - count > FEW:
+        return True
+    if known and _has_forgotten(archive, {kept.id for kept in known}):
         return True
     return is_behind(archive, archive.headings(after=newest))
 

@@ -52,11 +52,12 @@ class Records:
     def origins(self) -> list[KnownOrigin]:
         rows = select(
             self.sql,
-            """SELECT o.id, source, place, root, form, o.role, stamp, o.first_seen, o.vanished_at,
-                      s.conversation
-                 FROM origin o LEFT JOIN strand s ON s.origin = o.id AND s.key = ''""",
+            "SELECT id, source, place, root, form, role, stamp, first_seen, vanished_at FROM origin",
         )
         return [KnownOrigin(*row) for row in rows]
+
+    def owners(self) -> dict[int, str | None]:
+        return dict(select(self.sql, "SELECT origin, conversation FROM strand WHERE key = ''"))
 
     def ensure_origin(self, origin: Origin, now: str) -> int:
         row = self.sql.execute(

@@ -76,6 +76,9 @@ class SqliteArchive:
     def origins(self) -> list[KnownOrigin]:
         return self.records.origins()
 
+    def owners(self) -> dict[int, str | None]:
+        return self.records.owners()
+
     def cursors(self, source: str, place: str) -> dict[str, Any]:
         return self.records.cursors(source, place)
 
