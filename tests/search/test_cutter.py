@@ -143,7 +143,8 @@ def test_identifiers_are_taken_apart_once_however_often_they_stand_there() -> No
 
 @needed
 @pytest.mark.parametrize(
-    "word", ["a", "seventh", "eighteen", "numerous", "documentation", "x" * 100, "履", "履歴", "𠮷𠮷"]
+    "word",
+    ["a", "seventh", "eighteen", "numerous", "documentation", "x" * 100, "履", "履歴", "𠮷𠮷"],
 )
 def test_of_a_word_that_comes_often_fewer_and_fewer_are_written(word: str) -> None:
     """The first one, the second, the fourth, the eighth and so on; small or not."""
