@@ -332,9 +332,10 @@ class Importing:
 
     def _carry_over(self, writer: IndexWriter) -> None:
         """What only got a sub-agent or a title since it was written need not be read again."""
-        for heading in self.archive.headings(ids=list(self.written)):
-            known = self.written[heading.id]
-            if heading.changed != known.changed and self._has_same_records(known):
+        first = min((known.changed for known in self.written.values()), default=0)
+        for heading in self.archive.headings(after=first):
+            known = self.written.get(heading.id)
+            if known and heading.changed != known.changed and self._has_same_records(known):
                 writer.carry_over(heading, renamed=heading[5:8] != known[5:8])
 
     def _has_same_records(self, known: Heading) -> bool:

@@ -43,8 +43,9 @@ __all__ = [
     "stamps",
 ]
 
-#: Bytes of memory a writer gathers documents in before it writes them out.
-HEAP = 48 << 20
+#: Bytes of memory a writer gathers documents in before it writes them out. More would make fewer files,
+#: and would not fit into the processor's cache.
+HEAP = 32 << 20
 _MARKER = "marker"
 _TYPED = "author:person"
 #: The fact of documents that are a conversation's title and project.
