@@ -20,8 +20,11 @@ __all__ = ["Bulk"]
 
 #: Bytes per task; towards the end they become smaller, so that all workers end together.
 TASK, LAST_TASK = 3 << 20, 256 << 10
-#: Compressed bytes per transaction.
-BATCH = 1 << 20
+#: Compressed bytes per transaction. These become smaller too: when the last file is read, little is to
+#: be left to write.
+BATCH, LAST_BATCH = 4 << 20, 512 << 10
+#: Bytes before the end from which on nothing that could be written waits for more.
+END = 16 << 20
 
 
 class Bulk(msgspec.Struct):
@@ -112,18 +115,20 @@ class Bulk(msgspec.Struct):
         return sorted(groups.values(), key=lambda g: -sum(o.size for o in g.origins))
 
     def _batches(self, crew: Crew, tasks: Sequence[PackTask]) -> Iterator[list[Any]]:
-        """What goes into one transaction: so much, or less when there is nothing else to do."""
+        """What goes into one transaction: so much, or at last what there is."""
         group: list[Any] = []
-        size = 0
+        size, left = 0, sum(origin.size for task in tasks for origin in _of_task(task))
         for answer in crew.run(tasks):
             if isinstance(answer, Failed):
-                origins = [o for fresh in answer.task.groups for o in fresh.origins]
-                self.left.update((origin.place, origin) for origin in origins)
+                self.left.update((origin.place, origin) for origin in _of_task(answer.task))
                 continue
             group.append(answer)
             if isinstance(answer, Packed):
                 size += sum(len(chunk.data) for chunk in answer.chunks)
-            if size >= BATCH or crew.waits:
+            elif isinstance(answer, PackedOrigin):
+                left -= answer.origin.size
+            enough = min(BATCH, max(left // 24, LAST_BATCH))
+            if size >= enough or (crew.waits and left < END):
                 yield group
                 group, size = [], 0
         if group:
@@ -152,6 +157,10 @@ class Bulk(msgspec.Struct):
         self.cursors[place] = item.update.cursor
         self.sizes[place] = self.sizes.get(place, 0) + size
         return []
+
+
+def _of_task(task: PackTask) -> list[Origin]:
+    return [origin for group in task.groups for origin in group.origins]
 
 
 def _origins(item: Any) -> list[Origin]:
