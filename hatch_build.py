@@ -25,7 +25,7 @@ class Builder(BuildHookInterface):
             _build(Path(self.root))
         except (OSError, subprocess.CalledProcessError) as error:
             self.app.display_warning(
-                f"{SOURCE} was not built ({error}): a first import takes half as long again"
+                f"{SOURCE} was not built ({error}): a first import takes nearly twice as long"
             )
             return
         build_data["artifacts"].append(str(BUILT))

@@ -1,6 +1,6 @@
 /* Cuts ordinary texts into words and pairs, as tokens.py and pairs.py do, many at once.
  *
- * A first import spends a third of its time on that in Python. Which kind of
+ * A first import spends half of its time on that in Python. Which kind of
  * character each one is, Python says in a table: nothing about scripts is decided here,
  * but that letters and digits of ASCII make words. A text with anything out of the
  * ordinary is left to Python as a whole. Only for machines that keep the lowest byte first.
