@@ -231,6 +231,7 @@ def test_a_query_that_cannot_be_read_says_where(pages: httpx.Client) -> None:
     assert "source" in found
     nothing = pages.get("/search", params={"q": "quokkaflux"}).text
     assert "Nothing found for quokkaflux" in nothing
+    assert re.search(r"Searched: \d+ conversations, up to \d+ \w+", nothing)
 
 
 def test_what_is_not_there_is_said_and_linked_home(pages: httpx.Client) -> None:

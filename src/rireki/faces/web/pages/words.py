@@ -164,6 +164,7 @@ JAPANESE = {
     "From the beginning": "最初の結果へ",
     "Did you mean": "もしかして:",
     "Searched: {what}": "検索対象: {what}",
+    "Searched: {what}, up to {moment}": "検索対象: {what}（{moment} まで）",
     "No message has all of it; these conversations have it in different messages.": (
         "すべてを含むメッセージはありません。別々のメッセージに含む会話を表示しています。"
     ),
