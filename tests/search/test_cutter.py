@@ -15,8 +15,18 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from rireki.search import cutter
-from rireki.search.cutter import JOINED, LEFT, LETTER, SIGN, Cutter, cut_many, kind_of, opened
-from rireki.search.tokens import LONG, cut_all, in_bytes
+from rireki.search.cutter import (
+    FOREIGN,
+    JOINED,
+    LEFT,
+    LETTER,
+    SIGN,
+    Cutter,
+    cut_many,
+    kind_of,
+    opened,
+)
+from rireki.search.tokens import LONG, cut_all, fold, in_bytes, runs
 
 needed = pytest.mark.skipif(
     sys.platform == "win32" or shutil.which("cc") is None, reason="no compiler to build it"
@@ -36,6 +46,12 @@ _WORDS = [
     "0x1F",
     "toBase64",
     "XXa",
+    "Größe",
+    "STRAßE",
+    "İstanbul",
+    "naïveté",
+    "Здравствуй",
+    "camelÉtat",
 ]
 _TEXTS = st.lists(st.sampled_from(_LETTERS + _WORDS), max_size=30).map("".join)
 
@@ -126,6 +142,35 @@ def test_what_is_new_in_several_texts_is_learned_for_all_of_them(
     ]
 
 
+@needed
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Über die Größe der Straße, naïveté déjà vue",
+        "ÜBER DIE GRÖSSE FÜR ALLE",
+        "Здравствуй, мир! Ελληνικά ΣΑΣ שלום سلام",
+        "İstanbul ılık çay",
+        "é" * 500,
+    ],
+)
+def test_letters_of_other_scripts_with_spaces_are_not_left_to_python(text: str) -> None:
+    fresh = another()
+    fresh._learn(text)
+    cuts, left = fresh._cut([in_bytes(text)])
+    assert not left
+    assert cuts.words[0].split() == list(map(in_bytes, runs(fold(text))))
+    assert_alike([text])
+
+
+@needed
+@pytest.mark.parametrize("text", ["mainÉtat préAlpha", "é" * 1001, "№ 1ª 2º ﬁn Ǆ", "e\u0301"])
+def test_what_takes_a_closer_look_is_left(text: str) -> None:
+    fresh = another()
+    fresh._learn(text)
+    assert fresh._cut([in_bytes(text)])[1] == [0]
+    assert_alike([text])
+
+
 def counted(text: str) -> Counter[bytes]:
     """How often the C side writes each word, and so does Python."""
     assert_alike([text])
@@ -202,7 +247,8 @@ def test_nothing_that_it_cuts_becomes_another_character_beside_its_neighbour() -
             assert LEFT in of or of == {kinds[code]} == {SIGN}, f"U+{code:04X}"
     assert kinds[ord("履")] == kinds[ord("한")] == JOINED
     assert kinds[ord("a")] == LETTER
-    assert kinds[ord("é")] == kinds[0x3099] == kinds[0x1161] == LEFT
+    assert kinds[ord("é")] == kinds[ord("ß")] == kinds[ord("Я")] == FOREIGN
+    assert kinds[0x301] == kinds[0x3099] == kinds[0x1161] == LEFT
     # Half-width sound marks have another form, which is one of those.
     assert kinds[0xFF9E] == kinds[0xFF9F] == LEFT
 

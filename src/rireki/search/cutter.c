@@ -1,7 +1,7 @@
 /* Cuts ordinary texts into words and pairs, as tokens.py and pairs.py do, many at once.
  *
  * A first import spends half of its time on that in Python. Which kind of
- * character each one is, Python says in a table: nothing about scripts is decided here,
+ * character each one is, Python says in tables: nothing about scripts is decided here,
  * but that letters and digits of ASCII make words. A text with anything out of the
  * ordinary is left to Python as a whole. Only for machines that keep the lowest byte first.
  */
@@ -12,7 +12,7 @@
 const uint32_t rireki_cutter_source = SOURCE;
 
 /* What a character is; cutter.py knows them by the same numbers. */
-enum { UNKNOWN, SIGN, SPACE, LETTER, JOINED };
+enum { UNKNOWN, SIGN, SPACE, LETTER, JOINED, FOREIGN };
 
 /* Kinds of words in pairs are less than this. */
 #define KINDS 64
@@ -26,10 +26,12 @@ enum { UNKNOWN, SIGN, SPACE, LETTER, JOINED };
 #define COUNTED_BITS 11
 #define COUNTED (1 << COUNTED_BITS)
 #define MANY (COUNTED / 4 * 3)
+#define FOLD 4
 #define BETWEEN 2
 
 typedef struct {
     const uint8_t *kinds;    /* of every character there is */
+    const uint8_t *folds;    /* what becomes of each foreign letter: up to FOLD bytes, then nothing */
     const uint8_t *first;    /* the share of a word's first letter in its kind */
     const uint8_t *last;     /* and of its last one */
     const uint8_t *alphabet; /* what is written for a word of each kind */
@@ -66,6 +68,9 @@ typedef struct {
     int before;             /* the kind of the word just before, or NONE */
 } Pen;
 
+/* Only Python knows what to do. Asked once for each character: another thread may just be told what
+ * an unknown one is. */
+static int is_left(uint8_t kind) { return kind == UNKNOWN || kind > FOREIGN; }
 static int is_upper(uint8_t c) { return c >= 'A' && c <= 'Z'; }
 static int is_lower(uint8_t c) { return c >= 'a' && c <= 'z'; }
 static int is_digit(uint8_t c) { return c >= '0' && c <= '9'; }
@@ -187,8 +192,14 @@ static uint8_t *write_pieces(Cutter *cutter, const uint8_t *word, int64_t size, 
 
 /* Only pairs that the text did not have yet. It is written in any case, and then maybe written over:
  * nobody can guess whether it is new, and a wrong guess takes longer. */
-static inline void write_pair(Cutter *cutter, Pen *pen, int kind) {
-    const uint8_t *alphabet = cutter->rules->alphabet;
+static inline void write_pair(Cutter *cutter, Pen *pen, uint8_t first, uint8_t last, int64_t size) {
+    const Rules *rules = cutter->rules;
+    if (size > rules->paired) {
+        pen->before = NONE;
+        return;
+    }
+    const uint8_t *alphabet = rules->alphabet;
+    int kind = rules->first[first] + rules->last[last];
     uint8_t *seen = &cutter->seen[pen->before][kind];
     pen->pairs[0] = alphabet[pen->before];
     pen->pairs[1] = alphabet[kind];
@@ -211,9 +222,62 @@ static int letters_in(uint64_t eight, uint64_t *small) {
     return others ? __builtin_ctzll(others) / 8 : 8;
 }
 
+/* The character here; its size goes to `size`. Nothing where bytes are no UTF-8: Python gives no such
+ * texts, but nobody is to read beyond them. */
+static uint32_t character(const uint8_t *text, int64_t left, int *size) {
+    uint8_t lead = text[0];
+    *size = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+    if (*size > left || lead > 0xF3) return 0;
+    uint32_t code = lead & (0xFFu >> (*size + 1));
+    for (int at = 1; at < *size; at++) code = code << 6 | (text[at] & 63u);
+    return code < 128 ? 0 : code;
+}
+
+/* A word with letters beyond ASCII, folded one by one; between these, others make pairs as if each run of
+ * them were a word. Returns where it ends, or -1 when the text is to be left: pieces are not looked for. */
+static int64_t write_foreign(Cutter *cutter, Pen *pen, const uint8_t *text, int64_t at, int64_t end) {
+    const Rules *rules = cutter->rules;
+    uint8_t *word = pen->words, *next = word, *run = word;
+    int capital = 0, small = 0;
+    for (int64_t from = at; at < end;) {
+        int length = 1;
+        uint8_t kind = rules->kinds[text[at] < 128 ? text[at] : character(text + at, end - at, &length)];
+        if (kind == LETTER) {
+            capital |= is_upper(text[at]) && at > from;
+            small |= is_lower(text[at]);
+            *next++ = lowered(text[at]);
+        } else if (kind == FOREIGN) {
+            const uint8_t *fold = rules->folds + FOLD * character(text + at, end - at, &length);
+            /* Another thread may just be told, and some processors show us the end of it first. */
+            if (!*fold) return -1;
+            for (int byte = 0; byte < FOLD && fold[byte]; byte++) {
+                *next++ = fold[byte];
+                if (fold[byte] < 128) {
+                    small = 1;
+                    continue;
+                }
+                if (next - 1 > run) write_pair(cutter, pen, *run, next[-2], next - 1 - run);
+                pen->before = NONE;
+                run = next;
+            }
+        } else if (is_left(kind)) {
+            return -1;
+        } else {
+            break;
+        }
+        at += length;
+        if (next - word > rules->longest) return -1;
+    }
+    if (capital && small) return -1;
+    if (next > run) write_pair(cutter, pen, *run, next[-1], next - run);
+    *next = ' ';
+    pen->words = next_word(cutter, word, next - word, key_of(word, next - word));
+    return at;
+}
+
 /* Returns where the word ends, or -1 when the text is to be left. Looks at up to 7 bytes behind it, and
  * writes over as many. */
-static inline int64_t write_word(Cutter *cutter, Pen *pen, const uint8_t *text, int64_t at) {
+static inline int64_t write_word(Cutter *cutter, Pen *pen, const uint8_t *text, int64_t at, int64_t end) {
     const Rules *rules = cutter->rules;
     const uint8_t *from = text + at, *next = from;
     uint8_t *words = pen->words;
@@ -231,25 +295,17 @@ static inline int64_t write_word(Cutter *cutter, Pen *pen, const uint8_t *text, 
     } while (count == 8);
     int64_t size = next - from;
     if (size > rules->longest) return -1;
-    if (size > rules->paired)
-        pen->before = NONE;
-    else
-        write_pair(cutter, pen, rules->first[*from] + rules->last[next[-1]]);
+    if (*next >= 128) {
+        int length;
+        uint8_t kind = rules->kinds[character(next, text + end - next, &length)];
+        if (is_left(kind)) return -1;
+        if (kind == FOREIGN) return write_foreign(cutter, pen, text, at, end);
+    }
+    write_pair(cutter, pen, *from, next[-1], size);
     *words = ' ';
     words = next_word(cutter, pen->words, size, key);
     pen->words = capitals ? write_pieces(cutter, from, size, words) : words;
     return pen->words ? at + size : -1;
-}
-
-/* The character here; its size goes to `size`. Nothing where bytes are no UTF-8: Python gives no such
- * texts, but nobody is to read beyond them. */
-static uint32_t character(const uint8_t *text, int64_t left, int *size) {
-    uint8_t lead = text[0];
-    *size = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-    if (*size > left || lead > 0xF3) return 0;
-    uint32_t code = lead & (0xFFu >> (*size + 1));
-    for (int at = 1; at < *size; at++) code = code << 6 | (text[at] & 63u);
-    return code < 128 ? 0 : code;
 }
 
 /* All two characters that follow each other, and the last one. Returns where the run ends, or -1 when
@@ -261,11 +317,10 @@ static inline int64_t write_joined(Cutter *cutter, Pen *pen, const uint8_t *text
     character(text + at, end - at, &size);
     for (;;) {
         int64_t behind = at + size;
-        /* Looked up once: another thread may just be told what the next character is. */
         uint8_t kind = SPACE;
         if (behind < end && text[behind] >= 128)
             kind = kinds[character(text + behind, end - behind, &next)];
-        if (kind < SIGN || kind > JOINED) return -1;
+        if (is_left(kind)) return -1;
         int taken = kind == JOINED ? size + next : size;
         memcpy(pen->words, text + at, taken);
         pen->words[taken] = ' ';
@@ -291,7 +346,9 @@ static int cut_one(Cutter *cutter, Pen *told, const uint8_t *text, int64_t size)
         uint32_t code = text[at] < 128 ? text[at] : character(text + at, size - at, &length);
         uint8_t kind = kinds[code];
         if (kind == LETTER) {
-            at = write_word(cutter, &pen, text, at);
+            at = write_word(cutter, &pen, text, at, size);
+        } else if (kind == FOREIGN) {
+            at = write_foreign(cutter, &pen, text, at, size);
         } else if (kind == SIGN || kind == SPACE) {
             /* Not asked which: nobody can guess what comes next, and a wrong guess takes time. */
             pen.before |= kind == SIGN ? NONE : 0;

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from itertools import accumulate
 from pathlib import Path
-from unicodedata import combining
+from unicodedata import combining, normalize
 from zlib import crc32
 
 from rireki.search.pairs import BETWEEN, JOINTS, KINDS, LONGEST, letters_of_pairs
@@ -22,8 +22,10 @@ from rireki.search.tokens import LONG, Cuts, cut_all, fold, grows, is_joined, ru
 __all__ = ["cut_many", "kind_of", "opened"]
 
 #: What a character is, as cutter.c has it; one that is unknown was never asked about.
-UNKNOWN, SIGN, SPACE, LETTER, JOINED, LEFT = range(6)
+UNKNOWN, SIGN, SPACE, LETTER, JOINED, FOREIGN, LEFT = range(7)
 _CHARACTERS = 0x110000
+#: Letters beyond ASCII are left that come behind this one, or become more than this many bytes.
+_LAST_FOREIGN, _FOLD = 0x7FF, 4
 #: Bytes from which on it is worth to have the C side at all.
 MUCH = 1 << 12
 #: Room for more than this is given back.
@@ -64,13 +66,24 @@ def kind_of(character: str) -> int:
     if is_joined(character):
         return JOINED if folded == character and not grows(character) else LEFT
     if runs(folded):
-        return LEFT
+        return FOREIGN if _is_foreign(character, folded) else LEFT
     return SPACE if all(c.isspace() or c in JOINTS for c in folded) else SIGN
+
+
+def _is_foreign(character: str, folded: str) -> bool:
+    """Whether it is a letter of a script with spaces, and no other way to write letters of ASCII."""
+    return (
+        ord(character) <= _LAST_FOREIGN
+        and runs(folded) == [folded]
+        and len(folded.encode()) <= _FOLD
+        and not any(map(str.isascii, normalize("NFKC", character)))
+    )
 
 
 class _Rules(ctypes.Structure):
     _fields_ = (
         ("kinds", ctypes.c_void_p),
+        ("folds", ctypes.c_void_p),
         ("first", ctypes.c_char_p),
         ("last", ctypes.c_char_p),
         ("alphabet", ctypes.c_char_p),
@@ -108,10 +121,10 @@ class Cutter:
         self._call.argtypes = [address, ctypes.c_char_p, address, ctypes.c_int64, *[address] * 4]
         self._room = _Room()
         self.kinds = bytearray(_CHARACTERS)
+        self._folds = bytearray(_FOLD * (_LAST_FOREIGN + 1))
         self._learn(map(chr, range(128)))
-        held = (ctypes.c_char * _CHARACTERS).from_buffer(self.kinds)
-        letters = letters_of_pairs()
-        self.rules = _Rules(ctypes.addressof(held), *letters, LONGEST, LONG)
+        tables = map(_place, (self.kinds, self._folds))
+        self.rules = _Rules(*tables, *letters_of_pairs(), LONGEST, LONG)
 
     def cut(self, texts: Sequence[str], data: Sequence[bytes]) -> Cuts:
         if not data:
@@ -143,11 +156,21 @@ class Cutter:
         """Whether some of them are new."""
         new = [c for c in set(characters) if self.kinds[ord(c)] == UNKNOWN]
         for character in new:
-            self.kinds[ord(character)] = kind_of(character)
+            kind = kind_of(character)
+            if kind == FOREIGN:
+                at = _FOLD * ord(character)
+                self._folds[at : at + _FOLD] = fold(character).encode().ljust(_FOLD, b"\0")
+            # Only now: another thread may be cutting.
+            self.kinds[ord(character)] = kind
         return bool(new)
 
     def _leaves(self, text: str) -> bool:
         return any(self.kinds[ord(character)] == LEFT for character in set(text))
+
+
+def _place(table: bytearray) -> int:
+    """Where a table stands, for good: it cannot grow any more."""
+    return ctypes.addressof((ctypes.c_char * len(table)).from_buffer(table))
 
 
 def _address(room: bytearray | array[int]) -> object:
