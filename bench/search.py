@@ -202,7 +202,7 @@ def in_process(archive: SqliteArchive, home: Path) -> dict[str, Any]:
     search = Search(archive)
     import_history(archive, places=places)
     roster = Roster(archive)
-    roster.meet()
+    roster.meet(archive)
     search.find("quokkaflux")
     turns = [timed_turn(search, roster, places, f"laterword{n}") for n in range(REPEAT)]
     search.close()

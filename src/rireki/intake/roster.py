@@ -6,8 +6,6 @@ when it is made anew; until then the archive itself notices a cursor that moved 
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import msgspec
 
 from rireki.archive.base import Archive, KnownOrigin
@@ -18,39 +16,38 @@ __all__ = ["Roster", "name_of"]
 
 
 class Roster:
+    """Holds no archive: it outlives the one it was made from, where that is closed and opened again."""
+
     def __init__(self, archive: Archive) -> None:
-        self.archive = archive
         self.origins = {(o.source, o.place): o for o in archive.origins()}
         #: Conversations that are not new.
         self.conversations: set[str] = set()
         self._met = False
         #: Origins that were taken in since, of which no more is known here.
         self.newcomers: set[tuple[str, str]] = set()
+        # Asked for late: most runs find every file where it was.
+        self._owners: dict[int, str | None] | None = None
+        self._names: dict[tuple[str | None, ...], KnownOrigin] | None = None
 
-    def meet(self) -> None:
+    def meet(self, archive: Archive) -> None:
         """Note the conversations there are, before the first one is stored."""
         if not self._met:
-            self.conversations = self.archive.ids()
+            self.conversations = archive.ids()
             self._met = True
-
-    @cached_property
-    def _names(self) -> dict[tuple[str | None, ...], KnownOrigin]:
-        return {self.name_of(known): known for known in self.origins.values()}
-
-    @cached_property
-    def _owners(self) -> dict[int, str | None]:
-        # Asked for late: most runs find every file where it was.
-        return self.archive.owners()
-
-    def name_of(self, known: KnownOrigin) -> tuple[str | None, ...]:
-        return name_of(known, self._owners.get(known.id))
 
     def find(self, origin: Origin) -> KnownOrigin | None:
         return self.origins.get((origin.source, origin.place))
 
-    def namesake(self, origin: Origin) -> KnownOrigin | None:
+    def namesake(self, archive: Archive, origin: Origin) -> KnownOrigin | None:
         """The file of the same name and conversation, in whatever folder."""
+        if self._names is None:
+            self._names = {self.name_of(archive, known): known for known in self.origins.values()}
         return self._names.get(name_of(origin, origin.conversation))
+
+    def name_of(self, archive: Archive, known: KnownOrigin) -> tuple[str | None, ...]:
+        if self._owners is None:
+            self._owners = archive.owners()
+        return name_of(known, self._owners.get(known.id))
 
     def has_below(self, path: str) -> bool:
         """Whether an origin lies, or lay, at a path or below it."""
@@ -62,7 +59,8 @@ class Roster:
         del self.origins[known.source, known.place]
         moved = msgspec.structs.replace(known, place=origin.place, stamp="", vanished_at=None)
         self.origins[origin.source, origin.place] = moved
-        self._names[name_of(origin, origin.conversation)] = moved
+        if self._names is not None:
+            self._names[name_of(origin, origin.conversation)] = moved
 
     def vanish(self, known: KnownOrigin) -> None:
         """It is not there any more: whatever comes back is read, whatever its stamp."""

@@ -238,7 +238,7 @@ class _Walk:
 
     def run_some(self) -> None:
         """Only the origins that were found: of others nothing is asked, and nothing is missed."""
-        self.roster.meet()
+        self.roster.meet(self.archive)
         self._note_moves()
         forgotten = self.archive.forgotten()
         for origin in self.discovery.origins:
@@ -252,7 +252,7 @@ class _Walk:
         todo = [origin for origin in self.discovery.origins if self._may_have_changed(origin)]
         fresh = [o for o in todo if o.form != "database" and self.roster.find(o) is None]
         if todo or self.archive.dirty():
-            self.roster.meet()
+            self.roster.meet(self.archive)
         self._take(todo, fresh)
         self.understand()
         if todo:
@@ -284,7 +284,9 @@ class _Walk:
         homeless = (
             {name_of(o, o.conversation): o for o in self._unknown_origins()} if absent else {}
         )
-        moved = [(each, homeless.pop(self.roster.name_of(each), None)) for each in absent]
+        moved = [
+            (each, homeless.pop(self.roster.name_of(self.archive, each), None)) for each in absent
+        ]
         news = [(each, place) for each, place in moved if place or each.vanished_at is None]
         if not news:
             return
@@ -303,7 +305,7 @@ class _Walk:
         moved = [
             (known, origin)
             for origin in self._unknown_origins()
-            if (known := self.roster.namesake(origin)) and not _exists(known.place)
+            if (known := self.roster.namesake(self.archive, origin)) and not _exists(known.place)
         ]
         if moved:
             with self.archive.writing() as batch:

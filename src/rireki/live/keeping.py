@@ -105,7 +105,7 @@ class Keeping:
         report = take_in(self.archive, self.places, progress=progress, index=self.index)
         self.looked = report.looked
         self.roster = Roster(self.archive)
-        self.roster.meet()
+        self.roster.meet(self.archive)
         self.told.tell(report=report, swept_at=now(), origins=len(self.roster.origins))
         # Soon for once: it tells what could not be read, and what changed out of our hearing.
         self.sweep_at = self._clock() + min(EAGER, self._calm())
