@@ -22,7 +22,7 @@ __all__ = ["Bulk"]
 TASK, LAST_TASK = 3 << 20, 256 << 10
 #: Compressed bytes per transaction. These become smaller too: when the last file is read, little is to
 #: be left to write.
-BATCH, LAST_BATCH = 4 << 20, 512 << 10
+BATCH, LAST_BATCH = 2 << 20, 512 << 10
 #: Bytes before the end from which on nothing that could be written waits for more.
 END = 16 << 20
 

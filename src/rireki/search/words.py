@@ -43,9 +43,9 @@ __all__ = [
     "stamps",
 ]
 
-#: Bytes of memory a writer gathers documents in before it writes them out. More would make fewer files,
-#: and would not fit into the processor's cache.
-HEAP = 32 << 20
+#: Bytes of memory a writer gathers documents in before it writes them out. Less makes many small files, and
+#: joining these takes more time and memory than it saves.
+HEAP = 40 << 20
 _MARKER = "marker"
 _TYPED = "author:person"
 #: The fact of documents that are a conversation's title and project.
