@@ -127,6 +127,7 @@ class Bulk(msgspec.Struct):
                 size += sum(len(chunk.data) for chunk in answer.chunks)
             elif isinstance(answer, PackedOrigin):
                 left -= answer.origin.size
+            # What is left becomes about a quarter as large: some six more of these.
             enough = min(BATCH, max(left // 24, LAST_BATCH))
             if size >= enough or (crew.waits and left < END):
                 yield group

@@ -332,7 +332,9 @@ class Importing:
 
     def _carry_over(self, writer: IndexWriter) -> None:
         """What only got a sub-agent or a title since it was written need not be read again."""
-        first = min((known.changed for known in self.written.values()), default=0)
+        if not self.written:
+            return
+        first = min(known.changed for known in self.written.values())
         for heading in self.archive.headings(after=first):
             known = self.written.get(heading.id)
             if known and heading.changed != known.changed and self._has_same_records(known):

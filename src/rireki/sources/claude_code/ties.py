@@ -94,9 +94,10 @@ class Ties:
     def returned(self, block: Block, outcome: object) -> None:
         """A sub-agent's result names it, in the rich outcome or at least in the text."""
         agent = outcome.agentId if isinstance(outcome, Rich) else None
-        if not isinstance(agent, str) and (found := _AGENT_ID.search(bytes(block.content))):
-            agent = found.group(1).decode()
-        if agent and isinstance(agent, str):
+        if not isinstance(agent, str):
+            found = _AGENT_ID.search(bytes(block.content))
+            agent = found[1].decode() if found else ""
+        if agent:
             self.agents.setdefault(agent, block.tool_use_id)
 
     def parent(self, native_id: str, drafts: Iterable[Draft], sessions: Iterable[str]) -> list[Tie]:
