@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from rireki.drive.acp_asks import permission
 from rireki.drive.journal import Busy, Counter, Journal, ended, journal_path
 from rireki.drive.log import Log
 from rireki.errors import NotFound, RirekiError
@@ -159,3 +161,18 @@ def test_names_that_lead_elsewhere_are_refused(tmp_path: Path) -> None:
             journal_path(tmp_path / "archive.sqlite3", name)
     with pytest.raises(NotFound):
         Journal(journal_path(tmp_path / "archive.sqlite3", "x"), Counter()).peek()
+
+
+@given(st.permutations(["reject_always", "allow_always", "reject_once", "allow_once", "other"]))
+def test_options_are_offered_in_one_order_whatever_the_agent_has(kinds: list[str]) -> None:
+    params = {"options": [{"optionId": kind, "name": kind, "kind": kind} for kind in kinds]}
+    options = msgspec.to_builtins(permission(params).options)
+    log = Log()
+    log.add(entry(1, "ask", id="a", what="permission", title="t", options=options))
+    assert [option.id for option in log.asks["a"].options] == [
+        "other",
+        "allow_once",
+        "allow_always",
+        "reject_once",
+        "reject_always",
+    ]

@@ -334,6 +334,37 @@ def test_a_permission_is_given_by_its_number(start: Start, place: Place) -> None
     assert answer["outcome"] == "selected" and answer["by"] == "terminal"
 
 
+def test_choices_stand_in_the_order_of_the_browser_whatever_the_agent_has(
+    start: Start, place: Place
+) -> None:
+    """The scripted agent offers "always" first."""
+    person = start("--agent", "scripted")
+    person.ready()
+    person.type("permission\n")
+    card = person.expect("words to refuse with:")
+    assert re.findall(r"\d\. [^\r\n]*", card) == [
+        "1. Allow once",
+        "2. Always allow (Always allow rm)",
+        "3. Refuse (Reject)",
+        "4. Refuse with a reason",
+    ]
+    person.type("1\n")
+    person.ready()
+    person.type("permission\n")
+    person.expect("words to refuse with:")
+    person.type("3\n")
+    person.ready()
+    person.type("permission\n")
+    person.expect("words to refuse with:")
+    person.type("4\n")
+    person.expect(r"Why\?")
+    person.type("77 times no\n")
+    person.ready()
+    assert person.leave() == 0
+    told = [(each["option"], each.get("reason")) for each in place.kind("answer")]
+    assert told == [("allow", None), ("reject", None), ("reject", "77 times no")]
+
+
 def test_a_permission_is_refused_in_words(start: Start, place: Place) -> None:
     person = start("--agent", "scripted")
     person.ready()

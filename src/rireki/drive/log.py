@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from rireki.drive.values import Ask, Call, Image, Prompt, Queued
+from rireki.drive.values import Ask, Call, Image, Prompt, Queued, in_order
 from rireki.sources.bridge.entry import Entry
 
 __all__ = ["Log", "Origin"]
@@ -166,7 +166,7 @@ class Log:
             ask = msgspec.convert({**entry.more, "at": entry.at, "number": entry.number}, Ask)
         except msgspec.ValidationError:
             return
-        self.asks[ask.id] = ask
+        self.asks[ask.id] = msgspec.structs.replace(ask, options=in_order(ask.options))
 
     def _answer(self, entry: Entry) -> None:
         self.asks.pop(entry.text("id"), None)

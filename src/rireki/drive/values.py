@@ -24,6 +24,7 @@ __all__ = [
     "Queued",
     "State",
     "Status",
+    "in_order",
 ]
 
 State: TypeAlias = Literal[
@@ -65,10 +66,44 @@ class Answer(msgspec.Struct, frozen=True):
     values: dict[str, list[str]] | None = None
 
 
+OptionKind: TypeAlias = Literal[
+    "choice", "allow_once", "allow_always", "reject_once", "reject_always"
+]
+
+
 class Option(msgspec.Struct, frozen=True):
     id: str
     name: str
-    kind: Literal["allow_once", "allow_always", "reject_once", "reject_always", "choice"]
+    kind: OptionKind
+
+    @property
+    def label(self) -> str:
+        """Our words for it, the same for every agent; a choice of the agent's own has only its name."""
+        return _LABELS.get(self.kind, self.name)
+
+    @property
+    def more(self) -> str:
+        """The agent's words, where they say more than ours: which commands, for how long."""
+        return "" if self.name.lower() in self.label.lower() else self.name
+
+    @property
+    def refuses(self) -> bool:
+        return self.kind in ("reject_once", "reject_always")
+
+
+#: In the order in which they are offered, everywhere.
+_LABELS: dict[OptionKind, str] = {
+    "allow_once": "Allow once",
+    "allow_always": "Always allow",
+    "reject_once": "Refuse",
+    "reject_always": "Always refuse",
+}
+_ORDER: list[OptionKind] = ["choice", *_LABELS]
+
+
+def in_order(options: list[Option]) -> list[Option]:
+    """The same number means the same with every agent, whatever order it has itself."""
+    return sorted(options, key=lambda option: _ORDER.index(option.kind))
 
 
 class Choice(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -104,6 +139,18 @@ class Ask(msgspec.Struct, frozen=True):
     questions: list[Question] = []
     at: str = ""
     number: int = 0
+
+    @property
+    def reasoned(self) -> str:
+        """What the last choice is called: to refuse, and to say why."""
+        return _REASONED[self.what]
+
+
+_REASONED = {
+    "permission": "Refuse with a reason",
+    "plan": "Refuse, and say what to change",
+    "question": "Do not answer, and say why",
+}
 
 
 class Queued(msgspec.Struct, frozen=True):

@@ -1,13 +1,16 @@
 """Whatever waits for the person, asked at the terminal: permissions, plans, questions.
 
-A number chooses; words refuse with a reason. Where nobody is at the terminal it is refused.
+A number chooses, in the same order as in the browser; words refuse with a reason. Where nobody is
+at the terminal it is refused.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rireki.drive.values import Answer
+import msgspec
+
+from rireki.drive.values import Answer, Ask, Option
 from rireki.errors import RirekiError
 from rireki.show.safe import one_line, safe
 
@@ -33,49 +36,48 @@ class Asker:
             if ask["id"] in self._done:
                 continue
             self._done.add(ask["id"])
-            answer = self._answer(ask)
+            answer = self._answer(msgspec.convert(ask, Ask))
             try:
                 self._running.answer(ask["id"], answer)
             except RirekiError as error:
                 # It ended meanwhile, or the agent did.
                 self._paper.error(error)
 
-    def _answer(self, ask: dict[str, Any]) -> Answer:
+    def _answer(self, ask: Ask) -> Answer:
         if not self._lines.terminal:
-            self._paper.hint(f"refused, for nobody is there to ask: {one_line(ask['title'])}")
-            return Answer(reason=NOBODY) if ask["what"] != "question" else Answer()
+            self._paper.hint(f"refused, for nobody is there to ask: {one_line(ask.title)}")
+            return Answer(reason=NOBODY) if ask.what != "question" else Answer()
         self._tell(ask)
-        if ask["what"] == "question":
-            return self._values(ask["questions"])
-        return self._option(ask["options"])
+        if ask.what == "question":
+            return self._values(msgspec.to_builtins(ask.questions))
+        return self._option(ask)
 
-    def _tell(self, ask: dict[str, Any]) -> None:
+    def _tell(self, ask: Ask) -> None:
         style = self._paper.style
-        head = {"permission": "May it?", "plan": "The plan:", "question": "It asks:"}[ask["what"]]
-        self._paper.line(f"{style.yellow(head)} {style.bold(one_line(ask['title']))}")
-        for line in safe(ask["detail"]).splitlines():
+        head = {"permission": "May it?", "plan": "The plan:", "question": "It asks:"}[ask.what]
+        self._paper.line(f"{style.yellow(head)} {style.bold(one_line(ask.title))}")
+        for line in safe(ask.detail).splitlines():
             self._paper.line(f"  {line}")
 
     # ── permissions and plans ──
 
-    def _option(self, options: list[dict[str, Any]]) -> Answer:
-        for number, option in enumerate(options, 1):
-            self._paper.line(f"  {number}. {one_line(option['name'])}")
+    def _option(self, ask: Ask) -> Answer:
+        choices = [*map(_choice, ask.options), ask.reasoned]
+        for number, choice in enumerate(choices, 1):
+            self._paper.line(f"  {number}. {choice}")
         while True:
             said = self._lines.ask("A number, or words to refuse with:")
             if said is None:
-                return Answer(option=_first(options, "reject"))
+                return Answer(option=_refusal(ask.options))
             said = said.strip()
-            chosen = _chosen(options, said)
+            chosen = _chosen(ask.options, said)
             if chosen is not None:
-                return Answer(option=chosen["id"], reason=self._why(chosen))
+                return Answer(option=chosen.id)
+            if said == str(len(choices)):
+                said = (self._lines.ask("Why?") or "").strip()
+                return Answer(option=_refusal(ask.options), reason=said or None)
             if said and not said.isdigit():
-                return Answer(option=_first(options, "reject"), reason=said)
-
-    def _why(self, option: dict[str, Any]) -> str | None:
-        if not option["kind"].startswith("reject"):
-            return None
-        return (self._lines.ask("Why? (Enter: no reason)") or "").strip() or None
+                return Answer(option=_refusal(ask.options), reason=said)
 
     # ── questions ──
 
@@ -118,7 +120,7 @@ def _labels(question: dict[str, Any], said: str) -> list[str] | None:
         return None if question.get("required") else []
     options = question.get("options", [])
     parts = said.replace(",", " ").split()
-    if options and all(part.isdigit() and 1 <= int(part) <= len(options) for part in parts):
+    if options and all(part.isdecimal() and 1 <= int(part) <= len(options) for part in parts):
         if len(parts) > 1 and not question.get("multiple"):
             return None
         return [options[int(part) - 1]["label"] for part in parts]
@@ -128,14 +130,19 @@ def _labels(question: dict[str, Any], said: str) -> list[str] | None:
     return None
 
 
-def _chosen(options: list[dict[str, Any]], said: str) -> dict[str, Any] | None:
-    if said.isdigit() and 1 <= int(said) <= len(options):
+def _choice(option: Option) -> str:
+    more = f" ({one_line(option.more)})" if option.more else ""
+    return f"{one_line(option.label)}{more}"
+
+
+def _chosen(options: list[Option], said: str) -> Option | None:
+    if said.isdecimal() and 1 <= int(said) <= len(options):
         return options[int(said) - 1]
     for words, kind in ((YES, "allow_once"), (NO, "reject_once")):
         if said.lower() in words:
-            return next((option for option in options if option["kind"] == kind), None)
+            return next((option for option in options if option.kind == kind), None)
     return None
 
 
-def _first(options: list[dict[str, Any]], kind: str) -> str | None:
-    return next((option["id"] for option in options if option["kind"].startswith(kind)), None)
+def _refusal(options: list[Option]) -> str | None:
+    return next((option.id for option in options if option.refuses), None)

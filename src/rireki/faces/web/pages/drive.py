@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from rireki.drive.agents import Agent
-from rireki.drive.values import Ask, Option, Status
+from rireki.drive.values import Ask, Status
 from rireki.errors import NotFound
 from rireki.faces.web.desk import Talk
 from rireki.faces.web.driving import OFF, PREFIX, Driving
@@ -37,14 +37,6 @@ class Card(NamedTuple):
     ask: Ask
     status: Status
     detail: Markup
-
-    @property
-    def options(self) -> list[Option]:
-        """What is allowed for this once stands first, whatever order the agent has."""
-        return sorted(self.ask.options, key=lambda option: _ORDER.index(option.kind))
-
-
-_ORDER = ("choice", "allow_once", "allow_always", "reject_once", "reject_always")
 
 
 @told
