@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import tracemalloc
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from types import SimpleNamespace
 
+import msgspec
 import pytest
+import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rireki.archive.pack import FULL, pack, unpack
+from rireki.archive.pack import FULL, Chunk, pack, squeeze, unpack, unsqueeze
 from rireki.errors import ArchiveTrouble
+from rireki.search.blocks import open_block
 
 
 @given(st.lists(st.binary(max_size=200), max_size=30))
@@ -58,3 +65,73 @@ def test_threads_do_not_mix_up_each_others_bytes() -> None:
 
     with ThreadPoolExecutor(4) as pool:
         assert sum(pool.map(work, range(4))) == 0
+
+
+# ── Frames that say they hold more than they should ──
+
+#: What stood for 950 MB in 30 KB.
+BOMB_SIZE = 950 << 20
+
+
+@pytest.fixture(scope="module")
+def bomb() -> bytes:
+    """A sound frame of few bytes that opens to very many; made in pieces, to take no memory itself."""
+    making = zstandard.ZstdCompressor(level=1).compressobj(size=BOMB_SIZE)
+    pieces = [making.compress(bytes(1 << 20)) for _ in range(950)]
+    frame = b"".join([*pieces, making.flush()])
+    assert len(frame) < 40_000
+    return frame
+
+
+@contextmanager
+def most_memory() -> Iterator[SimpleNamespace]:
+    """How many bytes were taken at once at most, also by what then failed."""
+    took = SimpleNamespace(bytes=0)
+    tracemalloc.start()
+    try:
+        yield took
+    finally:
+        took.bytes = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+
+
+def sizeless(data: bytes) -> bytes:
+    """A frame that does not say how much it holds."""
+    making = zstandard.ZstdCompressor(level=1, write_checksum=True).compressobj()
+    frame = making.compress(data) + making.flush()
+    assert zstandard.frame_content_size(frame) == -1
+    return frame
+
+
+def refused(chunk: Chunk) -> str:
+    with most_memory() as took, pytest.raises(ArchiveTrouble, match="chunk 7 is damaged") as error:
+        unpack(chunk.data, chunk.size, chunk.lengths, "chunk 7")
+    assert took.bytes < 1 << 20
+    return error.value.message
+
+
+def test_a_frame_that_says_it_is_larger_than_its_row_takes_no_memory(bomb: bytes) -> None:
+    (chunk,) = pack("lines", 0, [b"some words"])
+    assert str(BOMB_SIZE) in refused(msgspec.structs.replace(chunk, data=bomb))
+
+
+def test_a_row_whose_lengths_do_not_make_its_size_is_not_opened(bomb: bytes) -> None:
+    (chunk,) = pack("lines", 0, [b"some words"])
+    assert "add up" in refused(msgspec.structs.replace(chunk, size=BOMB_SIZE, data=bomb))
+
+
+def test_a_frame_that_does_not_say_its_size_is_refused() -> None:
+    (chunk,) = pack("lines", 0, [b"some words"])
+    refused(msgspec.structs.replace(chunk, data=sizeless(b"some words")))
+    with pytest.raises(zstandard.ZstdError):
+        unsqueeze(sizeless(b"some words"))
+
+
+def test_what_has_no_row_to_tell_its_size_is_held_to_what_is_likely(bomb: bytes) -> None:
+    """Blocks of the index, and the answers of a conversation."""
+    for opening in (unsqueeze, open_block):
+        with most_memory() as took, pytest.raises(zstandard.ZstdError, match="squeezed into"):
+            opening(bomb)
+        assert took.bytes < 1 << 20
+    for plain in (b"", b"x", bytes(64 << 20)):
+        assert unsqueeze(squeeze(plain)) == plain

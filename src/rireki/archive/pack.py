@@ -16,13 +16,16 @@ import zstandard
 
 from rireki.errors import ArchiveTrouble
 
-__all__ = ["FULL", "Chunk", "Opened", "open_chunk", "pack", "squeeze", "unpack"]
+__all__ = ["FULL", "Chunk", "Opened", "open_chunk", "pack", "squeeze", "unpack", "unsqueeze"]
 
 #: A chunk is closed once it holds this many bytes: twice as many would make an archive four per
 #: cent smaller, but a search unpacks a whole one for a single record.
 FULL = 64 << 10
 #: Three per cent larger than level 3, and an import is that much faster.
 LEVEL = 1
+#: What a frame may hold where nothing else tells its size: so many bytes, or so many times its own
+#: length. A few kilobytes of zstd can stand for a gigabyte, which is taken before the first is read.
+PLENTY, TIMES = 64 << 20, 1000
 
 
 class Chunk(msgspec.Struct, frozen=True):
@@ -51,6 +54,19 @@ _zstd = _Zstd()
 def squeeze(data: bytes) -> bytes:
     """Anything else, compressed as records are."""
     return _zstd.compressor.compress(data)
+
+
+def unsqueeze(data: bytes, size: int | None = None) -> bytes:
+    """What was squeezed. Raises ZstdError, before any memory is taken, for a frame that says it
+    holds something else than `size` bytes; where nobody knows the size, for one that says it holds
+    far more than its length makes likely, or does not say."""
+    said = zstandard.frame_content_size(data)
+    if size is None:
+        if not 0 <= said <= max(PLENTY, TIMES * len(data)):
+            raise zstandard.ZstdError(f"it says it holds {said} bytes, squeezed into {len(data)}")
+    elif said != size:
+        raise zstandard.ZstdError(f"it says it holds {said} bytes, not {size}")
+    return _zstd.decompressor.decompress(data)
 
 
 def pack(
@@ -99,13 +115,13 @@ def unpack(data: bytes, size: int, lengths: str, place: str) -> list[bytes]:
 
 def open_chunk(data: bytes, size: int, lengths: str, place: str) -> Opened:
     """The same for those who want few of its records."""
+    ends = list(accumulate(msgspec.json.decode(lengths, type=list[int])))
+    if (ends[-1] if ends else 0) != size:
+        raise _damaged(place, "its lengths do not add up")
     try:
-        plain = _zstd.decompressor.decompress(data, max_output_size=max(size, 1))
+        plain = unsqueeze(data, size)
     except zstandard.ZstdError as error:
         raise _damaged(place, str(error)) from error
-    ends = list(accumulate(msgspec.json.decode(lengths, type=list[int])))
-    if (ends[-1] if ends else 0) != len(plain):
-        raise _damaged(place, "its lengths do not add up")
     return Opened(plain, ends)
 
 

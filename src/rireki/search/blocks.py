@@ -17,6 +17,7 @@ import msgspec
 import zstandard
 
 from rireki.archive.base import Heading
+from rireki.archive.pack import unsqueeze
 from rireki.model.conversation import Reading
 from rireki.model.strand import Ref, Strand
 from rireki.search.match import Doc
@@ -268,7 +269,6 @@ class _Zstd(threading.local):
 
     def __init__(self) -> None:
         self.compressor = zstandard.ZstdCompressor(level=LEVEL, write_checksum=True)
-        self.decompressor = zstandard.ZstdDecompressor()
 
 
 _zstd = _Zstd()
@@ -284,7 +284,7 @@ _entry = msgspec.msgpack.Decoder(Entry).decode
 
 def open_block(data: bytes) -> list[msgspec.Raw]:
     """The entries of a block, still packed. Raises zstandard.ZstdError or ValueError for a damaged one."""
-    return _entries(_zstd.decompressor.decompress(data))
+    return _entries(unsqueeze(data))
 
 
 def open_entry(packed: msgspec.Raw) -> Entry:

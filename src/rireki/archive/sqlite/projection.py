@@ -402,7 +402,7 @@ class Projection:
         return found
 
     def answers(self, source: str | None) -> Iterator[tuple[str, list[Answer]]]:
-        from zstandard import decompress
+        from rireki.archive.pack import unsqueeze
 
         rows = select(
             self.sql,
@@ -411,7 +411,7 @@ class Projection:
             (source,),
         )
         for conversation, data in rows:
-            yield conversation, _ANSWERS.decode(decompress(data))
+            yield conversation, _ANSWERS.decode(unsqueeze(data))
 
 
 def _list(values: Sequence[int] | Sequence[str]) -> str:
