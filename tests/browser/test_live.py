@@ -118,6 +118,45 @@ def test_a_row_that_another_process_saves_appears(live: Site, visit: Visiting) -
     expect(gone).to_be_visible()
 
 
+def test_the_page_of_an_overwritten_chat_does_not_offer_the_one_in_its_place(
+    live: Site, visit: Visiting
+) -> None:
+    """`q chat --resume` would go on with the other chat: the open page must not say so any more."""
+    save_row(live.home, "/home/u/over", talk("over-1", said("o1", "first chat", "its answer")))
+    visitor: Visit = visit(live)
+    page = visitor.open()
+    page.locator('.row[data-conversation="amazon-q/over-1"] .row-link').click()
+    telling(page, "first chat")
+    page.evaluate("window.stayed = true")
+    command = page.locator("#resume-command")
+    expect(command).to_have_text("cd /home/u/over && q chat --resume")
+    save_row(live.home, "/home/u/over", talk("over-2", said("o2", "second chat", "another")))
+    expect(page.locator(".fate.gone")).to_contain_text("no longer has this conversation")
+    expect(command).to_have_text("rireki restore amazon-q/over-1 --to DIR")
+    expect(page.locator("main")).not_to_contain_text("--resume")
+    tie = page.locator("#ties li")
+    expect(tie).to_have_text("its place was taken by second chat")
+    # What it is tied to changes as well, and is told.
+    third = said("o3", "third chat", "one more")
+    save_row(live.home, "/home/u/over", talk("over-3", third))
+    page.wait_for_timeout(100)
+    expect(tie).to_have_count(1)
+    assert page.evaluate("window.stayed"), "the page was loaded again"
+
+
+def test_a_fork_stands_on_the_open_page_of_what_it_left(live: Site, visit: Visiting) -> None:
+    session, fork = Session(live.home, "forked"), Session(live.home, "fork-of-it")
+    session.turn("one")
+    page = opened(live, session, visit)
+    expect(page.locator("#ties li")).to_have_count(0)
+    # The same lines under another session's name.
+    copied = session.file.read_text(encoding="utf-8").replace(session.native, fork.native)
+    fork.add(copied)
+    fork.count, fork.last = session.count, session.last
+    fork.turn("two of the fork")
+    expect(page.locator("#ties li")).to_have_text("forked into prompt one")
+
+
 def test_a_reader_at_the_end_follows(live: Site, visit: Visiting) -> None:
     session = Session(live.home, "followed")
     with session.at_once():
@@ -171,23 +210,23 @@ def test_a_reader_further_up_is_told_and_not_moved(live: Site, visit: Visiting) 
     session = Session(live.home, "told")
     with session.at_once():
         for number in range(30):
-            session.turn(f"number {number}")
+            session.turn(f"remark {number}")
     page = opened(live, session, visit)
-    page.get_by_text("prompt number 12", exact=True).first.scroll_into_view_if_needed()
+    page.get_by_text("prompt remark 12", exact=True).first.scroll_into_view_if_needed()
     start = scroll(page)
     page.mouse.wheel(0, -40)
     page.wait_for_function("top => scrollY !== top", arg=start)
     page.wait_for_function("document.querySelector('#later').hidden")
     before = scroll(page)
-    session.turn("number 30")
+    session.turn("remark 30")
     pill = page.locator("#fresh")
     expect(pill).to_have_text("2 new ↓")
     assert scroll(page) == before
-    session.turn("number 31")
+    session.turn("remark 31")
     expect(pill).to_have_text("4 new ↓")
     assert scroll(page) == before
     pill.click()
-    expect(page.get_by_text("answer number 31", exact=True)).to_be_in_viewport()
+    expect(page.get_by_text("answer remark 31", exact=True)).to_be_in_viewport()
     expect(pill).to_be_hidden()
 
 

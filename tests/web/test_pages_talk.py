@@ -23,6 +23,9 @@ from rireki.intake.demo import change_demo_home, make_demo_home
 from rireki.intake.walk import import_history
 from rireki.model.strand import Run, State, Strand
 from rireki.sources.kit.places import Places
+from tests.browser.serving import save_row
+from tests.support.driven import Journal
+from tests.support.q_rows import said, talk
 from tests.web.conftest import client_of, serving
 
 SESSION = "5471a680-0000-4000-8000-00000000000a"
@@ -205,6 +208,50 @@ def test_the_way_to_go_on_is_told(pages: httpx.Client) -> None:
     assert "claude-code no longer has this conversation." in lost
 
 
+@pytest.mark.parametrize(
+    ("tongue", "taken", "took"),
+    [
+        ("en", "its place was taken by", "took the place of"),
+        ("ja", "置き換えられた先", "置き換えた会話"),
+    ],
+)
+def test_ties_are_told_in_the_words_of_the_terminal(
+    tmp_path: Path, tongue: str, taken: str, took: str
+) -> None:
+    for name in ("one", "two"):
+        save_row(tmp_path / "home", "/home/u/w", talk(name, said(name, f"prompt {name}", "done")))
+        archive = open_archive(tmp_path / "archive.sqlite3", create=True)
+        import_history(archive, places=Places.at(tmp_path / "home"))
+        archive.close()
+    with (
+        serving(tmp_path / "archive.sqlite3", tmp_path / "home") as server,
+        client_of(server) as pages,
+    ):
+        one = pages.get(f"/c/amazon-q/one?lang={tongue}").text
+        two = pages.get(f"/c/amazon-q/two?lang={tongue}").text
+    assert f'<span class="muted">{taken}</span> <a href="/c/amazon-q/two">' in one
+    assert f'<span class="muted">{took}</span> <a href="/c/amazon-q/one">' in two
+    assert "supersedes" not in one + two
+
+
+def test_the_part_that_drives_agents_is_not_named_by_our_word_for_it(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "home", "d1")
+    journal.start(None)
+    journal.send("p1", "hello there")
+    archive = open_archive(tmp_path / "archive.sqlite3", create=True)
+    import_history(archive, places=Places.at(tmp_path / "home"))
+    archive.close()
+    with (
+        serving(tmp_path / "archive.sqlite3", tmp_path / "home") as server,
+        client_of(server) as pages,
+    ):
+        for tongue, name in (("en", "rireki (driven)"), ("ja", "rireki（操作）")):
+            for address in ("/", "/c/bridge/d1"):
+                html = pages.get(f"{address}?lang={tongue}").text
+                assert f'<span class="source" data-source="bridge">{name}</span>' in html
+                assert not re.search(r">\s*bridge\s*<", html)
+
+
 # ── As it happens ──
 
 
@@ -218,7 +265,7 @@ def test_what_changed_is_brought_with_its_place(tmp_path: Path) -> None:
         assert [unit["id"] for unit in answer["units"]] == names
         assert [unit["after"] for unit in answer["units"]] == [f"{TURNS - 1:08x}-b", names[0]]
         assert answer["total"] == 2 * TURNS + 2
-        assert f"{TURNS + 1} turns" in answer["head"]
+        assert f"{TURNS + 1} turns" in answer["regions"]["head"]
         assert [line["id"] for line in answer["outline"]] == [names[0]]
         # A result changes the unit of its call, and nothing else.
         place.result(TURNS, "came later")

@@ -12,6 +12,7 @@ from rireki.faces.web.pages import words
 from rireki.faces.web.pages.dates import ago, day, moment, span
 from rireki.faces.web.pages.watched import STATES
 from rireki.model.times import to_datetime
+from rireki.show.heading import RELATIONS
 from rireki.show.html.words import JAPANESE as RENDERER
 
 WEB = Path(words.__file__).parents[1]
@@ -26,8 +27,7 @@ CHOSEN = [
     *("permission prompt", "working", "waiting", "idle", "person", "agent", "tool", "harness"),
     *("bubble", "chip", "divider", "fold", "hidden", "simple", "single tool", "several tools"),
     *("unfinished", "gone", "changed", "title", "project", "thinking", "attachment", "you"),
-    *("program", "fork parent", "fork child", "subagent parent", "continuation parent"),
-    *("continuation child", "supersedes parent", "supersedes child"),
+    *("program", *RELATIONS.values()),
 ]
 
 

@@ -9,7 +9,7 @@ from rireki.show import times
 from rireki.show.safe import one_line
 from rireki.show.style import Style
 from rireki.show.width import truncate, wrap
-from rireki.show.words import count, tokens
+from rireki.show.words import count, source_name, tokens
 
 __all__ = ["RELATIONS", "facts", "fate", "heading", "relations"]
 
@@ -60,10 +60,11 @@ def fate(conversation: Conversation) -> Iterator[str]:
     """What the source did to it."""
     if conversation.nature == "prompts":
         yield "Only what you typed survived: the transcript was gone before rireki saw it."
+    source = source_name(conversation.source)
     if conversation.upstream == "gone":
-        yield f"{conversation.source} no longer has this conversation."
+        yield f"{source} no longer has this conversation."
     elif conversation.upstream == "changed":
-        yield f"{conversation.source} no longer has all of it; what is gone there is marked."
+        yield f"{source} no longer has all of it; what is gone there is marked."
 
 
 def relations(conversation: Conversation) -> Iterator[str]:

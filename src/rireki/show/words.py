@@ -5,7 +5,7 @@ from __future__ import annotations
 from rireki.model.message import Author, Usage
 from rireki.show.safe import one_line
 
-__all__ = ["AUTHORS", "count", "folder", "size", "tokens"]
+__all__ = ["AUTHORS", "count", "folder", "size", "source_name", "tokens"]
 
 #: Who said a message, in a word.
 AUTHORS: dict[Author, str] = {
@@ -14,6 +14,15 @@ AUTHORS: dict[Author, str] = {
     "tool": "tool",
     "harness": "program",
 }
+
+
+#: Sources whose id is a word of ours for a part of the program.
+_SOURCES = {"bridge": "rireki (driven)"}
+
+
+def source_name(source: str) -> str:
+    """What a source is called where people read it; programs know it by its id."""
+    return _SOURCES.get(source, source)
 
 
 def count(number: int, what: str, plural: str = "") -> str:

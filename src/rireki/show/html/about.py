@@ -11,6 +11,7 @@ from rireki.show.html.look import Look
 from rireki.show.html.markup import EMPTY, Markup, join, tag
 from rireki.show.html.page import Page
 from rireki.show.safe import one_line
+from rireki.show.words import source_name
 
 __all__ = ["about", "title"]
 
@@ -36,7 +37,7 @@ def about(conversation: Conversation, look: Look) -> Markup:
 
 
 def _facts(conversation: Conversation, page: Page) -> Iterator[str]:
-    yield one_line(conversation.source)
+    yield page.say(source_name(one_line(conversation.source)))
     if conversation.project:
         yield tag("span", one_line(conversation.project), class_="project")
     yield times.span(conversation.started_at, conversation.updated_at)
@@ -53,7 +54,7 @@ def _facts(conversation: Conversation, page: Page) -> Iterator[str]:
 
 def _fate(conversation: Conversation, page: Page) -> Iterator[str]:
     """What the source did to it."""
-    source = one_line(conversation.source)
+    source = page.say(source_name(one_line(conversation.source)))
     if conversation.nature == "prompts":
         yield page.say(
             "Only what you typed survived: the transcript was gone before rireki saw it."

@@ -88,6 +88,7 @@ JAPANESE = {
     "{source} no longer has all of it; what is gone there is marked.": (
         "{source} にはもう一部しか残っていません。消えたところには印があります。"
     ),
+    "rireki (driven)": "rireki（操作）",
     "forked from": "分岐元",
     "forked into": "分岐先",
     "started by": "呼び出し元",

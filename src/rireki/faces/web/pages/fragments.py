@@ -14,13 +14,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from rireki.errors import NotFound
-from rireki.faces.web.pages.doing import doing_now
+from rireki.faces.web.pages.drive import drive_region
 from rireki.faces.web.pages.frame import answer, is_on, number_of, piece, told
 from rireki.faces.web.pages.talk import (
     SIZE,
     Window,
-    head_of,
     last_window,
+    regions_of,
     told_at,
     window_around,
 )
@@ -99,7 +99,6 @@ async def _changed(request: Request, ready: Told, number: int) -> dict[str, Any]
     places = sorted({index for index in map(ready.place, wanted) if index is not None})
     if len(places) > MANY:
         return {"number": number, "many": True}
-    doing = (await doing_now(request)).get(ready.talk.conversation.id)
     prompts = await run_in_threadpool(_prompts, ready, set(places))
     return {
         **_tail(ready),
@@ -108,7 +107,9 @@ async def _changed(request: Request, ready: Told, number: int) -> dict[str, Any]
         "journal": ready.talk.journal.number,
         "units": await run_in_threadpool(_units, ready, places),
         "title": str(piece(request, "_title.html", about=ready.talk.conversation)),
-        "head": head_of(request, ready.talk, doing),
+        "regions": await regions_of(request, ready.talk),
+        # Whether an agent can go on with it from this page.
+        "continues": drive_region(request, ready.talk) is not None,
         "outline": [
             {"id": p.id, "html": piece(request, "_prompt.html", told=ready, prompt=p)}
             for p in prompts

@@ -27,7 +27,7 @@ from rireki.faces.web.pages.tongue import COOKIE, TONGUES, asked_for, tongue_of
 from rireki.faces.web.pages.words import counted, say, script_words
 from rireki.show.html import look as renderer
 from rireki.show.safe import one_line, safe
-from rireki.show.words import folder, size
+from rireki.show.words import folder, size, source_name
 
 __all__ = [
     "answer",
@@ -132,6 +132,7 @@ def _shared(request: Request) -> dict[str, Any]:
         "span": partial(dates.span, tongue),
         "ago": lambda stamp: dates.ago(tongue, stamp, now),
         "day": lambda date: dates.day(tongue, date, now),
+        "source_name": lambda source: say(tongue, source_name(source)),
         "here": partial(urls.with_query, request),
         "script_words": partial(script_words, tongue),
         "today": now.astimezone().date().isoformat(),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime, timedelta, timezone
 from typing import Any, NamedTuple
 
@@ -11,13 +10,14 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
+from rireki.archive.base import Archive
 from rireki.errors import NotFound
 from rireki.faces.web.desk import Talk
 from rireki.faces.web.pages.doing import doing_now
 from rireki.faces.web.pages.drive import drive_region
 from rireki.faces.web.pages.frame import desk_of, is_on, number_of, page, piece, told
 from rireki.faces.web.pages.tellers import Told, told_of
-from rireki.model.conversation import Conversation, Link
+from rireki.model.conversation import Conversation
 from rireki.model.times import to_datetime
 from rireki.model.when import when
 from rireki.search.match import Matcher
@@ -25,10 +25,19 @@ from rireki.search.parse import parse
 from rireki.search.patterns import TooSlow
 from rireki.search.query import QueryError
 from rireki.search.texts import docs_of
+from rireki.show.heading import RELATIONS
 from rireki.show.safe import safe
 from rireki.sources import registry
 
-__all__ = ["Window", "as_of_of", "head_of", "last_window", "show_talk", "told_at", "window_around"]
+__all__ = [
+    "Window",
+    "as_of_of",
+    "last_window",
+    "regions_of",
+    "show_talk",
+    "told_at",
+    "window_around",
+]
 
 #: Units that stand on a page at first, and that come with one more look.
 SIZE = 60
@@ -36,6 +45,14 @@ SIZE = 60
 OUTLINE = 200
 #: Words of a search that are looked for in the message it led to.
 FOUND = 50
+#: What changes with the messages: an element of the page, and what it is made of.
+_REGIONS = {
+    "head": "_facts.html",
+    "ties": "_ties.html",
+    "resume": "_resume.html",
+    "troubles": "_troubles.html",
+    "children": "_children.html",
+}
 #: What changed so lately is opened at its end.
 LIVELY = timedelta(minutes=15)
 
@@ -114,9 +131,15 @@ def as_of_of(request: Request) -> str | None:
     return when(given, datetime.now(timezone.utc), end_of_day=True) if given else None
 
 
-def head_of(request: Request, talk: Talk, doing: Any) -> Markup:
-    """What stands above the messages and changes with them."""
-    return piece(request, "_facts.html", about=talk.conversation, doing=doing)
+async def regions_of(request: Request, talk: Talk) -> dict[str, Markup]:
+    """What surrounds the messages and changes with them, by the id of its element on the page.
+
+    All of it: a command that goes on with what the source has thrown away since would lead the
+    reader into another conversation.
+    """
+    doing = (await doing_now(request)).get(talk.conversation.id)
+    values = {"about": talk.conversation, "doing": doing, **await _around(request, talk)}
+    return {name: piece(request, template, **values) for name, template in _REGIONS.items()}
 
 
 def _opens_at_end(request: Request, lively: bool) -> bool:
@@ -164,17 +187,19 @@ def _found_words(request: Request, ready: Told, target: int | None) -> list[str]
 async def _around(request: Request, talk: Talk) -> dict[str, Any]:
     """What it is tied to, and how to go on with it."""
     about = talk.conversation
-    ties = [link for link in about.links if not (link.kind == "subagent" and link.side == "child")]
-    known = await desk_of(request).read(lambda archive: archive.pick([tie.id for tie in ties]))
     return {
-        "ties": _titled(ties, known),
+        "ties": await desk_of(request).read(lambda archive: _ties(archive, about)),
         "children": talk.children,
         "resume": _resume(about),
     }
 
 
-def _titled(ties: Sequence[Link], known: dict[str, Conversation]) -> list[tuple[str, Conversation]]:
-    return [(f"{tie.kind} {tie.side}", known[tie.id]) for tie in ties if tie.id in known]
+def _ties(archive: Archive, about: Conversation) -> list[tuple[str, Conversation]]:
+    """What others are to it. Asked for anew: a fork is found without a change of what it left."""
+    links = archive.pick([about.id]).get(about.id, about).links
+    told = [(RELATIONS.get((link.kind, link.side)), link.id) for link in links]
+    known = archive.pick([other for _, other in told])
+    return [(relation, known[other]) for relation, other in told if relation and other in known]
 
 
 def _resume(about: Conversation) -> dict[str, str | None]:

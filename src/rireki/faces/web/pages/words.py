@@ -141,13 +141,6 @@ JAPANESE = {
     "To the end": "末尾へ",
     "Outline": "目次",
     "Sub-agents": "サブエージェント",
-    "fork parent": "分岐元",
-    "fork child": "分岐先",
-    "subagent parent": "呼び出し元",
-    "continuation parent": "前の会話",
-    "continuation child": "続きの会話",
-    "supersedes parent": "置き換えた会話",
-    "supersedes child": "置き換え先の会話",
     # results
     "This query cannot be read": "検索条件を解釈できません",
     "Type something to search for, in any language.": "検索したい言葉を入力してください。",

@@ -182,6 +182,8 @@ const changed = new Set();
 const removed = new Set();
 let whole = false;
 let bringing = false;
+/** Whether something else changed that is told there: a conversation this one is tied to. */
+let stale = false;
 
 function clearPill() {
   unread = 0;
@@ -192,8 +194,9 @@ function clearPill() {
 async function bring() {
   if (bringing) return;
   bringing = true;
-  while (changed.size || removed.size || whole) {
+  while (changed.size || removed.size || whole || stale) {
     const [messages, gone, all] = [[...changed], [...removed], whole];
+    stale = false;
     changed.clear();
     removed.clear();
     whole = false;
@@ -204,6 +207,7 @@ async function bring() {
       messages.forEach((message) => changed.add(message));
       gone.forEach((message) => removed.add(message));
       whole ||= all;
+      stale = true;
       await new Promise((wake) => setTimeout(wake, PATIENCE));
     }
   }
@@ -241,14 +245,29 @@ async function renew() {
   await bringOutline();
 }
 
-/** What stands above the messages, and counts them; one that was just begun has no title yet. */
-function showHead({ head, title }) {
-  document.getElementById("head").innerHTML = head;
+/** What surrounds the messages; one that was just begun has no title yet. */
+function showHead({ regions, title, continues }) {
+  // What has not changed stays: the reader may have something open there, or selected.
+  stream.keeping(() => {
+    for (const [name, html] of Object.entries(regions)) {
+      const fresh = document.createElement("template");
+      fresh.innerHTML = html;
+      const element = document.getElementById(name);
+      if (element.innerHTML.trim() !== fresh.innerHTML.trim()) element.innerHTML = html;
+    }
+  });
+  const form = document.querySelector("#drive form.continue");
+  if (form && !continues) form.hidden = true;
   const heading = document.getElementById("title");
   if (heading.innerHTML.trim() === title.trim()) return;
   const before = heading.textContent.trim();
   heading.innerHTML = title;
   document.title = document.title.replace(before, () => heading.textContent.trim());
+}
+
+function isTied(conversation) {
+  const ties = document.querySelectorAll("#ties [data-conversation]");
+  return [...ties].some((tie) => tie.dataset.conversation === conversation);
 }
 
 function tellFresh() {
@@ -273,7 +292,10 @@ if (!stream.element.dataset.asOf) {
   listen({
     change(changes) {
       for (const touched of changes) {
-        if (!ids.has(touched.conversation)) continue;
+        if (!ids.has(touched.conversation)) {
+          stale ||= touched.kind === "new" || isTied(touched.conversation);
+          continue;
+        }
         // Under another name it may still be there; renew() loads the page where it is not.
         if (touched.kind === "removed" || touched.messages === null) whole = true;
         else touched.messages.forEach((message) => changed.add(message));
@@ -286,7 +308,7 @@ if (!stream.element.dataset.asOf) {
       if (now === state) return;
       state = now;
       const answer = await stream.fetch({ messages: "" }).catch(() => null);
-      if (answer?.head) showHead(answer);
+      if (answer?.regions) showHead(answer);
     },
   });
 }
