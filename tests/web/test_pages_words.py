@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from rireki.drive import values
 from rireki.faces.web.pages import words
 from rireki.faces.web.pages.dates import ago, day, moment, span
 from rireki.faces.web.pages.watched import STATES
@@ -28,6 +29,9 @@ CHOSEN = [
     *("bubble", "chip", "divider", "fold", "hidden", "simple", "single tool", "several tools"),
     *("unfinished", "gone", "changed", "title", "project", "thinking", "attachment", "you"),
     *("program", *RELATIONS.values()),
+    # What an ask offers is named where it comes in (drive/values.py).
+    *values._LABELS.values(),
+    *values._REASONED.values(),
 ]
 
 
