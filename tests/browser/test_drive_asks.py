@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
@@ -32,8 +34,25 @@ def test_a_card_tells_exactly_what_would_be_done(driven: DriveSite, page: Page) 
     expect(page.locator("#waiting")).to_have_text("1")
     expect(page.locator("#drive .what")).to_have_text("waits for your permission")
     assert page.evaluate(ACCESS) == []
+    # One word for one state: below the conversation, on its card, in its header, its tab, the list.
+    word = "waits for your permission"
+    expect(card(page).locator(".ask-what")).to_have_text(word)
+    expect(page.locator("#facts .doing")).to_have_text(f"{word} · rm -rf build")
+    expect(page).to_have_title(re.compile(rf"^\(1\) {word} · "))
+    other = page.context.new_page()
+    other.goto("/inbox")
+    expect(other.locator(".ask-what")).to_have_text(word)
+    other.goto("/")
+    expect(other.locator(".row").first).to_contain_text(word)
+    other.goto(page.url)
+    expect(other).to_have_title(re.compile(word))
+    other.goto("/?lang=ja")
+    expect(other.locator(".row").first).to_contain_text("許可待ち")
+    other.close()
     card(page).get_by_role("button", name="Allow once").click()
     expect(page.locator("#waiting")).to_be_hidden()
+    expect(page).not_to_have_title(re.compile("waits"))
+    expect(page.locator("#facts .doing")).not_to_contain_text("waits")
 
 
 @pytest.mark.parametrize(
@@ -109,7 +128,7 @@ def test_questions_are_answered_by_keyboard(driven: DriveSite, page: Page) -> No
 
 def test_a_plan_is_approved_or_sent_back_with_what_to_change(driven: DriveSite, page: Page) -> None:
     begin(page, driven, "plan")
-    expect(card(page).locator(".ask-what")).to_have_text("Plan")
+    expect(card(page).locator(".ask-what")).to_have_text("Plan · waits for your permission")
     expect(card(page).locator(".plan, .ask-detail")).not_to_have_count(0)
     page.locator("#main").focus()
     page.keyboard.press("1")

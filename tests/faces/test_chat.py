@@ -365,6 +365,22 @@ def test_choices_stand_in_the_order_of_the_browser_whatever_the_agent_has(
     assert told == [("allow", None), ("reject", None), ("reject", "77 times no")]
 
 
+def test_the_list_and_the_heading_say_that_it_waits(start: Start, place: Place) -> None:
+    person = start("--agent", "scripted")
+    person.ready()
+    person.type("permission\n")
+    person.expect("words to refuse with:")
+    place.run("import")
+    listed = place.run("list").stdout
+    assert "waits for your permission · permission" in listed
+    shown = place.run("show", listed.split()[0]).stdout
+    assert "waits for your permission: rm -rf build" in shown
+    person.type("1\n")
+    person.ready()
+    assert "waits" not in place.run("list").stdout
+    assert person.leave() == 0
+
+
 def test_a_permission_is_refused_in_words(start: Start, place: Place) -> None:
     person = start("--agent", "scripted")
     person.ready()

@@ -38,9 +38,10 @@ def status(home: Path, pid: int, session: str, **more: Any) -> Path:
         ({"status": "idle"}, "idle", ""),
         (
             {"status": "waiting", "waitingFor": "permission prompt"},
-            "waiting",
-            "permission prompt",
+            "permission",
+            "",
         ),
+        ({"status": "waiting", "waitingFor": "dialog open"}, "answer", "dialog open"),
     ],
 )
 def test_a_running_client_tells_what_it_does(
@@ -125,7 +126,7 @@ def test_a_client_at_work_is_told_with_its_tool_and_a_waiting_one_as_it_says(
     status(home, os.getpid(), ONE, status="busy")
     assert taken(archive, home, line(1, ONE, timestamp=now), call(now))[id].detail == "Bash"
     status(home, os.getpid(), ONE, status="waiting", waitingFor="permission prompt")
-    assert activities(archive, Places.at(home))[id].detail == "permission prompt"
+    assert activities(archive, Places.at(home))[id].state == "permission"
 
 
 def test_a_conversation_is_not_read_again_until_it_changes(

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from rireki.drive import values
+from rireki.drive.values import LABELS, REASONED
 from rireki.faces.web.pages import words
 from rireki.faces.web.pages.dates import ago, day, moment, span
 from rireki.faces.web.pages.watched import STATES
+from rireki.model.activity import WORDS
 from rireki.model.times import to_datetime
 from rireki.show.heading import RELATIONS
 from rireki.show.html.words import JAPANESE as RENDERER
@@ -25,13 +26,13 @@ _SAID = re.compile(r'\bsay\((?:self\.)?tongue, ("(?:[^"\\]|\\.)*")')
 #: Texts that a template gets from a conversation, a search or the keeper.
 CHOSEN = [
     *STATES.values(),
-    *("permission prompt", "working", "waiting", "idle", "person", "agent", "tool", "harness"),
+    *WORDS.values(),
+    *LABELS.values(),
+    *REASONED.values(),
+    *("person", "agent", "tool", "harness"),
     *("bubble", "chip", "divider", "fold", "hidden", "simple", "single tool", "several tools"),
     *("unfinished", "gone", "changed", "title", "project", "thinking", "attachment", "you"),
     *("program", *RELATIONS.values()),
-    # What an ask offers is named where it comes in (drive/values.py).
-    *values._LABELS.values(),
-    *values._REASONED.values(),
 ]
 
 

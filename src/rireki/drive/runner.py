@@ -76,8 +76,7 @@ class Runner:
         if self.stopping:
             return "stopping"
         if log.asks:
-            first = next(iter(log.asks.values()))
-            return "answer" if first.what == "question" else "permission"
+            return next(iter(log.asks.values())).state
         if log.turn is not None:
             return "working"
         if self.driver is not None:

@@ -9,11 +9,15 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
+from rireki.model.activity import WORDS
+
 __all__ = [
     "Answer",
     "Ask",
     "Block",
     "Call",
+    "LABELS",
+    "REASONED",
     "Choice",
     "Given",
     "Image",
@@ -79,7 +83,7 @@ class Option(msgspec.Struct, frozen=True):
     @property
     def label(self) -> str:
         """Our words for it, the same for every agent; a choice of the agent's own has only its name."""
-        return _LABELS.get(self.kind, self.name)
+        return LABELS.get(self.kind, self.name)
 
     @property
     def more(self) -> str:
@@ -92,13 +96,13 @@ class Option(msgspec.Struct, frozen=True):
 
 
 #: In the order in which they are offered, everywhere.
-_LABELS: dict[OptionKind, str] = {
+LABELS: dict[OptionKind, str] = {
     "allow_once": "Allow once",
     "allow_always": "Always allow",
     "reject_once": "Refuse",
     "reject_always": "Always refuse",
 }
-_ORDER: list[OptionKind] = ["choice", *_LABELS]
+_ORDER: list[OptionKind] = ["choice", *LABELS]
 
 
 def in_order(options: list[Option]) -> list[Option]:
@@ -141,12 +145,21 @@ class Ask(msgspec.Struct, frozen=True):
     number: int = 0
 
     @property
+    def state(self) -> Literal["permission", "answer"]:
+        """The state of a conversation that waits for it."""
+        return "answer" if self.what == "question" else "permission"
+
+    @property
+    def words(self) -> str:
+        return WORDS[self.state]
+
+    @property
     def reasoned(self) -> str:
         """What the last choice is called: to refuse, and to say why."""
-        return _REASONED[self.what]
+        return REASONED[self.what]
 
 
-_REASONED = {
+REASONED = {
     "permission": "Refuse with a reason",
     "plan": "Refuse, and say what to change",
     "question": "Do not answer, and say why",

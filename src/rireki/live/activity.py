@@ -1,4 +1,4 @@
-"""What agents are doing right now: as they say themselves, else as their last words show.
+"""What agents are doing right now: as they or their journals say, else as their last words show.
 
 An agent that called a tool and has no result yet is taken to be at work, if it
 spoke a few minutes ago. What was found out is remembered until the conversation
@@ -16,13 +16,14 @@ import msgspec
 from rireki.archive.base import Archive, Heading
 from rireki.errors import NotFound
 from rireki.intake.understand import read_conversation
+from rireki.live.driven import driven_activities
 from rireki.model.activity import Activity
 from rireki.model.message import Message
 from rireki.model.parts import ToolCall, ToolResult
 from rireki.sources import registry
 from rireki.sources.kit.places import Places
 
-__all__ = ["activities"]
+__all__ = ["activities", "stated_activities"]
 
 #: An agent that said nothing for so long is not taken to be at work.
 RECENT = timedelta(minutes=10)
@@ -35,7 +36,7 @@ _calls_lock = Lock()
 
 def activities(archive: Archive, places: Places) -> dict[str, Activity]:
     """What is being done, by conversation. Conversations in which nothing happens are left out."""
-    said = {each.conversation: each for each in _said(places)}
+    said = stated_activities(places)
     found = dict(said)
     since = (datetime.now(timezone.utc) - RECENT).isoformat(timespec="milliseconds")
     recent = [h for h in archive.headings() if h.updated_at and h.updated_at >= since[:23] + "Z"]
@@ -48,13 +49,16 @@ def activities(archive: Archive, places: Places) -> dict[str, Activity]:
     return found
 
 
-def _said(places: Places) -> list[Activity]:
+def stated_activities(places: Places) -> dict[str, Activity]:
+    """What the agents themselves say, and the journals of those that are driven."""
     found: list[Activity] = []
     for reader in registry.readers():
         tell = getattr(reader, "activity", None)
         if tell is not None:
             found += tell(places)
-    return found
+    # Last: who drives an agent knows better than the agent's own status what it waits for.
+    found += driven_activities(places.bridge_folders())
+    return {each.conversation: each for each in found}
 
 
 def _at_work(heading: Heading, status: Activity | None, tool: str) -> Activity:

@@ -6,10 +6,20 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-__all__ = ["Activity", "ActivityState"]
+__all__ = ["WAITING", "WORDS", "Activity", "ActivityState"]
 
-#: At work; waiting for the person; open, with nothing to do.
-ActivityState: TypeAlias = Literal["working", "waiting", "idle"]
+#: At work; waiting for the person's permission, or for an answer; open, with nothing to do.
+ActivityState: TypeAlias = Literal["working", "permission", "answer", "idle"]
+
+#: How each is called for people, in the terminal and on every page.
+WORDS: dict[ActivityState, str] = {
+    "working": "working",
+    "permission": "waits for your permission",
+    "answer": "waits for your answer",
+    "idle": "idle",
+}
+#: Those in which nothing goes on before the person does something.
+WAITING: tuple[ActivityState, ...] = ("permission", "answer")
 
 
 class Activity(msgspec.Struct, frozen=True):
@@ -17,7 +27,15 @@ class Activity(msgspec.Struct, frozen=True):
     #: The conversation's id in rireki: `claude-code/5471a680…`.
     conversation: str
     state: ActivityState
-    #: What it works on or waits for: a tool's name, "permission prompt"; empty when unknown.
+    #: What it works on or waits for: a tool's name, a command; empty when unknown.
     detail: str = ""
     #: Since when, in our spelling of times.
     at: str | None = None
+
+    @property
+    def words(self) -> str:
+        return WORDS[self.state]
+
+    @property
+    def waits(self) -> bool:
+        return self.state in WAITING

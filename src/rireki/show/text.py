@@ -48,6 +48,8 @@ class View(NamedTuple):
     full: bool = False
     #: Sub-agents are told where they were started.
     nested: bool = False
+    #: What it waits for just now, in words.
+    waits: str = ""
 
 
 class Block(NamedTuple):
@@ -60,7 +62,9 @@ class Block(NamedTuple):
 def tell_story(story: Story, view: View) -> Iterator[Block]:
     """The heading and every message of the story, in order."""
     about = heading(story.conversation, view.columns, view.style, view.full)
-    yield Block(None, list(about))
+    waits = truncate(one_line(view.waits), view.columns)
+    waiting = [view.style.bold(view.style.yellow(waits))] if waits else []
+    yield Block(None, [*about, *waiting])
     yield from _Teller(story, view).blocks()
 
 

@@ -15,6 +15,7 @@ from rireki.faces.cli.options import (
     opened,
     source_option,
     time_of,
+    waiting_now,
 )
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from rireki.archive.base import Archive
     from rireki.faces.cli.output import Screen
+    from rireki.model.activity import Activity
     from rireki.model.conversation import Conversation
 
 __all__ = ["command", "marks"]
@@ -97,7 +99,8 @@ def command(
             lacking = _lacking(archive)
     _tell_lacking(lacking)
     if found:
-        screen.page(_table(found, short_ids(ids), screen, now()), pager=not no_pager)
+        table = _table(found, short_ids(ids), waiting_now(), screen, now())
+        screen.page(table, pager=not no_pager)
     elif ids or not lacking:
         click.echo(_why_nothing(bool(ids)), err=True)
 
@@ -134,7 +137,11 @@ def marks(conversation: Conversation) -> str:
 
 
 def _table(
-    found: Sequence[Conversation], names: dict[str, str], screen: Screen, now: datetime
+    found: Sequence[Conversation],
+    names: dict[str, str],
+    waiting: dict[str, Activity],
+    screen: Screen,
+    now: datetime,
 ) -> Iterator[str]:
     from rireki.show.safe import one_line
     from rireki.show.times import ago
@@ -161,9 +168,11 @@ def _table(
         ]
         if home:
             row.append(style.dim(pad(homes[c.id], home)))
-        title = truncate(one_line(c.title) or "(no title)", max(room - 1, 10))
+        waits = f"{waiting[c.id].words} · " if c.id in waiting else ""
+        title = truncate(one_line(c.title) or "(no title)", max(room - 1 - width(waits), 10))
         mark = marks(c)
-        row.append(f"{style.yellow(mark)} {style.dim(title) if mark == '✗' else title}")
+        told = style.dim(title) if mark == "✗" else title
+        row.append(f"{style.yellow(mark)} {style.bold(style.yellow(waits))}{told}")
         yield "  ".join(row).rstrip()
     if screen.terminal:
         used = {marks(c) for c in found}

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
     from rireki.archive.base import Archive
+    from rireki.model.activity import Activity
     from rireki.sources.kit.places import Places
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "places_of",
     "source_option",
     "time_of",
+    "waiting_now",
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -104,6 +106,14 @@ def places_of(home: Path | None) -> Places:
 
     places = Places.at(home.absolute()) if home else Places.here()
     return places.beside(archive_path())
+
+
+def waiting_now() -> dict[str, Activity]:
+    """The conversations that wait for the person at this moment, by their ids."""
+    from rireki.live.activity import stated_activities
+
+    stated = stated_activities(places_of(None))
+    return {id: activity for id, activity in stated.items() if activity.waits}
 
 
 @contextmanager

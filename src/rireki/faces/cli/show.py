@@ -16,6 +16,7 @@ from rireki.faces.cli.options import (
     no_pager_option,
     opened,
     time_of,
+    waiting_now,
 )
 
 if TYPE_CHECKING:
@@ -285,7 +286,10 @@ def _tell(
 ) -> None:
     from rireki.show.text import View, tell_story
 
-    blocks = tell_story(story, View(screen.columns, screen.style, full, nested))
+    waits = waiting_now().get(story.conversation.id)
+    words = f"{waits.words}: {waits.detail}" if waits and waits.detail else waits and waits.words
+    view = View(screen.columns, screen.style, full, nested, words or "")
+    blocks = tell_story(story, view)
     if at is None and not stay:
         screen.page((line for block in blocks for line in block.lines), pager)
         return

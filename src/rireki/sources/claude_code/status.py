@@ -6,7 +6,6 @@ leaves it behind, so a file of a process that is gone says nothing.
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import msgspec
@@ -14,12 +13,15 @@ import msgspec
 from rireki.model.activity import Activity, ActivityState
 from rireki.model.times import from_ms
 from rireki.sources.claude_code.walk import NAME
+from rireki.sources.kit.processes import is_alive
 
 __all__ = ["read_status"]
 
 #: A status is a few hundred bytes; whatever is longer is something else.
 MOST = 64 << 10
-_STATES: dict[str, ActivityState] = {"busy": "working", "waiting": "waiting", "idle": "idle"}
+_STATES: dict[str, ActivityState] = {"busy": "working", "waiting": "answer", "idle": "idle"}
+#: All that it says when it waits for a permission; more than that would name what for.
+_PERMISSION = "permission prompt"
 
 
 class _Status(msgspec.Struct, rename="camel"):
@@ -36,7 +38,7 @@ def read_status(root: Path) -> list[Activity]:
     found = []
     for path in _files(root / "sessions"):
         status = _read(path)
-        if status is not None and status.status in _STATES and _is_alive(status.pid):
+        if status is not None and status.status in _STATES and is_alive(status.pid):
             found.append(_activity(status))
     return found
 
@@ -60,42 +62,18 @@ def _read(path: Path) -> _Status | None:
 
 def _activity(status: _Status) -> Activity:
     at = status.status_updated_at or status.updated_at
+    state, detail = _state(status)
     return Activity(
         NAME,
         f"{NAME}/{status.session_id}",
-        _STATES[status.status],
-        status.waiting_for if status.status == "waiting" else "",
+        state,
+        detail,
         from_ms(at) if at is not None else None,
     )
 
 
-def _is_alive(pid: int) -> bool:
-    if pid <= 0:
-        return False
-    if os.name == "nt":
-        return _is_alive_on_windows(pid)
-    try:
-        os.kill(pid, 0)
-    except PermissionError:
-        # Somebody else's process has the number: ours is gone.
-        return False
-    except (OSError, OverflowError):
-        return False
-    return True
-
-
-def _is_alive_on_windows(pid: int) -> bool:
-    """There `os.kill` would end the process instead of asking for it."""
-    import ctypes
-
-    query_limited_information, still_active = 0x1000, 259
-    kernel = getattr(ctypes, "windll").kernel32  # noqa: B009 - mypy knows no windll elsewhere
-    handle = kernel.OpenProcess(query_limited_information, False, pid)
-    if not handle:
-        return False
-    try:
-        code = ctypes.c_ulong()
-        kernel.GetExitCodeProcess(handle, ctypes.byref(code))
-        return code.value == still_active
-    finally:
-        kernel.CloseHandle(handle)
+def _state(status: _Status) -> tuple[ActivityState, str]:
+    """Permissions are its own word for itself; whatever else it waits for is the person's answer."""
+    if status.status == "waiting" and status.waiting_for.startswith("permission"):
+        return "permission", status.waiting_for.removeprefix(_PERMISSION)
+    return _STATES[status.status], status.waiting_for if status.status == "waiting" else ""

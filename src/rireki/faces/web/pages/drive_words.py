@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from rireki.model.activity import WORDS
+
 __all__ = ["JAPANESE", "SCRIPT"]
 
 JAPANESE = {
@@ -69,10 +71,6 @@ JAPANESE = {
         "サーバーに接続できません。何も失われていません。もう一度お試しください。"
     ),
     "starting": "起動中",
-    "ready for you": "待機中",
-    "working …": "作業中…",
-    "waits for your permission": "許可を待っています",
-    "waits for your answer": "回答を待っています",
     "stopping": "停止中",
     "ended; what you send starts it again": "終了しました。送信すると再開します",
     "failed": "失敗しました",
@@ -83,9 +81,7 @@ JAPANESE = {
         "数字キーで選べ、答えると次に進みます。"
     ),
     "Nothing waits for you.": "対応待ちはありません。",
-    "Permission": "許可",
     "Plan": "計画",
-    "Question": "質問",
     "Every argument": "すべての引数",
     "Your decision": "あなたの判断",
     "Allow once": "今回だけ許可",
@@ -130,10 +126,7 @@ SCRIPT = {
     "noImages": "This agent takes no pictures.",
     "directoryFine": "An agent may work here.",
     "state.starting": "starting",
-    "state.idle": "ready for you",
-    "state.working": "working …",
-    "state.permission": "waits for your permission",
-    "state.answer": "waits for your answer",
+    **{f"state.{state}": words for state, words in WORDS.items()},
     "state.stopping": "stopping",
     "state.ended": "ended; what you send starts it again",
     "state.failed": "failed",

@@ -103,8 +103,8 @@ JAPANESE = {
     ),
     "Earlier conversations": "以前の会話",
     "working": "作業中",
-    "waiting": "応答待ち",
-    "permission prompt": "許可の確認",
+    "waits for your permission": "許可待ち",
+    "waits for your answer": "回答待ち",
     "idle": "待機中",
     # the first visit
     "Looking at this machine": "このマシンを調べています",

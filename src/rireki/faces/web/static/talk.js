@@ -259,10 +259,11 @@ function showHead({ regions, title, continues }) {
   const form = document.querySelector("#drive form.continue");
   if (form && !continues) form.hidden = true;
   const heading = document.getElementById("title");
-  if (heading.innerHTML.trim() === title.trim()) return;
-  const before = heading.textContent.trim();
-  heading.innerHTML = title;
-  document.title = document.title.replace(before, () => heading.textContent.trim());
+  if (heading.innerHTML.trim() !== title.trim()) heading.innerHTML = title;
+  // In the words of the header: one that waits for the person says so in its tab, too.
+  const waits = document.querySelector("#facts [data-waits]")?.dataset.waits;
+  const counted = document.title.match(/^\(\d+\) /)?.[0] ?? "";
+  document.title = counted + [waits, heading.textContent.trim(), "rireki"].filter(Boolean).join(" · ");
 }
 
 function isTied(conversation) {
@@ -304,7 +305,7 @@ if (!stream.element.dataset.asOf) {
       bring();
     },
     async activity(activities) {
-      const now = JSON.stringify(activities[id] ?? "");
+      const now = JSON.stringify([...ids].map((each) => activities[each] ?? ""));
       if (now === state) return;
       state = now;
       const answer = await stream.fetch({ messages: "" }).catch(() => null);
