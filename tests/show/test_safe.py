@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rireki.show.safe import one_line, safe
+from rireki.show.safe import escaped, one_line, printable, safe
 
 
 @pytest.mark.parametrize(
@@ -22,6 +24,8 @@ from rireki.show.safe import one_line, safe
         ("\x9b31m", "‹U+009B›31m"),
         ("rm \u202etxt.exe", "rm ‹U+202E›txt.exe"),
         ("\u2066hidden\u2069", "‹U+2066›hidden‹U+2069›"),
+        ("a\u200eb\u200fc\u180ed\ufff9e", "a‹U+200E›b‹U+200F›c‹U+180E›d‹U+FFF9›e"),
+        ("flag \U000e0067\U000e0062\U000e007f!", "flag ‹tags gb›!"),
         ("half \ud83d pair", "half \ufffd pair"),
         ("dos\r\nlines\rback", "dos\nlines␍back"),
         ("one\u2028two", "one\ntwo"),
@@ -37,6 +41,23 @@ def test_whatever_comes_in_no_control_character_comes_out(text: str) -> None:
     shown = safe(text)
     assert not any((c < " " and c not in "\n\t") or "\x7f" <= c <= "\x9f" for c in shown)
     assert shown.encode().decode() == shown
+    assert safe(shown) == shown
+
+
+@given(st.text(st.characters(exclude_categories=())))
+def test_the_last_guard_keeps_our_colours_and_drops_nothing(text: str) -> None:
+    assert printable(f"\x1b[1;32m{safe(text)}\x1b[0m") == f"\x1b[1;32m{safe(text)}\x1b[0m"
+    assert not [
+        c for c in printable(text) if (c < " " and c not in "\n\t\x1b") or "\x7f" <= c <= "\x9f"
+    ]
+    assert printable("\x1b[8mhidden\x1b[2J") == "␛[8mhidden␛[2J"
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"])))
+def test_escaped_json_has_the_same_value(text: str) -> None:
+    told = json.dumps(text, ensure_ascii=False)
+    assert json.loads(escaped(told)) == text
+    assert safe(escaped(told)) == escaped(told)
 
 
 def test_one_line_is_one_line() -> None:

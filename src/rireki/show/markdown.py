@@ -124,7 +124,8 @@ def _part(part: Part, message: Message, results: Results, limit: int | None) -> 
         yield ""
         yield from safe(part.text).strip("\n").split("\n")
     elif isinstance(part, ToolCall):
-        yield from _fenced(f"**{tool_name(part.name)}**", pretty(part.arguments), limit)
+        name = _plain(one_line(tool_name(part.name)))
+        yield from _fenced(f"**{name}**", pretty(part.arguments), limit)
         for placed in results.under.get((message.id, part.call_id), []):
             yield from _fenced(_verdict(placed.result), placed.result.output, limit)
     elif isinstance(part, ToolResult):

@@ -1,15 +1,17 @@
 """What a transcript may do to a terminal: nothing.
 
 Colours that tools printed are dropped, every other control character is made
-visible, and so are the marks that turn the direction of text around. Knows
-nothing about conversations.
+visible, and so are the marks that turn the direction of text around and the letters
+that nobody sees. Knows nothing about conversations.
 """
 
 from __future__ import annotations
 
 import re
 
-__all__ = ["one_line", "safe"]
+from rireki.show.style import CODES
+
+__all__ = ["escaped", "one_line", "printable", "safe"]
 
 # Only complete sequences are dropped: an unterminated one would swallow what follows it.
 _SEQUENCE = re.compile(
@@ -17,9 +19,16 @@ _SEQUENCE = re.compile(
     r"|\x1b[\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\)"  # window titles, links, device strings
     r"|\x1b[ -/]+[0-~]"  # character sets
 )
-_SUSPECT = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+#: Characters that steer a terminal, or are not what they seem: C0 and C1 controls, everything that
+#: turns the direction of text, invisible separators and annotations, halves of surrogate pairs, and
+#: tags, which spell whole sentences that nobody sees.
+_CLASS = (
+    "\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u180e\u200e\u200f\u2028-\u202e\u2066-\u2069"
+    "\ud800-\udfff\ufff9-\ufffb"
 )
+_TAGS = "\U000e0000-\U000e007f"
+_SUSPECT = re.compile(f"[{_CLASS}]|[{_TAGS}]+")
+_OURS_OR_SUSPECT = re.compile(f"(?P<ours>{CODES})|[{_CLASS}]|[{_TAGS}]+")
 
 
 def safe(text: str) -> str:
@@ -30,8 +39,28 @@ def safe(text: str) -> str:
     return _SUSPECT.sub(lambda found: _visible(found[0]), text)
 
 
-def _visible(character: str) -> str:
-    code = ord(character)
+def printable(text: str) -> str:
+    """The same for what a command writes as a whole: our own colours stay, and nothing is dropped."""
+    if not _SUSPECT.search(text):
+        return text
+    text = text.replace("\r\n", "\n")
+    return _OURS_OR_SUSPECT.sub(
+        lambda found: found[0] if found["ours"] else _visible(found[0]), text
+    )
+
+
+def escaped(json: str) -> str:
+    """JSON of the same value, spelled so that a terminal can show it."""
+    return _SUSPECT.sub(lambda found: "".join(map(_escape, found[0])), json)
+
+
+def _escape(character: str) -> str:
+    units = character.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
+
+
+def _visible(found: str) -> str:
+    code = ord(found[0])
     if code in (0x2028, 0x2029):
         return "\n"
     if code < 0x20:
@@ -40,6 +69,9 @@ def _visible(character: str) -> str:
         return "\u2421"
     if 0xD800 <= code <= 0xDFFF:
         return "\ufffd"
+    if code >= 0xE0000:
+        spelled = "".join(chr(ord(tag) - 0xE0000) for tag in found)
+        return f"‹tags {''.join(filter(str.isprintable, spelled))}›"
     return f"‹U+{code:04X}›"
 
 

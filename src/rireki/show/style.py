@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-__all__ = ["PLAIN", "Style"]
+__all__ = ["CODES", "PLAIN", "Style"]
+
+#: All codes that we colour with, as a pattern: no other ever reaches a terminal from our text.
+CODES = r"\x1b\[(?:[0127]|3[1236]|1;32|7;1;33)m"
 
 
 class Style:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 
+from rireki.show.safe import safe
 from rireki.show.style import Style
 
 __all__ = ["Lines"]
@@ -44,7 +45,8 @@ class Lines:
             line = sys.stdin.readline()
             return line.removesuffix("\n") if line else None
         try:
-            return input(self._drawn(before))
+            # The line editor writes it itself, past whatever guards the terminal.
+            return input(self._drawn(safe(before)))
         except EOFError:
             sys.stdout.write("\n")
             return None

@@ -15,6 +15,9 @@ from contextlib import suppress
 from types import FrameType
 from typing import Any
 
+from rireki.faces.cli.terminal import steer
+from rireki.show.safe import printable
+
 __all__ = ["Terminal"]
 
 #: A screen of our own, no wrapping (a character that is wider than we think costs itself
@@ -153,7 +156,7 @@ class Terminal:
         for row, line in enumerate(lines):
             if row >= len(before) or before[row] != line:
                 # Wiped first: behind a full line the cursor still stands on its last character.
-                out.append(f"\x1b[{row + 1};1H\x1b[2K{line}")
+                out.append(f"\x1b[{row + 1};1H\x1b[2K{printable(line)}")
         if len(before) > len(lines):
             out.append(f"\x1b[{len(lines) + 1};1H\x1b[J")
         if cursor is not None:
@@ -162,7 +165,7 @@ class Terminal:
         self._lines, self._cursor, self._size = list(lines), cursor, size
 
     def _write(self, text: str) -> None:
-        sys.stdout.write(text)
+        steer(sys.stdout, text)
         sys.stdout.flush()
 
 

@@ -17,6 +17,7 @@ import click
 from rireki import __version__
 from rireki.errors import RirekiError
 from rireki.faces.cli.options import archive_option
+from rireki.faces.cli.terminal import guard_terminal
 
 __all__ = ["cli", "run"]
 
@@ -86,6 +87,7 @@ def cli() -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Run a command line to its exit code; the one place where errors become words."""
+    guard_terminal()
     try:
         code = cli.main(list(arguments), prog_name="rireki", standalone_mode=False)
     except RirekiError as error:

@@ -183,7 +183,8 @@ def _complete_ids(
         if not archive_path().exists():
             return []
         with opened() as archive:
-            ids = sorted(archive.ids())
+            # A shell shows them as they are: names with control characters are typed by hand.
+            ids = sorted(id for id in archive.ids() if id.isprintable())
             if incomplete:
                 return [
                     CompletionItem(name)
@@ -194,4 +195,8 @@ def _complete_ids(
             from rireki.archive.base import Filter
 
             newest = archive.conversations(Filter(limit=_MANY))
-            return [CompletionItem(c.native_id, help=one_line(c.title)) for c in newest]
+            return [
+                CompletionItem(c.native_id, help=one_line(c.title))
+                for c in newest
+                if c.native_id.isprintable()
+            ]

@@ -13,6 +13,8 @@ from datetime import datetime, timezone
 from itertools import islice
 from typing import IO, TYPE_CHECKING, Any
 
+from rireki.faces.cli.terminal import steer
+from rireki.show.safe import printable
 from rireki.show.style import Style
 
 if TYPE_CHECKING:
@@ -55,11 +57,13 @@ class Screen:
             sys.stdout.write("\n".join(some) + "\n")
 
     def json(self, values: Iterable[Any]) -> None:
-        """One JSON value per line."""
+        """One JSON value per line; on a terminal what could steer it is spelled as an escape."""
         from rireki.show.json import line
+        from rireki.show.safe import escaped
 
         for value in values:
-            sys.stdout.write(line(value) + "\n")
+            told = line(value)
+            sys.stdout.write((escaped(told) if self.terminal else told) + "\n")
 
     def page(self, lines: Iterable[str], pager: bool = True, at: int = 0) -> None:
         """Through a pager when somebody is looking, opened at a line; else straight out."""
@@ -107,7 +111,8 @@ def _feed(command: list[str], lines: Iterable[str]) -> None:
     assert pager.stdin is not None
     try:
         for line in lines:
-            pager.stdin.write(line + "\n")
+            # What the pager shows, the terminal gets.
+            pager.stdin.write(printable(line) + "\n")
         pager.stdin.close()
     except BrokenPipeError:
         # The reader has seen enough and closed the pager.
@@ -152,7 +157,7 @@ class Bar:
             self._draw()
 
     def finish(self) -> None:
-        self.stream.write("\r\x1b[K")
+        steer(self.stream, "\r\x1b[K")
         self.stream.flush()
 
     def _draw(self) -> None:
@@ -161,5 +166,5 @@ class Bar:
         room = max(min(_columns(True) - len(self.label) - 8, 40), 5)
         full = int(room * share)
         bar = "━" * full + "─" * (room - full)
-        self.stream.write(f"\r{self.label} {bar} {share:4.0%}\x1b[K")
+        steer(self.stream, f"\r{printable(self.label)} {bar} {share:4.0%}\x1b[K")
         self.stream.flush()

@@ -42,7 +42,8 @@ def command(name: str, as_json: bool) -> None:
     if conversation.upstream == "changed":
         lost = f"{conversation.source} no longer has all of it; 'rireki show' does."
         click.echo(f"note: {lost}", err=True)
-    click.echo(shell)
+    # Not through click: in a pipe it leaves out what looks like a colour, also from a path.
+    Screen().say([shell] if shell else [])
 
 
 def _restore(conversation: Conversation) -> str:

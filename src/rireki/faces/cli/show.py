@@ -253,13 +253,13 @@ def _shown_to_a_model(story: Story, teller: _Reading) -> Sequence[Message]:
 
 
 def _spelled(request: dict[str, Any], screen: Screen) -> list[str]:
-    """For people; a terminal gets it without what could steer it."""
+    """For people; what could steer a terminal is spelled as an escape there."""
     import json
 
-    from rireki.show.safe import safe
+    from rireki.show.safe import escaped
 
     lines = json.dumps(request, ensure_ascii=False, indent=2).split("\n")
-    return [safe(line) for line in lines] if screen.terminal else lines
+    return [escaped(line) for line in lines] if screen.terminal else lines
 
 
 def _say_notes(report: Sequence[Note], form: str) -> None:
