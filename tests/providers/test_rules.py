@@ -33,10 +33,11 @@ each = pytest.mark.parametrize("provider", PROVIDERS)
 
 
 def render(provider: str, turns: list[Turn], model: str | None = None) -> tuple[Request, set[str]]:
-    """A request that the provider takes, and the codes of what was noted."""
+    """A request that the provider takes, as its JSON, and the codes of what was noted."""
     report: list[Note] = []
     request = encode(provider, turns, model, report, nudge="go on")
     checker(provider)(request)
+    request = request.as_json()
     assert complaints(provider, request.messages, model or "") == []
     return request, {note.code for note in report}
 

@@ -249,8 +249,9 @@ def test_pictures_that_pydantic_wrote_have_the_letters_of_base64_that_others_tak
     standard = b64encode(picture).decode()
     for provider in PROVIDERS:
         if provider != "gemini":
-            assert standard in str(encode(provider, turns).messages)
-    sent = with_bytes(encode("bedrock", turns).messages)
+            assert standard in str(encode(provider, turns).as_json().messages)
+    sent = encode("bedrock", turns).messages
+    assert with_bytes(sent) == sent, "bytes stay bytes"
     assert sent[0]["content"][0]["image"]["source"]["bytes"] == picture
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from rireki.providers import Request, with_bytes
+from rireki.providers import Request
 
 
 @cache
@@ -76,7 +76,7 @@ def _bedrock() -> Callable[[Request], None]:
     shape = service.operation_model("Converse").input_shape
 
     def check(request: Request) -> None:
-        asked = {"modelId": "any.model", "messages": with_bytes(request.messages)}
+        asked = {"modelId": "any.model", "messages": request.messages}
         if request.system is not None:
             asked["system"] = request.system
         report = ParamValidator().validate(asked, shape)

@@ -1,7 +1,7 @@
 """Bedrock Converse: blocks told apart by their one key; results as blocks of the user.
 
-Binary data is base64 text here, as in the JSON that goes over the wire; boto3 wants bytes
-(`with_bytes`) and encodes them itself.
+Binary data is base64 text here, as in the JSON that goes over the wire. boto3 wants bytes and
+encodes them itself, so what is rendered has bytes: base64 text would be encoded twice.
 """
 
 from __future__ import annotations
@@ -43,6 +43,8 @@ _TYPES = {
 #: Keys under which a caller's own JSON stands.
 _FREE = frozenset({"input", "json"})
 _BLOBS = frozenset({"bytes", "redactedContent"})
+#: Blocks that may hold some.
+_BINARY = frozenset({*_MEDIA, "toolResult", "reasoningContent", "guardContent", "searchResult"})
 
 
 def decode(message: Any) -> Turn:
@@ -244,7 +246,7 @@ def encode_system(turns: Sequence[Turn]) -> Any:
 
 
 def with_bytes(value: Any) -> Any:
-    """The messages as boto3 wants them: binary data as bytes."""
+    """The messages as boto3 wants them: binary data as bytes. What has bytes already stays."""
     if isinstance(value, list):
         return [with_bytes(one) for one in value]
     if not isinstance(value, dict):
@@ -271,4 +273,16 @@ def extras(message: Any, deep: bool) -> list[str]:
     return leftovers([message, *blocks], _KNOWN)
 
 
-CODEC = Codec(_NAME, decode, decode_system, encode, encode_system, extras, settle)
+def _for_boto3(value: Any) -> Any:
+    """A message, or the system prompt, for boto3; by far the most hold no binary data."""
+    blocks = value.get("content") if isinstance(value, dict) else value
+    return (
+        with_bytes(value)
+        if any(mapping(block).keys() & _BINARY for block in blocks or ())
+        else value
+    )
+
+
+CODEC = Codec(
+    _NAME, decode, decode_system, encode, encode_system, extras, settle, for_package=_for_boto3
+)

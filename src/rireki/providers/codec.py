@@ -29,3 +29,5 @@ class Codec:
     settle: Callable[[list[Any]], list[Any]] | None = None
     #: All turns, before they are put in order: without what is sent only together with another.
     prune: Callable[[list[Turn], Notes], list[Turn]] | None = None
+    #: One message, or the system prompt, as JSON → as the provider's own package takes it.
+    for_package: Callable[[Any], Any] | None = None

@@ -81,7 +81,7 @@ def encode(
     *,
     nudge: str | None = None,
 ) -> Request:
-    """The request that the provider accepts, repaired on the copy.
+    """The request as the provider's own package takes it, repaired on the copy.
 
     A turn that the provider itself wrote goes back as it was. What cannot be carried over is
     noted in `report`. Where the user must have the last word and has not, `nudge` says it.
@@ -105,7 +105,11 @@ def encode(
     if codec.settle is not None:
         messages = codec.settle(messages)
     system = _system(codec, fitter, turns[:lead]) if lead else None
-    return Request(_sendable(messages, notes), _sendable(system, notes))
+    messages, system = _sendable(messages, notes), _sendable(system, notes)
+    if codec.for_package is not None:
+        messages = [codec.for_package(message) for message in messages]
+        system = codec.for_package(system)
+    return Request(messages, system)
 
 
 def problems(

@@ -103,10 +103,19 @@ class Turn(msgspec.Struct, frozen=True, gc=False):
 
 
 class Request(msgspec.Struct, frozen=True, gc=False):
-    """What goes to a provider: its messages (input items, contents) and what it takes as system."""
+    """What goes to a provider: its messages (input items, contents) and what it takes as system.
+
+    As the provider's own package takes it: for boto3, pictures and documents are bytes.
+    """
 
     messages: list[Any]
     system: Any = None
+
+    def as_json(self) -> Request:
+        """The same with bytes as base64: the body that goes over the wire, ready for `json.dumps`."""
+        from rireki.providers.plain import plain
+
+        return Request(plain(self.messages), plain(self.system))
 
 
 class Note(msgspec.Struct, frozen=True, gc=False):

@@ -235,7 +235,7 @@ def _wire(story: Story, teller: _Reading, form: str, model: str | None) -> dict[
     report: list[Note] = []
     messages = _shown_to_a_model(story, teller)
     turns = turns_of(messages, teller.bytes_with, report)
-    request = encode(form, turns, model, report)
+    request = encode(form, turns, model, report).as_json()
     name, system = WIRES[form]
     value = {name: request.messages}
     if system and request.system is not None:

@@ -11,7 +11,7 @@ import msgspec
 from rireki.faces.agent.clients.kit import Client, package
 from rireki.faces.agent.events import Tell, Text, Thinking
 from rireki.faces.agent.tools import Tool
-from rireki.providers import Request, with_bytes
+from rireki.providers import Request
 
 __all__ = ["Bedrock"]
 
@@ -33,8 +33,7 @@ class Bedrock(Client):
             told = _called(request.messages)
         if told:
             asked["toolConfig"] = {"tools": told}
-        messages = with_bytes(request.messages)
-        answered = self.sdk.converse_stream(modelId=self.model, messages=messages, **asked)
+        answered = self.sdk.converse_stream(modelId=self.model, messages=request.messages, **asked)
         answer = _Answer()
         for event in answered["stream"]:
             answer.add(event, tell)
