@@ -213,7 +213,7 @@ def full_history() -> MessageHistory:
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_a_rendered_request_reaches_the_wire_as_it_is_meant(wire: Wire, provider: str) -> None:
-    request = full_history().render(provider, MODELS.get(provider))  # type: ignore[arg-type]
+    request = full_history().render(provider, MODELS.get(provider))
     body = sent(wire, provider, request)
     messages = body[KEYS.get(provider, "messages")]
     assert as_meant(messages) == as_meant(request.as_json().messages)
@@ -230,7 +230,7 @@ def test_what_the_provider_wrote_itself_goes_back_as_it_came(wire: Wire, provide
     history = MessageHistory()
     for message in OWN[provider]:
         history.add_raw_message(message, provider=provider)
-    request = history.render(provider, MODELS.get(provider))  # type: ignore[arg-type]
+    request = history.render(provider, MODELS.get(provider))
     body = sent(wire, provider, request)
     messages = body[KEYS.get(provider, "messages")]
     assert as_meant(messages) == as_meant(request.as_json().messages)
