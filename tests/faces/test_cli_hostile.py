@@ -139,6 +139,7 @@ COMMANDS: dict[str, list[list[str]]] = {
     "verify": [["verify"]],
     "rebuild": [["rebuild"]],
     "forget": [["forget", "bbbb", "--yes"], ["forget", "\x1b[2J\x9b\u202e"]],
+    "token": [["token"], ["token", "--json"]],
     "completion": [["completion", "bash"]],
 }
 

@@ -27,7 +27,7 @@ SECTIONS = {
     "Read": ("serve", "list", "search", "show", "path", "latest"),
     "Understand": ("stats", "explain"),
     "Go on": ("chat", "resume", "restore"),
-    "Keep": ("verify", "rebuild", "forget"),
+    "Keep": ("verify", "rebuild", "forget", "token"),
     "Shell": ("completion",),
 }
 _FILES = {"import": "import_", "list": "list_"}

@@ -18,9 +18,11 @@ from rireki.faces.cli.options import (
 
 if TYPE_CHECKING:
     from rireki.drive.bridge import Settings
+    from rireki.faces.cli.browser import Opening
     from rireki.faces.web.driving import Driving
     from rireki.faces.web.serve import Server
     from rireki.faces.web.served import Address, Served
+    from rireki.faces.web.token import Access
     from rireki.sources.kit.places import Places
 
 __all__ = ["command"]
@@ -78,6 +80,11 @@ class Shown(NamedTuple):
 @home_option
 @click.option("--demo", is_flag=True, help="Show an invented history.")
 @click.option("--no-open", is_flag=True, help="Do not open a browser.")
+@click.option(
+    "--no-redirect-file",
+    is_flag=True,
+    help="Open the browser at the address itself: for one that may not read your files.",
+)
 @click.option("--no-keep", is_flag=True, help="Only show what is archived; take nothing in.")
 @click.option("--url", "only_url", is_flag=True, help="Print the address of the running server.")
 @json_option
@@ -92,6 +99,7 @@ def command(
     home: Path | None,
     demo: bool,
     no_open: bool,
+    no_redirect_file: bool,
     no_keep: bool,
     only_url: bool,
     as_json: bool,
@@ -114,17 +122,17 @@ def command(
     shown = _shown(home, demo, drive)
     keep = not (no_keep or shown.read_only)
     driven = _driven(shown, drive, roots, demo=demo, keep=keep)
-    token = _token(shown, token_file, public=not is_loopback(host))
+    access = _access(shown, token_file, public=not is_loopback(host))
     served = Served(shown.archive)
     running = served.other()
     if only_url or (running and port in (None, running.port)):
-        _point_to(running, shown, token, as_json)
+        _point_to(running, shown, access.token, as_json)
         return
     server = Server(
         bind(host, PORT if port is None else port),
         shown.archive,
         shown.places,
-        token,
+        access,
         host=host,
         allowed=tuple(name.lower() for name in allowed),
         keep=keep,
@@ -134,10 +142,14 @@ def command(
     )
     if shown.read_only:
         click.echo(f"{shown.archive} can only be read: nothing is taken in.", err=True)
-    _announce(server, port, as_json, public=not is_loopback(host))
-    if not no_open and _has_desktop():
-        _open(server.url)
-    _run(server, served)
+    opens = not no_open and _has_desktop()
+    _announce(server, port, as_json, public=not is_loopback(host), opens=opens)
+    opening = _open(server, by_file=not no_redirect_file) if opens else None
+    try:
+        _run(server, served)
+    finally:
+        if opening is not None:
+            opening.close()
 
 
 def _driven(
@@ -194,15 +206,17 @@ def _shown(home: Path | None, demo: bool, drive: bool) -> Shown:
     return Shown(path, places, ensure_demo(beside, progress()).archive)
 
 
-def _token(shown: Shown, file: Path | None, public: bool) -> str:
+def _access(shown: Shown, file: Path | None, public: bool) -> Access:
     from os import environ
 
-    from rireki.faces.web.token import checked, ensure_token
+    from rireki.faces.web.token import Access, checked, ensure_token, read_chosen, token_path
 
     if file is not None:
-        return checked(file.read_text(encoding="utf-8", errors="replace"), str(file))
+        token = checked(file.read_text(encoding="utf-8", errors="replace"), str(file))
+        # What is no plain file (`<(pass show …)`) can be read once.
+        return Access(token, file if file.is_file() else None, read_chosen)
     if VARIABLE in environ:
-        return checked(environ[VARIABLE], VARIABLE)
+        return Access(checked(environ[VARIABLE], VARIABLE))
     if public:
         raise RirekiError(
             "other machines could reach this: choose the token yourself",
@@ -211,12 +225,12 @@ def _token(shown: Shown, file: Path | None, public: bool) -> str:
             "on the way, so put something in front that does, or use ssh -L.",
         )
     try:
-        return ensure_token(shown.archive)
+        return Access(ensure_token(shown.archive), token_path(shown.archive))
     except OSError:
         # Where nothing can be kept, it is good until the server ends.
         from secrets import token_urlsafe
 
-        return token_urlsafe(32)
+        return Access(token_urlsafe(32))
 
 
 def _point_to(running: Address | None, shown: Shown, token: str, as_json: bool) -> None:
@@ -237,7 +251,9 @@ def _point_to(running: Address | None, shown: Shown, token: str, as_json: bool) 
         click.echo(url)
 
 
-def _announce(server: Server, wanted: int | None, as_json: bool, public: bool) -> None:
+def _announce(
+    server: Server, wanted: int | None, as_json: bool, *, public: bool, opens: bool
+) -> None:
     import os
     import sys
 
@@ -263,7 +279,9 @@ def _announce(server: Server, wanted: int | None, as_json: bool, public: bool) -
     else:
         if server.desk.path != server.archive:
             screen.say(["This machine has no history yet: here is an invented one."])
-        screen.say([f"Open {screen.style.bold(server.url)}", "Stop with Ctrl-C."])
+        # The browser brings a ticket: the token need not be seen on the screen.
+        first = f"Opening {server.plain_url} in your browser." if opens else _to_open(server)
+        screen.say([first, "Stop with Ctrl-C."])
     sys.stdout.flush()
 
 
@@ -289,12 +307,22 @@ def _has_desktop() -> bool:
     return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
-def _open(url: str) -> None:
-    import webbrowser
-    from threading import Thread
+def _to_open(server: Server) -> str:
+    from rireki.faces.cli.output import Screen
 
-    # Some browsers only come back when they are closed.
-    Thread(target=webbrowser.open, args=[url], daemon=True).start()
+    return f"Open {Screen().style.bold(server.url)}"
+
+
+def _open(server: Server, by_file: bool) -> Opening:
+    from rireki.faces.cli.browser import Opening
+
+    def late() -> None:
+        click.echo(f"The browser did not get there. {_to_open(server)}")
+
+    ticket = server.access.issue()
+    opening = Opening(ticket, server.ticket_url(ticket.value), late, by_file=by_file)
+    opening.start()
+    return opening
 
 
 def _run(server: Server, served: Served) -> None:

@@ -21,6 +21,7 @@ from rireki.faces.web.desk import Desk
 from rireki.faces.web.driving import Driving
 from rireki.faces.web.guard import Guard, GuardSettings
 from rireki.faces.web.hub import Hub
+from rireki.faces.web.token import Access
 
 __all__ = ["create_app"]
 
@@ -32,7 +33,11 @@ FOREVER = "private, max-age=31536000, immutable"
 
 
 def create_app(
-    desk: Desk, hub: Hub, guard_settings: GuardSettings, driving: Driving | None = None
+    desk: Desk,
+    hub: Hub,
+    guard_settings: GuardSettings,
+    driving: Driving | None = None,
+    access: Access | None = None,
 ) -> Starlette:
     # Imported here: the API alone can be looked at without templates and what they need.
     from rireki.faces.web import pages
@@ -40,6 +45,7 @@ def create_app(
     app = _App(
         [*api.ROUTES, Mount("/static", _Static(directory=STATIC)), *pages.ROUTES],
         guard_settings,
+        access,
     )
     app.state.desk = desk
     app.state.hub = hub
@@ -50,14 +56,17 @@ def create_app(
 class _App(Starlette):
     """The guard stands outside everything, so that even a failure leaves through it."""
 
-    def __init__(self, given: list[Route | Mount], guard: GuardSettings) -> None:
+    def __init__(
+        self, given: list[Route | Mount], guard: GuardSettings, access: Access | None
+    ) -> None:
         self._guard = guard
+        self._access = access
         super().__init__(
             routes=given, exception_handlers={HTTPException: _nowhere, Exception: _failed}
         )
 
     def build_middleware_stack(self) -> ASGIApp:
-        return Guard(super().build_middleware_stack(), self._guard)
+        return Guard(super().build_middleware_stack(), self._guard, self._access)
 
 
 class _Static(StaticFiles):

@@ -8,7 +8,6 @@ behind it but where something may be changed.
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 from collections.abc import Iterable
 from html import escape
@@ -25,6 +24,7 @@ from rireki.faces.web.api.failures import failure
 from rireki.faces.web.driving import OFF
 from rireki.faces.web.pages.errors import in_tongue
 from rireki.faces.web.pages.tongue import tongue_of
+from rireki.faces.web.token import Access, cookie_value
 
 __all__ = ["CSP", "DRIVEN", "Guard", "GuardSettings"]
 
@@ -47,6 +47,8 @@ WRITING = ("POST", "PUT", "DELETE")
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 #: Below this alone, something can be done and not only read.
 DRIVEN = "/api/v1/drive"
+#: What lets in by standing in an address; taken out of it at once.
+IN_ADDRESS = ("token", "ticket")
 #: Seconds a browser remembers that it was let in.
 REMEMBERED = 90 * 86400
 
@@ -68,8 +70,8 @@ class GuardSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def cookie_value(self) -> str:
-        """What the cookie holds: follows from the token, and does not give it away."""
-        return hmac.new(self.token.encode(), b"rireki cookie", hashlib.sha256).hexdigest()
+        """What the cookie holds, as long as the token is the one the server began with."""
+        return cookie_value(self.token)
 
 
 class Refusal(Exception):
@@ -83,9 +85,10 @@ class Refusal(Exception):
 class Guard:
     """ASGI middleware around the whole app."""
 
-    def __init__(self, app: ASGIApp, settings: GuardSettings) -> None:
+    def __init__(self, app: ASGIApp, settings: GuardSettings, access: Access | None = None) -> None:
         self.app = app
         self.settings = settings
+        self.access = access or Access(settings.token)
         self._names = {f"{name}:{settings.port}" for name in settings.hosts}
         if settings.port == 80:
             self._names |= set(settings.hosts)
@@ -113,7 +116,7 @@ class Guard:
         if entrance is not None:
             await entrance(scope, receive, send)
         else:
-            await self.app(scope, receive, send)
+            await self.app(scope, receive, self._while_let_in(send))
 
     def _check_host(self, request: Request) -> None:
         """Another name for our address is how a foreign page gets past its own origin."""
@@ -156,23 +159,32 @@ class Guard:
             raise Refusal(413, large.message, large.hint)
 
     def _check_token(self, request: Request) -> Response | None:
-        """Let in; with the token in the address, by way of a cookie and the address without it."""
+        """Let in; with a token or a ticket in the address, by way of a cookie and the address without."""
         query = parse_qsl(request.scope["query_string"].decode("latin-1"), keep_blank_values=True)
-        tokens = [value for name, value in query if name == "token"]
-        if tokens:
-            if request.method not in READING:
-                raise _unknown("An address with the token in it is for opening pages only.")
-            if not all(_same(token, self.settings.token) for token in tokens):
-                raise _unknown("The token in this address is not the right one.")
-            return self._welcome(request, [(n, v) for n, v in query if n != "token"])
+        if any(name in IN_ADDRESS for name, _ in query):
+            self._check_address(request, query)
+            return self._welcome(request, [(n, v) for n, v in query if n not in IN_ADDRESS])
+        token = self.access.token
         kind, _, bearer = request.headers.get("authorization", "").partition(" ")
         if kind.lower() == "bearer":
-            if not _same(bearer.strip(), self.settings.token):
+            if not _same(bearer.strip(), token):
                 raise _unknown("The token in the Authorization header is not the right one.")
             return None
-        if any(_same(value, self.settings.cookie_value) for value in self._cookies(request)):
+        if any(_same(value, cookie_value(token)) for value in self._cookies(request)):
             return None
         raise _unknown("This page is for whoever has its token.")
+
+    def _check_address(self, request: Request, query: list[tuple[str, str]]) -> None:
+        if request.method not in READING:
+            raise _unknown("An address with the token in it is for opening pages only.")
+        tokens = [value for name, value in query if name == "token"]
+        if not all(_same(token, self.access.token) for token in tokens):
+            raise _unknown("The token in this address is not the right one.")
+        tickets = [value for name, value in query if name == "ticket"]
+        # Looking at the head of a page uses nothing up, and so it proves nothing.
+        redeemed = request.method == "GET" and len(tickets) == 1 and self.access.redeem(tickets[0])
+        if tickets and not redeemed:
+            raise _unknown("This address opens the page once, within a minute: that is over.")
 
     def _cookies(self, request: Request) -> Iterable[str]:
         for header in request.headers.getlist("cookie"):
@@ -185,16 +197,39 @@ class Guard:
         path = (request.scope.get("raw_path") or b"/").decode("latin-1").replace("\\", "%5C")
         # Two slashes at the beginning would be the name of another host.
         target = "/" + path.lstrip("/") + (f"?{urlencode(query)}" if query else "")
-        response = Response(status_code=303, headers={"Location": target})
+        response: Response
+        if _is_from_elsewhere(request):
+            # A browser keeps its cookie back on a way that began elsewhere (also in a file); from a
+            # page of ours it does not.
+            response = HTMLResponse(_onward(request, target))
+        else:
+            response = Response(status_code=303, headers={"Location": target})
         response.set_cookie(
             self.settings.cookie,
-            self.settings.cookie_value,
+            cookie_value(self.access.token),
             max_age=REMEMBERED,
             path="/",
             httponly=True,
             samesite="strict",
         )
         return response
+
+    def _while_let_in(self, send: Send) -> Send:
+        """Streams never end by themselves: they do when the token that opened them is no longer one."""
+        token, streams, ended = self.access.token, False, False
+
+        async def sending(message: Message) -> None:
+            nonlocal streams, ended
+            if message["type"] == "http.response.start":
+                kind = Headers(scope=message).get("content-type", "")
+                streams = kind.startswith("text/event-stream")
+            if streams and not ended and self.access.token != token:
+                ended = True
+                await send({"type": "http.response.body", "body": b"", "more_body": False})
+            if not ended:
+                await send(message)
+
+        return sending
 
 
 def _check_method(request: Request) -> None:
@@ -222,6 +257,10 @@ def _check_origin(request: Request) -> None:
     raise Refusal(
         403, f"a {site[:20]} request may not read this", "Open the page in the browser itself."
     )
+
+
+def _is_from_elsewhere(request: Request) -> bool:
+    return request.headers.get("sec-fetch-site") in ("cross-site", "same-site")
 
 
 def _is_navigation(headers: Headers) -> bool:
@@ -280,10 +319,7 @@ def _refused(request: Request, refusal: Refusal) -> Response:
 def _page(request: Request, refusal: Refusal) -> str:
     tongue = tongue_of(request)
     again = ""
-    if refusal.status == 401 and request.headers.get("sec-fetch-site") in (
-        "cross-site",
-        "same-site",
-    ):
+    if refusal.status == 401 and _is_from_elsewhere(request):
         # A browser keeps its cookie back when a link of another site leads here; from here it does not.
         path = (request.scope.get("raw_path") or b"/").decode("latin-1").lstrip("/")
         asked = request.scope["query_string"].decode("latin-1")
@@ -295,6 +331,17 @@ def _page(request: Request, refusal: Refusal) -> str:
         '<meta name="viewport" content="width=device-width">'
         f"<title>rireki</title><h1>rireki</h1><p>{escape(in_tongue(tongue, refusal.message))}</p>"
         f"<p>{escape(in_tongue(tongue, refusal.hint))}</p>{again}</html>"
+    )
+
+
+def _onward(request: Request, target: str) -> str:
+    """A page of ours that leads on at once."""
+    tongue, address = tongue_of(request), escape(target)
+    return (
+        f'<!doctype html><html lang="{tongue}"><meta charset="utf-8">'
+        f'<meta http-equiv="refresh" content="0; url={address}">'
+        f'<title>rireki</title><p><a href="{address}">{in_tongue(tongue, "open this page")}</a></p>'
+        "</html>"
     )
 
 

@@ -12,7 +12,7 @@ from ipaddress import ip_address
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import uvicorn
 
@@ -23,6 +23,7 @@ from rireki.faces.web.desk import Desk
 from rireki.faces.web.driving import Driving
 from rireki.faces.web.guard import LOOPBACK, GuardSettings
 from rireki.faces.web.hub import Hub
+from rireki.faces.web.token import Access
 from rireki.live.readings import Readings
 
 if TYPE_CHECKING:
@@ -86,11 +87,12 @@ def _bound(host: str, port: int) -> socket.socket:
     return made
 
 
-def url_of(host: str, port: int, token: str = "") -> str:
+def url_of(host: str, port: int, token: str = "", ticket: str = "") -> str:
     """What to open in a browser; every address of this machine is shown as one that can be typed."""
     shown = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
     spelled = f"[{shown}]" if ":" in shown else shown
-    asked = f"?token={quote(token, safe='')}" if token else ""
+    given = {name: value for name, value in (("token", token), ("ticket", ticket)) if value}
+    asked = f"?{urlencode(given, quote_via=quote, safe='')}" if given else ""
     return f"http://{spelled}:{port}/{asked}"
 
 
@@ -102,7 +104,7 @@ class Server:
         bound: socket.socket,
         archive: Path,
         places: Places,
-        token: str,
+        token: str | Access,
         *,
         host: str = "127.0.0.1",
         allowed: tuple[str, ...] = (),
@@ -127,17 +129,29 @@ class Server:
         self.desk.demo = demo or stand_in is not None
         self.desk.drives = drive is not None
         self.driving = Driving(drive) if drive else None
+        self.access = token if isinstance(token, Access) else Access(token)
         settings = GuardSettings(
-            token=token,
+            token=self.access.token,
             port=self.port,
             hosts=(*LOOPBACK, host.lower()),
             allowed=allowed,
             drive=drive is not None,
         )
-        app = create_app(self.desk, self.hub, settings, self.driving)
+        app = create_app(self.desk, self.hub, settings, self.driving, self.access)
         self._server = _Uvicorn(app, self.hub, self.driving)
         self._ended = threading.Event()
-        self.url = url_of(host, self.port, token)
+
+    @property
+    def url(self) -> str:
+        """The address, with the token in it."""
+        return url_of(self.host, self.port, self.access.token)
+
+    @property
+    def plain_url(self) -> str:
+        return url_of(self.host, self.port)
+
+    def ticket_url(self, ticket: str) -> str:
+        return url_of(self.host, self.port, ticket=ticket)
 
     def run(self) -> None:
         """Until `stop`, or a signal when this is the main thread."""

@@ -145,6 +145,9 @@ JAPANESE = {
     "An address with the token in it is for opening pages only.": (
         "トークンを含むアドレスは、ページを開くためだけに使えます。"
     ),
+    "This address opens the page once, within a minute: that is over.": (
+        "このアドレスは一度だけ、1 分以内に使えます。もう使えません。"
+    ),
     "Open the address that `rireki serve` printed; `rireki serve --url` prints it again.": (
         "`rireki serve` が表示したアドレスを開いてください。`rireki serve --url` で再表示できます。"
     ),
