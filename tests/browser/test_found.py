@@ -26,11 +26,13 @@ def talk(live: Site) -> Session:
         lines = [f"line {number} of the output" for number in range(400)]
         lines[150] += " has a numbat"
         lines[350] += " has a bilby"
-        talk.call("call_1")
+        talk.call("call_1", command=f"printf '{'x' * 300}\n' > pangolin")
         talk.result("call_1", "\n".join(lines))
         talk.answer("Read **PEP 484** - *Type hints* about `wombats` first.")
         talk.call("call_2")
         talk.result("call_2", "fetching the tapir 10%\rfetched all of them\n")
+        talk.call("call_3")
+        talk.result("call_3", "much of it\n" * 120_000 + "at last a dugong\n")
         for turn in range(40):
             talk.turn(f"later {turn}")
     return talk
@@ -61,7 +63,7 @@ def _marked(page: Page) -> list[dict[str, object]]:
     return found
 
 
-@pytest.mark.parametrize("word", ["quagga", "okapi", "numbat"])
+@pytest.mark.parametrize("word", ["quagga", "okapi", "numbat", "bilby", "pangolin"])
 @pytest.mark.parametrize("width", [1280, 360])
 def test_what_was_found_is_marked_and_in_view(
     live: Site, talk: Session, visit: Visiting, word: str, width: int
@@ -76,16 +78,50 @@ def test_what_was_found_is_marked_and_in_view(
     assert any(each["seen"] for each in found)
 
 
+@pytest.mark.parametrize("word", ["numbat", "pangolin"])
+def test_enter_and_the_title_lead_to_the_hit_itself(
+    live: Site, talk: Session, visit: Visiting, word: str
+) -> None:
+    page = visit(live).open()
+    _follow(page, word)
+    for by_key in (True, False):
+        page.goto("/")
+        page.locator("#query").fill(word)
+        if by_key:
+            # Before the answer is there: it waits for it.
+            page.keyboard.press("Enter")
+        else:
+            page.locator("#quick h2 a").first.click()
+        expect(page.locator("#stream .opened")).to_contain_text(word)
+        page.wait_for_load_state("load")
+        page.wait_for_timeout(300)
+        found = _marked(page)
+        assert {each["text"] for each in found} == {word}
+        assert any(each["seen"] for each in found)
+
+
+def test_enter_for_what_is_nowhere_leads_to_the_page_that_says_so(
+    live: Site, talk: Session, visit: Visiting
+) -> None:
+    page = visit(live).open()
+    page.locator("#query").fill("zyzzyva")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(f"{live.base}/search?q=zyzzyva")
+    expect(page.locator("#results .nothing")).to_contain_text("zyzzyva")
+
+
 def test_what_is_left_out_is_said_beside_the_way_to_it(
     live: Site, talk: Session, visit: Visiting
 ) -> None:
     page = visit(live).open()
-    _follow(page, "bilby")
+    _follow(page, "dugong")
     note = page.locator("#stream .opened .beyond")
     expect(note).to_be_in_viewport()
     expect(note).to_contain_text("left out")
     page.locator("#stream .opened p.more a.raw").click()
-    expect(page.locator(".record pre").filter(has_text="has a bilby")).to_have_count(1)
+    with page.expect_download() as saved:
+        page.get_by_role("link", name="Download").last.click()
+    assert b"a dugong" in saved.value.path().read_bytes()
 
 
 def test_signs_that_became_looks_keep_nothing_from_being_marked(

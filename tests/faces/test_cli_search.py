@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -282,4 +286,62 @@ def test_show_opens_at_the_call_whose_result_was_found(imported: Rireki) -> None
 
 def test_a_pager_that_opens_nowhere_is_given_what_follows(imported: Rireki) -> None:
     shown = at_terminal("show", "aaaa#m5", PAGER="sed s/^/P:/", NO_COLOR="1")
-    assert "P:  読みました" in shown and "設定を読んで" not in shown
+    assert "P:▌ 読みました" in shown and "設定を読んで" not in shown
+
+
+def test_a_result_that_was_found_is_unfolded_and_marked(imported: Rireki, home: Path) -> None:
+    call = {"kind": "tool_call", "call_id": "B", "name": "Bash", "arguments": {"command": "make"}}
+    output = "\n".join(f"line {n}" for n in range(60)) + "\nthe numbat 有袋類"
+    result = {"kind": "tool_result", "call_id": "B", "status": "ok", "output": output}
+    lines = [
+        {"about": {}},
+        said("p1", "person", "build it", 20, turn=1),
+        said("p2", "agent", "", 21, parts=[call]),
+        said("p3", "tool", "", 22, display="fold", parts=[result]),
+        said("p4", "agent", "numbat is done", 23),
+    ]
+    write(home, "dddd4444", lines)
+    imported("import", "--home", str(home))
+    assert "the numbat" not in imported("show", "dddd").out
+    shown = imported("show", "dddd#p3").lines
+    assert "▌   the numbat 有袋類" in shown
+    assert "  numbat is done" in shown, "what follows is told as ever"
+    coloured = at_terminal("show", "dddd#p3", "--find", "numbat OR 袋", "--no-pager")
+    assert "\x1b[1m\x1b[33mnumbat\x1b[0m\x1b[0m" in coloured
+    assert "\x1b[1m\x1b[33m袋\x1b[0m\x1b[0m" in coloured
+    assert coloured.count("\x1b[33mnumbat") == 1, "only in the message that was opened"
+
+
+def test_every_hit_in_a_tool_can_be_seen_where_it_is_opened(tmp_path: Path) -> None:
+    """Of the invented home: every call and every result that a search finds."""
+    environment = {
+        **os.environ,
+        "HOME": str(tmp_path),
+        "RIREKI_ARCHIVE": str(tmp_path / "archive.sqlite3"),
+        "FORCE_COLOR": "1",
+        "COLUMNS": "100",
+    }
+
+    def run(*arguments: str) -> str:
+        command = [sys.executable, "-m", "rireki", *arguments]
+        return subprocess.run(
+            command, env=environment, capture_output=True, text=True, encoding="utf-8", check=True
+        ).stdout
+
+    run("demo", "--dir", str(tmp_path / "demo"))
+    environment["RIREKI_ARCHIVE"] = str(tmp_path / "demo" / "archive" / "archive.sqlite3")
+    seen = 0
+    for query in ("def", "test", "import", "接続"):
+        (found,) = map(json.loads, run("search", query, "--json", "--hits", "4").splitlines())
+        for talk in found["talks"]:
+            for hit in talk["hits"]:
+                if hit["where"] not in ("call", "result", "thinking", "unknown"):
+                    continue
+                id = f"{talk['conversation']['id']}#{hit['message']}"
+                shown = run("show", id, "--find", query)
+                start, end = hit["snippet"]["marks"][0]
+                word = hit["snippet"]["text"][start:end]
+                marked = f"\x1b[1m\x1b[33m{word}\x1b[0m\x1b[0m"
+                assert marked in shown, (id, hit["where"], word)
+                seen += 1
+    assert seen > 15

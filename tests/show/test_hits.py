@@ -288,3 +288,17 @@ def test_html_escapes_everything_and_marks_matches() -> None:
 def test_html_of_nothing_says_so() -> None:
     html = html_results(results(query="<x>"), link)
     assert "nothing found for &lt;x&gt;" in html and Tags(html).open == []
+
+
+@given(st.text("ab 語　\u3000.", max_size=60), st.integers(0, 12), st.integers(4, 20), st.data())
+def test_an_indented_line_keeps_its_marks_when_it_is_wrapped(
+    text: str, indent: int, columns: int, data: st.DataObject
+) -> None:
+    line = " " * indent + text
+    start = data.draw(st.integers(0, len(line)))
+    end = data.draw(st.integers(start, len(line)))
+    marks = [(start, end)] if line[start:end].strip() else []
+    parts = list(wrapped(Marked(line, marks), columns))
+    told = "".join(part.text[a:b] for part in parts for a, b in part.marks)
+    kept = "".join(line[a:b] for a, b in marks)
+    assert re.sub(r"\s", "", told) == re.sub(r"\s", "", kept)

@@ -112,12 +112,15 @@ def around(line: Marked, columns: int) -> Marked:
 
 
 def wrapped(line: Marked, columns: int) -> Iterator[Marked]:
-    """The line as several, none longer than the columns."""
+    """The line, which has no tabs, as several, none longer than the columns."""
     at = 0
     for text in wrap(line.text, columns):
-        at = line.text.index(text, at)
-        yield Marked(text, _within(line.marks, at, at + len(text)))
-        at += len(text)
+        # Continuations are indented as the line itself is.
+        body = text.lstrip(" ")
+        at = line.text.index(body, at)
+        part = Marked(text, _within(line.marks, at, at + len(body)))
+        yield _moved(part, len(text) - len(body))
+        at += len(body)
 
 
 def _pieces(text: str, marks: Sequence[Mark]) -> Iterator[tuple[str, bool]]:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple, TypeAlias
 
 from rireki.model.message import Message
 from rireki.model.parts import Attachment, Notice, Part, Text, Thinking, ToolCall, ToolResult
 from rireki.show import times
 from rireki.show.heading import heading
+from rireki.show.hits import Mark, Marked, painted, wrapped
 from rireki.show.parts import gist, line_of, part_text, pretty, untold
 from rireki.show.safe import one_line, safe
 from rireki.show.story import Placed, Story, results_by_call
@@ -35,6 +37,8 @@ _CHIP = 2 * _RULE
 #: Columns that words keep, whatever stands behind them.
 _LEAST = 20
 _GONE = "no longer in the source"
+#: The indentation of a line, behind the colours it begins with.
+_INDENT = re.compile(r"^((?:\x1b\[[\d;]*m)*)  ")
 #: What opens words that a program wrapped for the model.
 _TAG = re.compile(r"<([a-z][\w-]*)[^<>]*>\s*")
 
@@ -50,6 +54,10 @@ class View(NamedTuple):
     nested: bool = False
     #: What it waits for just now, in words.
     waits: str = ""
+    #: The message to open: nothing of it is shortened, and a bar stands before its lines.
+    opened: str | None = None
+    #: Where the words that led there stand in a line of it.
+    find: Callable[[str], Sequence[Mark]] | None = None
 
 
 class Block(NamedTuple):
@@ -57,6 +65,9 @@ class Block(NamedTuple):
 
     message: str | None
     lines: list[str]
+    #: The first line of what was to be opened in it, and the first with words that led there.
+    opened: int | None = None
+    found: int | None = None
 
 
 def tell_story(story: Story, view: View) -> Iterator[Block]:
@@ -81,14 +92,45 @@ class _Teller:
         self.model: str | None = None
         self.turn: int | None = None
         self.day = ""
+        #: Whether what is told just now belongs to the message to open, and whether it was found in.
+        self.opened = False
+        self.found = False
 
     def blocks(self) -> Iterator[Block]:
         for message in self.story.messages:
-            yield Block(message.id, list(self._message(message)))
+            with self._telling(message):
+                yield self._block(message)
         orphans = [child for children in self.children.values() for child in children]
         if orphans:
             lines = [line for child in orphans for line in self._child(child, "  ")]
             yield Block(None, ["", self.style.dim("  Started by no call told here:"), *lines])
+
+    def _block(self, message: Message) -> Block:
+        lines: list[str] = []
+        opened: int | None = None
+        found: int | None = None
+        for line in self._message(message):
+            if self.opened:
+                opened = len(lines) if opened is None else opened
+                line = self._barred(line)
+            if self.found:
+                found = len(lines) if found is None else found
+                self.found = False
+            lines.append(line)
+        return Block(message.id, lines, opened, found)
+
+    @contextmanager
+    def _telling(self, message: Message) -> Iterator[None]:
+        """A result stands among the lines of another message: each is opened by itself."""
+        before, self.opened = self.opened, message.id == self.view.opened
+        try:
+            yield
+        finally:
+            self.opened = before
+
+    @property
+    def full(self) -> bool:
+        return self.view.full or self.opened
 
     def _message(self, message: Message) -> Iterator[str]:
         if message.display == "bubble":
@@ -102,11 +144,14 @@ class _Teller:
     # How each kind of message looks
 
     def _bubble(self, message: Message) -> Iterator[str]:
-        body = [line for part in message.parts for line in self._part(part, message)]
-        if not body and message.author == "person" and not _only_results(message):
-            body = [self.style.dim("  (empty)")]
-        if body:
+        # Line by line: which message a line belongs to is known while it is told.
+        body = (line for part in message.parts for line in self._part(part, message))
+        first = next(body, None)
+        if first is None and message.author == "person" and not _only_results(message):
+            first = self.style.dim("  (empty)")
+        if first is not None:
             yield from self._header(message)
+            yield first
             yield from body
 
     def _header(self, message: Message) -> Iterator[str]:
@@ -134,7 +179,7 @@ class _Teller:
     def _chip(self, message: Message) -> Iterator[str]:
         self.speaker = ()
         # In full, the words follow.
-        said = line_of(message) if self.view.full else _with_words(message)
+        said = line_of(message) if self.full else _with_words(message)
         if message.author == "person":
             yield ""
             yield self._turn(message, said)
@@ -174,7 +219,7 @@ class _Teller:
     def _body_of_short(self, message: Message) -> Iterator[str]:
         """Behind a chip's one line: its calls always, for their results hang on them."""
         for part in message.parts:
-            if self.view.full or isinstance(part, ToolCall):
+            if self.full or isinstance(part, ToolCall):
                 yield from self._part(part, message)
 
     # Parts
@@ -199,10 +244,9 @@ class _Teller:
             yield from self._shortened(part_text(part), "  ", self.style.dim)
 
     def _call(self, call: ToolCall, message: Message) -> Iterator[str]:
-        yield self.style.bold(truncate(f"  ▸ {tell(call)}", self.view.columns))
-        if self.view.full and call.arguments:
-            arguments = safe(pretty(call.arguments)).split("\n")
-            yield from self._wrapped(arguments, "    ", self.style.dim)
+        yield self._found_in(truncate(f"  ▸ {tell(call)}", self.view.columns), self.style.bold)
+        if self.full and call.arguments:
+            yield from self._wrapped(_arguments(call), "    ", self.style.dim)
         placed = self.results.under.get((message.id, call.call_id), [])
         if not placed:
             yield self.style.dim("    (no result)")
@@ -212,6 +256,10 @@ class _Teller:
             yield from self._child(child, "    ")
 
     def _result(self, placed: Placed, asked_in: Message) -> Iterator[str]:
+        with self._telling(placed.message):
+            yield from self._result_lines(placed, asked_in)
+
+    def _result_lines(self, placed: Placed, asked_in: Message) -> Iterator[str]:
         result, message = placed
         paint = self.style.dim if result.status == "ok" else self.style.red
         words: list[str] = [] if result.status == "ok" else [result.status]
@@ -272,9 +320,9 @@ class _Teller:
         return paint(truncate(_dotted(words), self.view.columns))
 
     def _shortened(self, text: str, indent: str, paint: Painter) -> Iterator[str]:
-        shown = preview(text, None if self.view.full else _SHORT)
+        shown = preview(text, None if self.full else _SHORT)
         lines = shown.lines
-        if not self.view.full:
+        if not self.full:
             # A single enormous line is as much of a flood as many short ones.
             lines = [truncate(line, _SHORT * min(self.view.columns, _RULE)) for line in lines]
         yield from self._wrapped(lines, indent, paint)
@@ -282,9 +330,31 @@ class _Teller:
             yield indent + self.style.dim(f"… {count(shown.more, 'more line')}")
 
     def _wrapped(self, lines: Iterable[str], indent: str, paint: Painter = str) -> Iterator[str]:
-        for line in lines:
-            for piece in wrap(line, self.view.columns - len(indent)):
-                yield indent + paint(piece) if piece else ""
+        columns = self.view.columns - len(indent)
+        for each in lines:
+            line = each.expandtabs(4)
+            if marks := self._marks_in(line):
+                for piece in wrapped(Marked(line, marks), columns):
+                    yield indent + self._painted(piece, paint)
+            else:
+                for text in wrap(line, columns):
+                    yield indent + paint(text) if text else ""
+
+    # What was searched for
+
+    def _marks_in(self, line: str) -> Sequence[Mark]:
+        return self.view.find(line) if self.opened and self.view.find else ()
+
+    def _found_in(self, line: str, paint: Painter) -> str:
+        return self._painted(Marked(line, self._marks_in(line)), paint)
+
+    def _painted(self, line: Marked, paint: Painter) -> str:
+        self.found = self.found or bool(line.marks)
+        return painted(line, lambda text: self.style.bold(self.style.yellow(text)), paint)
+
+    def _barred(self, line: str) -> str:
+        """With a bar where the indentation was; the rule over a prompt needs none."""
+        return _INDENT.sub(lambda found: f"{self.style.yellow('▌')} {found[1]}", line, count=1)
 
 
 def _dotted(words: Iterable[str | None]) -> str:
@@ -320,6 +390,16 @@ def _for_people(part: Part, line: str) -> str:
     if tag := _TAG.match(text):
         text = text[tag.end() :].partition(f"</{tag[1]}>")[0]
     return "" if _TAG.match(text) else one_line(text)
+
+
+def _arguments(call: ToolCall) -> list[str]:
+    """Every argument by its name, texts as they are, for JSON would run their lines together."""
+    if not isinstance(call.arguments, dict):
+        return safe(pretty(call.arguments)).split("\n")
+    lines: list[str] = []
+    for name, value in call.arguments.items():
+        lines += safe(f"{name}: {pretty(value)}").split("\n")
+    return lines
 
 
 def _only_results(message: Message) -> bool:

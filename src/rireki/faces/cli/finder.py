@@ -182,7 +182,8 @@ class _Loop:
             return
         self.terminal.leave()
         try:
-            open_at(item.name)
+            results = self.state.results
+            open_at(item.name, results.query if results else "")
             if not opens_in_the_middle():
                 click.echo("── Enter goes back to the search ──")
                 os.read(self.terminal.keyboard, 4096)

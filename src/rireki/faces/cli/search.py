@@ -203,6 +203,8 @@ def _told(results: Results, names: dict[str, str], wish: Wish, screen: Screen) -
 
 
 def _footer(results: Results, view: HitsView, wish: Wish) -> Iterator[str]:
+    from shlex import quote
+
     from rireki.faces.cli.list_ import LEGEND
     from rireki.show.hits import counted, short_message
     from rireki.show.safe import one_line
@@ -218,7 +220,8 @@ def _footer(results: Results, view: HitsView, wish: Wish) -> Iterator[str]:
     id = (hit[0] if hit else talks[0]).conversation.id
     name = view.names.get(id, id)
     place = f"#{short_message(hit[1].message or '')}" if hit else ""
-    yield "   ".join([*more, one_line(f"read: rireki show {name}{place}")])
+    find = f" --find {quote(results.query)}" if hit else ""
+    yield "   ".join([*more, one_line(f"read: rireki show {name}{place}{find}")])
 
 
 def _why_nothing(results: Results, wish: Wish) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -26,11 +26,15 @@ if TYPE_CHECKING:
     from rireki.model.parts import Attachment
     from rireki.providers import Note
     from rireki.show.story import Story
-    from rireki.show.text import Block
+    from rireki.show.text import Block, View
 
 __all__ = ["command", "open_at", "opens_in_the_middle"]
 
 FORMS = ("text", "markdown", "html", "json")
+#: Lines of a message that are sure to be seen with its first, and those to see before a hit.
+_NEAR, _BEFORE = 10, 5
+#: Places that are marked in one line.
+_MARKED = 50
 #: For each provider, what its API calls the messages, and the system prompt that stands outside.
 WIRES = {
     "anthropic": ("messages", "system"),
@@ -59,6 +63,7 @@ WIRES = {
     help="How to write it (text), or for which provider, to go on with another model.",
 )
 @click.option("--model", metavar="NAME", help="The model that a provider's form is for.")
+@click.option("--find", "query", metavar="WORDS", help="Mark what a search finds in ID#MESSAGE.")
 @click.option("--raw", is_flag=True, help="The very bytes the agent wrote; --all: every version.")
 @no_pager_option
 @json_option
@@ -72,6 +77,7 @@ def command(
     nested: bool,
     form: str,
     model: str | None,
+    query: str | None,
     raw: bool,
     no_pager: bool,
     as_json: bool,
@@ -79,7 +85,8 @@ def command(
     """Tell a conversation from its beginning, with what its source no longer has.
 
     ID is any beginning of an id that means one conversation only. ID#MESSAGE
-    opens at that message; a hidden one, or an earlier version, brings all others.
+    opens at that message, with all that is usually folded away in it; a hidden
+    one, or an earlier version, brings all others.
 
     \b
     Examples:
@@ -115,10 +122,11 @@ def command(
     elif form == "html":
         _html(story, teller, screen, full, pager=not no_pager)
     else:
-        _tell(story, screen, full, nested, at, pager=not no_pager)
+        view = _view(story, screen, full, nested)._replace(opened=at, find=_finder(query))
+        _tell(story, screen, view, pager=not no_pager)
 
 
-def open_at(name: str) -> None:
+def open_at(name: str, query: str) -> None:
     """What the command shows of `ID` or `ID#MESSAGE`, in a pager that stays until it is closed."""
     from rireki.faces.cli.output import Screen
 
@@ -126,7 +134,9 @@ def open_at(name: str) -> None:
     with opened() as archive:
         teller = _Reading(archive, None, False, False, False)
         story = teller.story(archive.find(name), place)
-    _tell(story, Screen(), full=False, nested=False, at=teller.at, pager=True, stay=True)
+    screen = Screen()
+    view = _view(story, screen)._replace(opened=teller.at, find=_finder(query))
+    _tell(story, screen, view, pager=True, stay=True)
 
 
 class _Reading:
@@ -275,35 +285,45 @@ def _say_notes(report: Sequence[Note], form: str) -> None:
         click.echo(f"{form}: {code} (message {places}{more}): {CODES[code]}", err=True)
 
 
-def _tell(
-    story: Story,
-    screen: Screen,
-    full: bool,
-    nested: bool,
-    at: str | None,
-    pager: bool,
-    stay: bool = False,
-) -> None:
-    from rireki.show.text import View, tell_story
+def _view(story: Story, screen: Screen, full: bool = False, nested: bool = False) -> View:
+    from rireki.show.text import View
 
     waits = waiting_now().get(story.conversation.id)
     words = f"{waits.words}: {waits.detail}" if waits and waits.detail else waits and waits.words
-    view = View(screen.columns, screen.style, full, nested, words or "")
+    return View(screen.columns, screen.style, full, nested, words or "")
+
+
+def _finder(query: str | None) -> Callable[[str], Sequence[tuple[int, int]]] | None:
+    """Where the words of a query stand in a line."""
+    if not query or not query.strip():
+        return None
+    from rireki.faces.cli.output import now
+    from rireki.search.match import Matcher
+    from rireki.search.parse import parse
+    from rireki.sources import registry
+
+    matcher = Matcher(parse(query, now(), registry.names()))
+    return lambda line: matcher.spans(line, _MARKED)
+
+
+def _tell(story: Story, screen: Screen, view: View, pager: bool, stay: bool = False) -> None:
+    from rireki.show.text import tell_story
+
     blocks = tell_story(story, view)
-    if at is None and not stay:
+    if view.opened is None and not stay:
         screen.page((line for block in blocks for line in block.lines), pager)
         return
     told = list(blocks)
-    first = _place(story, told, at) if at else 0
+    first = _place(told, view.opened) if view.opened else Place(0, 0)
     if screen.terminal and pager and opens_in_the_middle():
         lines = [line for block in told for line in block.lines]
-        above = sum(len(block.lines) for block in told[:first])
+        above = sum(len(block.lines) for block in told[: first.block]) + first.line
         if not above:
             # Opened at its first line, the pager would close at once behind a short text.
             lines, above = ["", *lines], 1
         screen.page(lines, pager, at=above)
     else:
-        screen.page((line for block in told[first:] for line in block.lines), pager)
+        screen.page((line for block in told[first.block :] for line in block.lines), pager)
 
 
 def opens_in_the_middle() -> bool:
@@ -315,18 +335,28 @@ def opens_in_the_middle() -> bool:
     return chosen.rpartition("/")[2] == "less" and shutil.which(chosen) is not None
 
 
-def _place(story: Story, told: Sequence[Block], at: str) -> int:
-    """Where a message is told: a result under its call, what adds nothing with what precedes it."""
-    from rireki.show.story import results_by_call
+class Place(NamedTuple):
+    """A block, and a line of it."""
 
-    places = {block.message: place for place, block in enumerate(told)}
-    place = places[at]
-    if told[place].lines:
-        return place
-    for (owner, _), results in results_by_call(story.messages).under.items():
-        if any(result.message.id == at for result in results):
-            return places[owner]
-    return next(before for before in range(place, -1, -1) if told[before].lines)
+    block: int
+    line: int
+
+
+def _place(told: Sequence[Block], at: str) -> Place:
+    """Where a message is told: a result under its call, what adds nothing with what precedes it.
+
+    Where it is long, what was found in it is what to look at, with a few lines before it.
+    """
+    found = next((n for n, block in enumerate(told) if block.found is not None), None)
+    opened = next((n for n, block in enumerate(told) if block.opened is not None), None)
+    if found is not None:
+        line = told[found].found or 0
+        return Place(found, line - _BEFORE if line > _NEAR else 0)
+    if opened is not None:
+        line = told[opened].opened or 0
+        return Place(opened, line - _BEFORE if line > _NEAR else 0)
+    place = next(n for n, block in enumerate(told) if block.message == at)
+    return Place(next(before for before in range(place, -1, -1) if told[before].lines), 0)
 
 
 def _raw(

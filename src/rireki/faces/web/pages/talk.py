@@ -99,7 +99,7 @@ async def show_talk(request: Request) -> Response:
         everything=everything,
         as_of=as_of_of(request),
         window=window,
-        units=await run_in_threadpool(_rendered, ready, window, target),
+        units=await run_in_threadpool(_rendered, request, ready, window, target),
         opened=ready.name(target) if target is not None else "",
         found_words=await run_in_threadpool(_found_words, request, ready, target),
         at_end=at_end,
@@ -158,9 +158,12 @@ def _is_lively(talk: Talk) -> bool:
     return last is not None and datetime.now(timezone.utc) - last < LIVELY
 
 
-def _rendered(ready: Told, window: Window, target: int | None) -> list[Markup]:
+def _rendered(request: Request, ready: Told, window: Window, target: int | None) -> list[Markup]:
+    # What a search found may stand where a long output is usually cut.
+    whole = bool(request.query_params.get("q", "").strip())
     return [
-        ready.opened(index) if index == target else ready.render(index) for index in range(*window)
+        ready.opened(index, whole) if index == target else ready.render(index)
+        for index in range(*window)
     ]
 
 

@@ -23,6 +23,7 @@ from rireki.faces.web.pages.frame import desk_of
 from rireki.faces.web.pages.tongue import tongue_of
 from rireki.faces.web.pages.words import counted, say
 from rireki.model.message import Message
+from rireki.search.texts import docs_of
 from rireki.show.html.look import Look
 from rireki.show.html.tell import Teller, Unit
 from rireki.show.safe import safe
@@ -32,6 +33,8 @@ __all__ = ["Branch", "Prompt", "Told", "story_of", "told_of"]
 
 #: Conversations that are kept ready, and rendered units of each.
 KEPT, RENDERED = 16, 400
+#: Characters of a message that are shown whole where a search led to it.
+BEARABLE = 1_000_000
 
 _UNIT = Markup(
     '<div class="unit{kind}" data-unit="{id}" data-index="{index}" data-turn="{turn}"{branch}{anchor}>'
@@ -67,6 +70,7 @@ class Told:
     def __init__(self, talk: Talk, story: Story, look: Look, lost: frozenset[str]) -> None:
         self.talk = talk
         self.story = story
+        self.look = look
         self.tongue = look.tongue
         self.teller = Teller(story, look)
         #: Messages that the source held then and does not hold now.
@@ -127,11 +131,21 @@ class Told:
                 self._rendered.popitem(last=False)
         return made
 
-    def opened(self, index: int) -> Markup:
-        """The unit that a page is opened at: an address finds it without scripts, too."""
-        return self._wrapped(index, opened=True)
+    def opened(self, index: int, whole: bool = False) -> Markup:
+        """The unit that a page is opened at: an address finds it without scripts, too.
 
-    def _wrapped(self, index: int, opened: bool = False) -> Markup:
+        `whole` leaves nothing out of it that a page can bear.
+        """
+        whole = whole and self._length(index) <= BEARABLE
+        return self._wrapped(index, opened=True, whole=whole)
+
+    def _length(self, index: int) -> int:
+        among = set(self.teller.units[index].messages)
+        docs = docs_of(message for message in self.story.messages if message.id in among)
+        return sum(len(text) for doc in docs for _, text in doc.parts)
+
+    def _wrapped(self, index: int, opened: bool = False, whole: bool = False) -> Markup:
+        teller = Teller(self.story, self.look._replace(full=True)) if whole else self.teller
         unit = self.teller.units[index]
         branch = self.branches[index]
         lost = any(message in self.lost for message in unit.messages)
@@ -153,7 +167,7 @@ class Told:
             turn=self.turns[index],
             branch=Markup(' data-branch="{}"').format(branch.id) if branch else "",
             before=before,
-            html=Markup(self.teller.render(index)),
+            html=Markup(teller.render(index)),
             tools=self._tools(unit),
         )
 

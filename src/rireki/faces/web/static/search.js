@@ -16,6 +16,11 @@ const AGAIN = 2000;
 let timer = null;
 let telling = null;
 let asking = null;
+/** What was asked last, and what the panel answers. */
+let asked = null;
+let answered = null;
+/** Enter was pressed before the answer was there. */
+let goesOn = false;
 
 /** Whether a key is one for the input method; 229 is what it sends in between. */
 export function isComposing(event) {
@@ -23,6 +28,7 @@ export function isComposing(event) {
 }
 
 box.addEventListener("input", () => {
+  goesOn = false;
   clearTimeout(timer);
   clearTimeout(telling);
   timer = setTimeout(find, SOON);
@@ -44,12 +50,13 @@ async function find() {
   asking?.abort();
   const query = box.value;
   if (!query.trim() && !page) return close();
+  asked = query;
   asking = new AbortController();
-  const asked = new URLSearchParams({ q: query, fragment: "1" });
-  if (page) asked.set("page", "1");
-  if (page?.dataset.newest) asked.set("newest", "1");
+  const wanted = new URLSearchParams({ q: query, fragment: "1" });
+  if (page) wanted.set("page", "1");
+  if (page?.dataset.newest) wanted.set("newest", "1");
   try {
-    const response = await fetch(`/search?${asked}`, { signal: asking.signal });
+    const response = await fetch(`/search?${wanted}`, { signal: asking.signal });
     if (!response.ok) throw new Error(`${response.url} failed: ${response.status}`);
     show(await response.json());
   } catch (error) {
@@ -78,6 +85,8 @@ function show({ query, html, title }) {
   if (query !== box.value) return;
   const place = page ?? quick;
   place.innerHTML = html;
+  answered = query;
+  if (goesOn) return follow();
   place.classList.remove("stale");
   place.hidden = false;
   telling = setTimeout(() => place.querySelector("[data-later]")?.removeAttribute("hidden"), PAUSE);
@@ -98,6 +107,8 @@ function close() {
   if (quick.contains(document.activeElement)) box.focus();
   quick.hidden = true;
   quick.replaceChildren();
+  asked = answered = null;
+  goesOn = false;
 }
 
 // ── Going through the results ──
@@ -112,6 +123,22 @@ document.addEventListener("keydown", (event) => {
   if (!links[next]) return;
   event.preventDefault();
   links[next].focus();
+});
+
+/** To the first hit; to the page of results where there is none, which says why. */
+function follow() {
+  goesOn = false;
+  const [first] = quick.querySelectorAll(".result a");
+  if (first) first.click();
+  else box.form.submit();
+}
+
+box.form.addEventListener("submit", (event) => {
+  if (page || !box.value.trim()) return;
+  event.preventDefault();
+  if (answered === box.value && !quick.hidden && !quick.classList.contains("stale")) return follow();
+  goesOn = true;
+  if (asked !== box.value) find();
 });
 
 box.addEventListener("keydown", (event) => {
