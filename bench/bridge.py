@@ -77,7 +77,11 @@ def driving(folder: Path) -> Iterator[Server]:
     (folder / "kept").mkdir()
     command = json.dumps([sys.executable, str(AGENT)])
     config = f'[[agents]]\nname = "bench"\ncommand = {command}\n'
-    (folder / "kept" / "config.toml").write_text(config, encoding="utf-8")
+    settings = folder / "home" / ".local" / "share" / "rireki" / "config.toml"
+    settings.parent.mkdir(parents=True)
+    settings.write_text(config, encoding="utf-8")
+    # The data directory of who runs the server: settings count nowhere else.
+    os.environ["XDG_DATA_HOME"] = str(folder / "home" / ".local" / "share")
     archive = folder / "kept" / "archive.sqlite3"
     with serving(folder / "home", archive, "--drive", "--root", str(folder)) as server:
         server.client.headers["Origin"] = server.base

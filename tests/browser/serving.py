@@ -58,6 +58,8 @@ class Site:
     def start(self) -> Site:
         """On the port it had before, if it had one."""
         kept = {name: value for name, value in os.environ.items() if "RIREKI" not in name}
+        # The data directory of who runs it: settings count nowhere else.
+        kept["XDG_DATA_HOME"] = str(self.home / ".local" / "share")
         process = subprocess.Popen(
             [
                 *(sys.executable, "-m", "rireki", "serve", "--no-open", "--json"),

@@ -157,6 +157,10 @@ def test_a_server_that_is_restarted_has_lost_nothing(
         "echo before",
         *(f"{what} {word}" for what in ("slow 5", "echo queued", "echo while away")),
     ]
+    card = page.locator("#drive .ask.prompts[data-ask]")
+    expect(card).to_contain_text(f"echo queued {word}")
+    assert given(driven, f"echo queued {word}") == 0, "it waits for a yes"
+    card.get_by_role("button", name="Give them to the agent").click()
     expect(page.locator("#stream").get_by_text(f"while away {word}", exact=True)).to_have_count(1)
     assert page.evaluate("window.stayed"), "the page was loaded again"
     the_same_everywhere(page, *texts)

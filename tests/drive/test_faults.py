@@ -244,7 +244,7 @@ def test_what_the_agent_says_while_the_disk_is_full_is_kept_when_there_is_room(d
     assert [entry["reason"] for entry in desk.kinds("turn_end")] == ["end_turn", "end_turn"]
 
 
-def test_closing_the_bridge_interrupts_and_the_queue_goes_on_after_it(desk: Desk) -> None:
+def test_closing_the_bridge_interrupts_and_the_queue_goes_on_after_a_yes(desk: Desk) -> None:
     async def first() -> None:
         async with desk.session() as session:
             await session.send(Prompt("p1", "forever"), "web")
@@ -253,12 +253,13 @@ def test_closing_the_bridge_interrupts_and_the_queue_goes_on_after_it(desk: Desk
 
     async def second() -> None:
         async with desk.bridge() as bridge:
-            session = bridge.session("one")
+            (session,) = bridge.sessions()
+            await session.proceed()
             await until(lambda: len(desk.kinds("turn_end")) == 2)
             await reach(session, "idle")
 
     run(first())
-    assert desk.journal()[-1]["kind"] == "turn_end"
+    assert desk.journal()[-1]["waiting"] == 1
     run(second())
     assert [entry["reason"] for entry in desk.kinds("turn_end")] == ["interrupted", "end_turn"]
     assert desk.given_prompts() == ["forever", "echo afterwards"]
@@ -327,6 +328,7 @@ def test_the_bridge_can_be_closed_at_any_moment(desk: Desk) -> None:
             await session.send(Prompt("p2", "forever"), "web")
         async with desk.bridge() as bridge:
             session = bridge.session("one")
+            await session.proceed()
             await until(lambda: session.status.prompt == "p2" and session.status.blocks)
             await session.stop()
             await reach(session, "idle")

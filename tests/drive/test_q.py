@@ -43,7 +43,7 @@ def work(tmp_path: Path, home: Path) -> Work:
     archive = tmp_path / "kept" / "archive.sqlite3"
     places = Places(home, {"HOME": str(home)}).beside(archive)
     environment = {"HOME": str(home), "PATH": os.environ["PATH"]}
-    return Work("d1", agent(), project, None, archive, places, environment)
+    return Work("d1", agent(), project, None, archive, places, environment, (project,))
 
 
 class Recorder:

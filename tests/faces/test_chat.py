@@ -65,7 +65,9 @@ class Place:
         )
 
     def config(self, *agents: str) -> None:
-        (self.archive.parent / "config.toml").write_text("\n".join(agents), encoding="utf-8")
+        file = self.home / ".local" / "share" / "rireki" / "config.toml"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("\n".join(agents), encoding="utf-8")
 
     @property
     def environment(self) -> dict[str, str]:

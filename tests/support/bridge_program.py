@@ -38,7 +38,7 @@ async def answering(bridge: Bridge, chance: random.Random) -> None:
     while True:
         await asyncio.sleep(0.01)
         for session in bridge.sessions():
-            for ask in session.status.asks:
+            for ask in list(session.log.asks.values()):
                 option = chance.choice(["allow", "reject"])
                 try:
                     await session.answer(ask.id, Answer(option=option), "web")
@@ -70,6 +70,9 @@ async def main(folder: Path, run: str, seed: int) -> None:
     desk = Desk(folder)
     bridge = Bridge(desk.settings())
     await bridge.open()
+    # What an earlier run left waits for the person, who says yes to all of it.
+    for session in bridge.sessions():
+        await session.proceed()
     answers = asyncio.create_task(answering(bridge, chance))
     if run == "end":
         await ending(bridge)

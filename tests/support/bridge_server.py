@@ -91,7 +91,7 @@ class Client:
 
     async def answers(self) -> None:
         while True:
-            for ask in self.session.status.asks:
+            for ask in list(self.session.log.asks.values()):
                 with suppress(RirekiError):
                     await self.session.answer(ask.id, self.answer(ask), "client")
                     tell(answered=ask.id)

@@ -9,13 +9,17 @@ from pathlib import Path
 import pytest
 
 from rireki.errors import RirekiError
-from rireki.faces.cli.driving import drive_settings, is_on
+from rireki.faces.cli.driving import config_file, drive_settings, ignored_settings, is_on
 from rireki.sources.kit.places import Places
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Path:
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The home of the user who runs the command."""
     (tmp_path / "home" / "work").mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    for name in ("XDG_DATA_HOME", "LOCALAPPDATA", "APPDATA"):
+        monkeypatch.delenv(name, raising=False)
     return tmp_path / "home"
 
 
@@ -31,13 +35,13 @@ def archive(home: Path) -> Path:
 
 
 def test_without_a_word_agents_are_not_driven(home: Path) -> None:
-    assert not is_on(archive(home), Places.at(home))
+    assert not is_on()
 
 
 def test_the_settings_file_turns_it_on_and_names_the_roots(home: Path) -> None:
     wrote(home, '[drive]\non = true\nroots = ["~/work"]\n')
     places = Places.at(home)
-    assert is_on(archive(home), places)
+    assert is_on()
     assert drive_settings(archive(home), places).roots == ((home / "work").resolve(),)
 
 
@@ -61,7 +65,7 @@ def test_the_command_counts_more_than_the_file_and_the_home_is_the_default(home:
 def test_settings_that_cannot_be_meant_are_told(home: Path, text: str, words: str) -> None:
     wrote(home, text)
     with pytest.raises(RirekiError, match=words) as told:
-        if is_on(archive(home), Places.at(home)):
+        if is_on():
             drive_settings(archive(home), Places.at(home))
     assert told.value.hint
 
@@ -72,6 +76,51 @@ def test_agents_of_the_settings_are_known(home: Path) -> None:
     (mine,) = [agent for agent in settings.agents if agent.name == "mine"]
     assert not mine.found
     assert "no-such-program" in mine.reason
+
+
+EVIL = '[drive]\non = true\nroots = ["/"]\n[[agents]]\nname = "evil"\ncommand = ["sh"]\n'
+
+
+@pytest.fixture
+def foreign(tmp_path: Path) -> tuple[Path, Places]:
+    """An archive and a home that somebody else made, with settings beside and below them."""
+    archive, places = tmp_path / "folder" / "archive.sqlite3", Places.at(tmp_path / "backup")
+    for folder in (archive.parent, tmp_path / "backup" / ".local" / "share" / "rireki"):
+        folder.mkdir(parents=True)
+        (folder / "config.toml").write_text(EVIL, encoding="utf-8")
+    return archive, places
+
+
+def test_settings_beside_an_archive_or_below_a_named_home_count_for_nothing(
+    home: Path, foreign: tuple[Path, Places]
+) -> None:
+    assert not is_on()
+    settings = drive_settings(*foreign)
+    assert settings.roots == (home.resolve(),)
+    assert "evil" not in [agent.name for agent in settings.agents]
+
+
+def test_they_are_named(home: Path, foreign: tuple[Path, Places]) -> None:
+    archive, places = foreign
+    below = places.home / ".local" / "share" / "rireki" / "config.toml"
+    assert ignored_settings(archive, places) == [archive.parent / "config.toml", below]
+    (archive.parent / "config.toml").write_text('[chatkit]\ndatabases = ["x"]\n')
+    below.write_text("[drive")
+    assert ignored_settings(archive, places) == []
+
+
+def test_the_users_own_are_not(home: Path) -> None:
+    file = wrote(home, EVIL)
+    assert config_file() == file
+    assert ignored_settings(file.with_name("archive.sqlite3"), Places.here()) == []
+
+
+def test_a_data_directory_that_is_relative_is_not_the_users(
+    home: Path, foreign: tuple[Path, Places], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(foreign[1].home / ".local" / "share")
+    monkeypatch.setenv("XDG_DATA_HOME", ".")
+    assert not is_on()
 
 
 def serve(home: Path, *options: str) -> subprocess.CompletedProcess[str]:

@@ -15,7 +15,14 @@ import pytest
 
 from rireki import live, sources
 from rireki.archive.open import open_archive
-from rireki.drive.checks import LONGEST, checked_name, checked_project, checked_prompt, outcome_of
+from rireki.drive.checks import (
+    LONGEST,
+    checked_name,
+    checked_project,
+    checked_prompt,
+    checked_start,
+    outcome_of,
+)
 from rireki.drive.values import Answer, Ask, Option, Prompt
 from rireki.errors import RirekiError
 from rireki.faces.web.pages.errors import in_tongue
@@ -111,6 +118,8 @@ def _main(web: httpx.Client, address: str, tongue: str) -> str:
 
 def test_what_goes_wrong_with_an_agent_is_told_in_japanese(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
+    (tmp_path / "directory").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "directory")
     asked = Ask("1", "permission", "Run it?", options=[Option("yes", "Yes", "allow_once")])
     wrong: list[Callable[[], object]] = [
         lambda: checked_prompt(Prompt("-", "words"), str(tmp_path)),
@@ -122,6 +131,7 @@ def test_what_goes_wrong_with_an_agent_is_told_in_japanese(tmp_path: Path) -> No
         lambda: checked_project(str(tmp_path / "nowhere"), [tmp_path]),
         lambda: checked_project(str(tmp_path / "file"), [tmp_path]),
         lambda: checked_project(str(tmp_path), []),
+        lambda: checked_start(tmp_path / "link", [tmp_path]),
         lambda: checked_name("--help", "the name of a model"),
         lambda: outcome_of(asked, Answer(option="no")),
     ]

@@ -15,7 +15,7 @@ from rireki.drive.blocks import Blocks, Growing, Kind
 from rireki.drive.events import Fan
 from rireki.drive.journal import Counter, Journal
 from rireki.drive.log import Log
-from rireki.drive.values import Block, Call
+from rireki.drive.values import Block, Call, Prompt, Queued
 from rireki.sources.bridge.entry import Entry
 
 __all__ = ["Book"]
@@ -34,6 +34,8 @@ class Book:
         self._counter = counter
         self._fan = fan
         self._timer: asyncio.TimerHandle | None = None
+        #: Prompts that this process may give: it stored them itself, or the person said yes to them.
+        self._confirmed: set[str] = set()
 
     # ── reading and opening ──
 
@@ -53,12 +55,32 @@ class Book:
             self.log.add(entry)
         self.touched = max(self.touched, self.log.number)
 
+    # ── the queue ──
+
+    @property
+    def next(self) -> Prompt | None:
+        """The prompt whose turn it is, if nothing holds the queue back."""
+        prompt = self.log.next
+        return prompt if prompt is not None and prompt.id in self._confirmed else None
+
+    @property
+    def recovered(self) -> list[Queued]:
+        """Prompts that an earlier process stored: not given before the person says yes."""
+        return [queued for queued in self.log.queue if queued.id not in self._confirmed]
+
+    def confirm(self) -> None:
+        """The person said yes to all that waits."""
+        self._confirmed.update(self.log.waiting)
+
     # ── writing ──
 
     def write(self, kind: str, **more: Any) -> Entry:
         """What a person did: it is kept, or an error is raised."""
         self.open()
-        return self._added(self.journal.write(kind, **more))
+        entry = self.journal.write(kind, **more)
+        if kind == "prompt":
+            self._confirmed.add(entry.text("id"))
+        return self._added(entry)
 
     def keep(self, kind: str, **more: Any) -> Entry:
         """What the agent did, or became of it: kept sooner or later."""

@@ -19,7 +19,7 @@ from rireki.drive.book import Book
 from rireki.drive.checks import checked_name, checked_project
 from rireki.drive.driver import Maker, Work, driver_of, warm_up, warnings_of
 from rireki.drive.events import Event, Fan
-from rireki.drive.journal import Busy, Counter, ended, journal_folder, journal_path
+from rireki.drive.journal import Counter, ended, journal_folder, journal_path
 from rireki.drive.log import Log, Origin
 from rireki.drive.session import Session
 from rireki.errors import NotFound, RirekiError
@@ -214,6 +214,7 @@ class Bridge:
             archive=self.settings.archive,
             places=self.settings.places,
             environment={**environment, **agent.environment},
+            roots=self.settings.roots,
         )
 
     def _load(self, id: str) -> Session:
@@ -236,8 +237,9 @@ class Bridge:
         if path.stem in self._sessions:
             return
         book = Book(path.stem, path, self._counter, self._fan)
-        # Another process that drives it goes on with it; what is no journal is left alone.
-        with suppress(Busy, NotFound):
+        # Another process that drives it goes on with it; what is no journal, or cannot be opened, is
+        # left alone: whoever wants to go on with it is told why.
+        with suppress(RirekiError):
             book.open()
             if book.log.origin is None:
                 book.close()
@@ -255,7 +257,7 @@ class Bridge:
             for session in list(self._sessions.values()):
                 if time.monotonic() - session.quiet_since < after:
                     continue
-                if session.state == "idle":
+                if session.is_idle:
                     await session.rest()
                 elif session.state == "ended":
                     del self._sessions[session.id]

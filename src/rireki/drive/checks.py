@@ -13,7 +13,14 @@ import msgspec
 from rireki.drive.values import Answer, Ask, Prompt
 from rireki.errors import RirekiError
 
-__all__ = ["Outcome", "checked_name", "checked_project", "checked_prompt", "outcome_of"]
+__all__ = [
+    "Outcome",
+    "checked_name",
+    "checked_project",
+    "checked_prompt",
+    "checked_start",
+    "outcome_of",
+]
 
 Outcome: TypeAlias = Literal["selected", "refused", "answered"]
 
@@ -95,6 +102,17 @@ def checked_project(project: str, roots: Iterable[Path]) -> Path:
             f"Allowed: {', '.join(map(str, allowed)) or 'none'}. `--root` allows another one.",
         )
     return path
+
+
+def checked_start(project: Path, roots: Iterable[Path]) -> None:
+    """Asked before every start of an agent, not only when its conversation began: the roots may be
+    narrower now, and another directory may have taken the place of the one that was allowed."""
+    found = checked_project(str(project), roots)
+    if found != project:
+        raise RirekiError(
+            f"{project} leads to another directory now: {found}",
+            "Start a new conversation there, if that is where the agent should work.",
+        )
 
 
 def checked_name(value: str, what: str) -> str:

@@ -62,6 +62,8 @@ class Work(msgspec.Struct, frozen=True):
     places: Places
     #: The environment of the agent's process, complete.
     environment: dict[str, str]
+    #: The project has to lie below one of these, at every start.
+    roots: tuple[Path, ...]
 
 
 class TurnEnd(msgspec.Struct, frozen=True):

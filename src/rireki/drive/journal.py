@@ -54,7 +54,9 @@ def ended(path: Path) -> bool:
         file.seek(-min(file.tell(), TAIL), os.SEEK_END)
         lines, torn = split_lines(file.read())
     entry = parse(lines[-1]) if lines and not torn else None
-    return entry is not None and entry.kind == "state" and entry.text("state") == "ended"
+    if entry is None or entry.kind != "state" or entry.text("state") != "ended":
+        return False
+    return not entry.more.get("waiting")
 
 
 class Counter:

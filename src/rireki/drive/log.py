@@ -70,7 +70,8 @@ class Log:
 
     @property
     def queue(self) -> list[Queued]:
-        return [queued for _, queued in self.waiting.values()]
+        # A copy first: threads that show it look while prompts come and go.
+        return [queued for _, queued in list(self.waiting.values())]
 
     @property
     def next(self) -> Prompt | None:

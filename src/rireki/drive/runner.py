@@ -14,6 +14,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import Any, Literal
 
 from rireki.drive.book import Book
+from rireki.drive.checks import checked_start
 from rireki.drive.driver import (
     AgentError,
     AgentGone,
@@ -25,6 +26,7 @@ from rireki.drive.driver import (
     Work,
     gone_by_itself,
 )
+from rireki.drive.process import end_leftover
 from rireki.drive.reports import Offer, Reports
 from rireki.drive.values import Answer, Prompt, State
 from rireki.errors import RirekiError
@@ -79,8 +81,13 @@ class Runner:
             return next(iter(log.asks.values())).state
         if log.turn is not None:
             return "working"
+        if self.driver is not None and not self._ready.is_set():
+            return "starting"
+        if self._book.recovered:
+            # A yes to prompts is asked for like one to a command.
+            return "permission"
         if self.driver is not None:
-            return "idle" if self._ready.is_set() else "starting"
+            return "idle"
         if log.state == "failed":
             return "failed"
         return "starting" if self.busy else "ended"
@@ -137,7 +144,7 @@ class Runner:
                 await task
         self.close_turn(reason)
         if state is not None:
-            self._book.keep("state", state=state, detail=detail)
+            self.tell_end(state, detail)
         self.detail = ""
         if driver is not None:
             if firmly:
@@ -147,6 +154,17 @@ class Runner:
         self._book.changed()
         if state is not None:
             self._book.close()
+
+    def tell_end(self, state: State, detail: str) -> None:
+        """A later process sees by the last line alone whether something still waits."""
+        waiting = {"waiting": len(self._book.log.waiting)} if self._book.log.waiting else {}
+        self._book.keep("state", state=state, detail=detail, **waiting)
+
+    def end_before(self) -> None:
+        """Nothing that an earlier process left open goes on: neither its agent nor its turn."""
+        process = self._book.log.process
+        end_leftover(process.get("pid"), process.get("born"))
+        self.close_turn("interrupted")
 
     def close_turn(self, reason: Reason, usage: dict[str, Any] | None = None) -> None:
         """Nothing of the turn is open after this."""
@@ -172,7 +190,7 @@ class Runner:
     def _go(self, start: bool = False) -> None:
         if self.busy or self._ending.locked() or self._blocked:
             return
-        if self._book.log.next is not None or (start and self.driver is None):
+        if self._book.next is not None or (start and self.driver is None):
             self.quiet_since = time.monotonic()
             self._run(self._work(start))
             self._book.changed()
@@ -206,11 +224,11 @@ class Runner:
 
     async def _work(self, start: bool) -> None:
         try:
-            while start or self._book.log.next is not None:
+            while start or self._book.next is not None:
                 if self.driver is None:
                     await self._start()
                 start = False
-                prompt = self._book.log.next
+                prompt = self._book.next
                 if prompt is not None:
                     await self._turn(prompt)
         except AgentGone as gone:
@@ -224,6 +242,9 @@ class Runner:
         log = self._book.log
         if self.work is None:
             raise AgentGone(self._missing, "")
+        self._check(self.work)
+        if self._reports is None:
+            self.end_before()
         if log.state != "starting" or log.held:
             self._book.write("state", state="starting")
         self.detail = ""
@@ -243,6 +264,12 @@ class Runner:
             self._reports.session(native)
         self._ready.set()
         self._book.changed()
+
+    def _check(self, work: Work) -> None:
+        try:
+            checked_start(work.project, work.roots)
+        except RirekiError as error:
+            raise AgentGone(error.message, error.hint) from error
 
     def _make(self, work: Work) -> Driver:
         self._forget()
@@ -290,7 +317,7 @@ class Runner:
             driver.kill()
             await driver.close()
             self._failing = False
-        if self._book.log.next is None:
+        if self._book.next is None:
             self._book.close()
 
     def _on_gone(self, code: int | None, printed: str) -> None:

@@ -15,9 +15,9 @@ from rireki.drive.book import Book
 from rireki.drive.checks import checked_prompt, outcome_of
 from rireki.drive.driver import Maker, Reply, Work
 from rireki.drive.log import Log, Origin
-from rireki.drive.process import end_leftover
+from rireki.drive.recovered import GIVE, is_recovered, recovered_ask
 from rireki.drive.runner import Runner
-from rireki.drive.values import Answer, Call, Given, Prompt, State, Status
+from rireki.drive.values import Answer, Ask, Call, Given, Prompt, State, Status
 from rireki.errors import NotFound, RirekiError
 
 __all__ = ["Session"]
@@ -75,6 +75,12 @@ class Session:
         return self._runner.state
 
     @property
+    def is_idle(self) -> bool:
+        """Whether its agent is there and has nothing to do."""
+        resting = self.log.turn is None and not self.log.asks
+        return self.runs and resting and not self._runner.busy
+
+    @property
     def quiet_since(self) -> float:
         """When something was last done, on the clock of time.monotonic()."""
         return self._runner.quiet_since
@@ -82,6 +88,7 @@ class Session:
     @property
     def status(self) -> Status:
         log, origin, offer = self.log, self.origin, self._runner.offer
+        recovered = self.book.recovered
         return Status(
             id=self.id,
             conversation=self.conversation,
@@ -93,8 +100,9 @@ class Session:
             model=offer.model or origin.model,
             title=origin.title,
             queue=log.queue,
-            held=log.held,
-            asks=list(log.asks.values()),
+            held=log.held or bool(recovered),
+            recovered=[queued.id for queued in recovered],
+            asks=self._asks(),
             blocks=self.book.growing(),
             calls=list(log.calls.values()),
             prompt=log.turn,
@@ -106,6 +114,12 @@ class Session:
             can_continue=log.resumable,
             usage=offer.usage,
         )
+
+    def _asks(self) -> list[Ask]:
+        asks = list(self.log.asks.values())
+        if recovered := self.book.recovered:
+            asks.append(recovered_ask(self.id, recovered))
+        return asks
 
     # ── what the person does ──
 
@@ -145,6 +159,8 @@ class Session:
     async def answer(self, ask: str, answer: Answer, by: str) -> Given:
         """Answer what the agent asked; the answer is stored before the agent gets it."""
         with self._writing():
+            if is_recovered(self.id, ask):
+                return await self._answer_recovered(ask, answer, by)
             asked = self.log.asks.get(ask)
             if asked is None:
                 return self._answered_before(ask, answer)
@@ -160,12 +176,14 @@ class Session:
             self._runner.reply(ask, Reply(outcome, said))
             return Given(entry.number, False)
 
-    async def proceed(self) -> None:
-        """Go on with a queue that was held: the turn before it was stopped, or failed."""
+    async def proceed(self, by: str = "") -> None:
+        """Go on with a queue that was held, or that an earlier process left."""
         with self._writing():
-            if self.log.held:
-                self.book.write("proceed")
+            if self.log.held or self.book.recovered:
+                self.book.write("proceed", **({"by": by} if by else {}))
+                self.book.confirm()
             self._runner.wake()
+            self.book.changed()
 
     async def stop(self, by: str = "") -> None:
         """Ask the agent to end its turn. What is queued then waits for the person."""
@@ -203,28 +221,24 @@ class Session:
 
     def recover(self) -> None:
         """Take up what a crash of the bridge left behind; it has to be open."""
-        end_leftover(self.log.process.get("pid"), self.log.process.get("born"))
-        self._runner.close_turn("interrupted")
-        if self.log.next is not None:
-            self._runner.wake()
-            return
+        self._runner.end_before()
         if self.log.state not in ("ended", "failed"):
-            self.book.keep("state", state="ended", detail="the bridge was restarted")
+            self._runner.tell_end("ended", "the bridge was restarted")
         self.book.close()
 
     async def close(self) -> None:
-        """The bridge ends: what is queued is given when it comes back."""
+        """The bridge ends: what is queued waits for the person when it comes back."""
         async with self._runner.alone():
             if self.runs or self._runner.busy:
-                waits = self.log.waiting and not self.log.held
-                state: State | None = None if waits else "ended"
-                await self._runner.end("interrupted", state, "the bridge was closed", firmly=False)
+                await self._runner.end(
+                    "interrupted", "ended", "the bridge was closed", firmly=False
+                )
             self.book.close()
 
     async def rest(self) -> None:
         """End an agent that has had nothing to do for long; a prompt starts it again."""
         async with self._runner.alone():
-            if self.state == "idle" and not self._runner.busy:
+            if self.is_idle:
                 detail = "it had nothing to do"
                 await self._runner.end("interrupted", "ended", detail, firmly=False)
         self._runner.wake()
@@ -250,6 +264,24 @@ class Session:
             f"the prompt {id} was given to the agent, or withdrawn, already",
             "Only what is still queued can be changed.",
         )
+
+    async def _answer_recovered(self, ask: str, answer: Answer, by: str) -> Given:
+        recovered = self.book.recovered
+        if not recovered:
+            raise NotFound(f"nothing is asked under {ask} in the conversation {self.id}")
+        asked = recovered_ask(self.id, recovered)
+        if asked.id != ask:
+            raise RirekiError("the prompts that wait were changed meanwhile", "Look at them again.")
+        # An answer that names neither option is told which there are.
+        checked = outcome_of(asked, Answer(option=answer.option or "no option"))[1]
+        if checked["option"] == GIVE:
+            await self.proceed(by)
+        else:
+            for queued in recovered:
+                self.book.write("withdraw", id=queued.id, by=by)
+            self._runner.wake()
+        await self.book.settle()
+        return Given(self.log.number, False)
 
     def _answered_before(self, ask: str, answer: Answer) -> Given:
         ended = self.log.answers.get(ask)

@@ -32,7 +32,14 @@ __all__ = [
 ]
 
 State: TypeAlias = Literal[
-    "starting", "idle", "working", "permission", "answer", "stopping", "ended", "failed"
+    "starting",
+    "idle",
+    "working",
+    "permission",
+    "answer",
+    "stopping",
+    "ended",
+    "failed",
 ]
 
 
@@ -131,7 +138,7 @@ class Ask(msgspec.Struct, frozen=True):
     """Something that waits for the person. `detail` tells exactly what would be done."""
 
     id: str
-    what: Literal["permission", "question", "plan"]
+    what: Literal["permission", "question", "plan", "prompts"]
     title: str
     detail: str = ""
     #: The call it is about.
@@ -155,8 +162,8 @@ class Ask(msgspec.Struct, frozen=True):
 
     @property
     def reasoned(self) -> str:
-        """What the last choice is called: to refuse, and to say why."""
-        return REASONED[self.what]
+        """What the last choice is called: to refuse, and to say why. Empty where nobody would hear it."""
+        return REASONED.get(self.what, "")
 
 
 REASONED = {
@@ -222,8 +229,12 @@ class Status(msgspec.Struct, frozen=True):
     model: str | None = None
     title: str = ""
     queue: list[Queued] = []
-    #: The queue waits for the person: the turn before it was stopped, or failed.
+    #: The queue waits for the person: the turn before it was stopped, or failed, or rireki was
+    #: restarted.
     held: bool = False
+    #: Ids of the queued prompts that an earlier process stored: the agent gets them only after the
+    #: person's yes, which is one of the asks.
+    recovered: list[str] = []
     asks: list[Ask] = []
     blocks: list[Block] = []
     calls: list[Call] = []

@@ -22,6 +22,7 @@ from rireki.faces.cli.options import (
     json_option,
     opened,
     places_of,
+    tell_ignored,
 )
 
 if TYPE_CHECKING:
@@ -66,7 +67,9 @@ def command(
     from rireki.faces.cli.chat_asks import Asker
     from rireki.faces.cli.chat_lines import Lines
     from rireki.faces.cli.chat_paper import JsonPaper, Paper
+    from rireki.faces.cli.chat_recovered import decide
 
+    tell_ignored(archive_path(), places_of(None))
     found = _conversation(continues) if continues else None
     known = _agents()
     chosen = _agent(known, agent, found)
@@ -79,7 +82,10 @@ def command(
             paper.note(warning)
         asker = Asker(running, paper, lines)
         try:
-            _talk(running, paper, lines, asker)
+            decision, given = decide(running, paper, lines)
+            if decision != "leave":
+                running.wake()
+                _talk(running, paper, lines, asker, given)
         finally:
             left = running.leave()
     _take_in(chosen)
@@ -97,7 +103,7 @@ def _agents() -> list[Agent]:
     from rireki.drive.agents import agents
     from rireki.faces.cli.driving import config_file
 
-    return agents(config_file(archive_path(), places_of(None)), os.environ)
+    return agents(config_file(), os.environ)
 
 
 def _agent(known: list[Agent], name: str | None, found: Conversation | None) -> Agent:
@@ -156,11 +162,12 @@ def _running(
     return Running(settings, project, agent.name, model, found.id if found else None)
 
 
-def _talk(running: Running, paper: Paper, lines: Lines, asker: Asker) -> None:
-    """Prompts and answers, until the person leaves."""
+def _talk(running: Running, paper: Paper, lines: Lines, asker: Asker, given: Given | None) -> None:
+    """Prompts and answers, until the person leaves; at first what was `given` already."""
     # One that comes between two prompts, or while a hint is printed, means leaving as well.
     with suppress(KeyboardInterrupt):
-        _go_on(running, paper, lines, asker)
+        if given is None or _turn(running, paper, asker, given):
+            _go_on(running, paper, lines, asker)
 
 
 def _go_on(running: Running, paper: Paper, lines: Lines, asker: Asker) -> None:

@@ -33,7 +33,8 @@ class Asker:
     def work_off(self, asks: list[dict[str, Any]]) -> None:
         """One after the other; each is asked once."""
         for ask in asks:
-            if ask["id"] in self._done:
+            # Prompts of an earlier process are asked about before anything else (chat_recovered.py).
+            if ask["id"] in self._done or ask["what"] == "prompts":
                 continue
             self._done.add(ask["id"])
             answer = self._answer(msgspec.convert(ask, Ask))

@@ -10,6 +10,7 @@ import queue
 import threading
 import uuid
 from collections.abc import Coroutine, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from rireki.drive.bridge import Bridge, Settings
@@ -78,6 +79,13 @@ class Running:
     def stop(self) -> None:
         self._run(self.session.stop(BY))
 
+    def status(self) -> Status:
+        return self._run(self._status())
+
+    def wake(self) -> None:
+        """Have the agent there, although nothing is to be given to it yet."""
+        self._run(self._wake())
+
     def warnings(self) -> list[str]:
         return list(self.session.warnings)
 
@@ -112,7 +120,7 @@ class Running:
 
     def _known(self) -> Session | None:
         """The session that drove the conversation before. Raises an error when another process does."""
-        _, agent, model, continues = self._wanted
+        project, agent, model, continues = self._wanted
         if continues is None:
             return None
         try:
@@ -120,11 +128,12 @@ class Running:
         except NotFound:
             return None
         session.book.open()
-        if session.origin.agent != agent or model not in (None, session.origin.model):
+        origin = session.origin
+        elsewhere = project != origin.project and Path(project).resolve() != Path(origin.project)
+        if origin.agent != agent or model not in (None, origin.model) or elsewhere:
             session.book.close()
             return None
         self._follow(session.id)
-        session.wake(start=True)
         return session
 
     def _follow(self, id: str) -> None:
@@ -137,6 +146,9 @@ class Running:
 
     async def _status(self) -> Status:
         return self.session.status
+
+    async def _wake(self) -> None:
+        self.session.wake(start=True)
 
     async def _close(self) -> None:
         await self._bridge.close()

@@ -4,7 +4,9 @@
     on = true
     roots = ["~/src"]
 
-The agents themselves stand in the same file; `drive/agents.py` reads those.
+The agents themselves stand in the same file; `drive/agents.py` reads those. Only the file in the
+data directory of the user who runs the command counts: what lies beside an archive, or below a
+home that was named, came with somebody else's data and could name any program.
 """
 
 from __future__ import annotations
@@ -18,21 +20,51 @@ if TYPE_CHECKING:
     from rireki.drive.bridge import Settings
     from rireki.sources.kit.places import Places
 
-__all__ = ["config_file", "drive_settings", "is_on"]
+__all__ = ["config_file", "drive_settings", "ignored_settings", "is_on"]
 
 FILE = "config.toml"
 _HINT = 'Write there: [drive] and, below it, on = true and roots = ["~/src"].'
+#: A file that is not the user's is not read beyond this many bytes.
+LARGEST = 1_000_000
 
 
-def config_file(archive: Path, places: Places) -> Path:
-    """The settings file: beside the archive, or in the data directory; where it would be, if none is."""
-    folders = [archive.parent, *places.data_directories("rireki")]
-    return next((f / FILE for f in folders if (f / FILE).is_file()), folders[0] / FILE)
+def config_file() -> Path:
+    """The user's own settings file; where it would be, if there is none."""
+    files = [folder / FILE for folder in _own_folders()]
+    return next((file for file in files if file.is_file()), files[0])
 
 
-def is_on(archive: Path, places: Places) -> bool:
-    """Whether the settings file says that agents may be driven."""
-    file = config_file(archive, places)
+def _own_folders() -> list[Path]:
+    from rireki.sources.kit.places import Places
+
+    folders = Places.here().data_directories("rireki")
+    # A relative one (XDG_DATA_HOME=.) would be whatever directory the user happens to be in.
+    return [folder for folder in folders if folder.is_absolute()]
+
+
+def ignored_settings(archive: Path, places: Places) -> list[Path]:
+    """Settings files with agents or `[drive]` in them that are not the user's own."""
+    own = {folder.resolve() for folder in _own_folders()}
+    folders = dict.fromkeys([archive.parent, *places.data_directories("rireki")])
+    files = [folder / FILE for folder in folders if folder.resolve() not in own]
+    return [file for file in files if _names_agents(file)]
+
+
+def _names_agents(file: Path) -> bool:
+    import tomllib
+
+    try:
+        if not file.is_file() or file.stat().st_size > LARGEST:
+            return False
+        settings = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return "drive" in settings or "agents" in settings
+
+
+def is_on() -> bool:
+    """Whether the user's settings say that agents may be driven."""
+    file = config_file()
     said = _section(file).get("on", False)
     if not isinstance(said, bool):
         raise RirekiError(f"{file}: 'on' below [drive] is neither true nor false", _HINT)
@@ -46,26 +78,25 @@ def drive_settings(archive: Path, places: Places, roots: tuple[Path, ...] = ()) 
     from rireki.drive.agents import agents
     from rireki.drive.bridge import Settings
 
-    file = config_file(archive, places)
-    allowed = roots or _roots(file, places) or (places.home,)
+    file = config_file()
+    allowed = roots or _roots(file) or (Path.home(),)
     for root in allowed:
         if not root.is_dir():
             raise RirekiError(
                 f"{root} is not a directory that agents could work in",
                 "Name directories that are there with --root, or below [drive] in the settings.",
             )
-    # A home that was named by hand comes without an environment; programs are found on ours.
     known = tuple(agents(file, environ))
     return Settings(archive, places, tuple(root.resolve() for root in allowed), known)
 
 
-def _roots(file: Path, places: Places) -> tuple[Path, ...]:
+def _roots(file: Path) -> tuple[Path, ...]:
     said = _section(file).get("roots", [])
     if not isinstance(said, list) or not all(isinstance(root, str) for root in said):
         raise RirekiError(f"{file}: 'roots' below [drive] is not a list of directories", _HINT)
     home = ("~/", "~\\")
     return tuple(
-        places.home / root[2:] if root.startswith(home) else file.parent / Path(root).expanduser()
+        Path.home() / root[2:] if root.startswith(home) else file.parent / Path(root).expanduser()
         for root in said
     )
 

@@ -29,6 +29,7 @@ __all__ = [
     "opened",
     "places_of",
     "source_option",
+    "tell_ignored",
     "time_of",
     "waiting_now",
 ]
@@ -114,6 +115,19 @@ def waiting_now() -> dict[str, Activity]:
 
     stated = stated_activities(places_of(None))
     return {id: activity for id, activity in stated.items() if activity.waits}
+
+
+def tell_ignored(archive: Path, places: Places) -> None:
+    """Name settings for driving agents that came with somebody's data: they count for nothing."""
+    from rireki.faces.cli.driving import config_file, ignored_settings
+    from rireki.show.safe import one_line
+
+    for file in ignored_settings(archive, places):
+        yours = one_line(str(config_file()))
+        click.echo(
+            f"Ignored: the agents and [drive] of {one_line(str(file))}; yours belong in {yours}.",
+            err=True,
+        )
 
 
 @contextmanager

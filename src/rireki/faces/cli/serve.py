@@ -14,6 +14,7 @@ from rireki.faces.cli.options import (
     home_option,
     json_option,
     places_of,
+    tell_ignored,
 )
 
 if TYPE_CHECKING:
@@ -120,6 +121,7 @@ def command(
     from rireki.faces.web.served import Served
 
     shown = _shown(home, demo, drive)
+    tell_ignored(shown.archive, shown.places)
     keep = not (no_keep or shown.read_only)
     driven = _driven(shown, drive, roots, demo=demo, keep=keep)
     access = _access(shown, token_file, public=not is_loopback(host))
@@ -174,7 +176,7 @@ def _driven(
         raise RirekiError(
             "--root says where agents may work, but none may", "Add --drive to let them."
         )
-    if not drive and not is_on(shown.archive, shown.places):
+    if not drive and not is_on():
         return None
     return drive_settings(shown.archive, shown.places, roots)
 

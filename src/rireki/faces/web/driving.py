@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rireki.archive.base import Archive, Found
 from rireki.errors import NotFound, RirekiError
+from rireki.model.activity import Activity
 from rireki.sources.bridge.entry import parse
 from rireki.sources.kit.jsonl import LANE
 
@@ -75,6 +76,17 @@ class Driving:
     def waiting(self) -> int:
         """How many things wait for the person."""
         return sum(len(session.status.asks) for session in self.bridge.sessions())
+
+    def activities(self) -> list[Activity]:
+        """Conversations whose agents are not there, and yet wait for the person: with prompts of an
+        earlier process. Asked from other threads, too."""
+        sessions = self._bridge.sessions() if self._bridge is not None else []
+        return [
+            Activity(id.partition("/")[0], id, "permission", "", status.queue[0].at)
+            for status in [session.status for session in sessions]
+            if status.recovered and status.queue
+            for id in dict.fromkeys((PREFIX + status.id, status.conversation))
+        ]
 
     def session_of(self, conversation: str, last: str = "") -> Session | None:
         """The session that drives a conversation, or drove it `last`; None when none ever did."""

@@ -7,7 +7,6 @@ import logging
 import os
 import socket
 import threading
-from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
 from types import FrameType
@@ -118,17 +117,18 @@ class Server:
         With `drive`, agents can be let work from the pages.
         """
         self.archive = archive
+        self.places = places
         self.socket = bound
         self.host = host
         self.port: int = bound.getsockname()[1]
+        self.driving = Driving(drive) if drive else None
         # What the feed has read to name the new messages, pages ask for a moment later.
         readings = Readings()
-        self.hub = Hub(stand_in or archive, partial(_activities, places), readings)
+        self.hub = Hub(stand_in or archive, self._activities, readings)
         self.keeper = _keeper(archive, places, self.hub, readings) if keep else None
         self.desk = Desk(stand_in or archive, places, self.keeper, readings)
         self.desk.demo = demo or stand_in is not None
         self.desk.drives = drive is not None
-        self.driving = Driving(drive) if drive else None
         self.access = token if isinstance(token, Access) else Access(token)
         settings = GuardSettings(
             token=self.access.token,
@@ -179,6 +179,13 @@ class Server:
     def listening(self) -> bool:
         return self._server.started
 
+    def _activities(self, archive: Archive) -> dict[str, Activity]:
+        from rireki.live.activity import activities
+
+        found = activities(archive, self.places)
+        waiting = self.driving.activities() if self.driving is not None else []
+        return {**found, **{each.conversation: each for each in waiting}}
+
     def _hope(self) -> None:
         """Go over to the real history as soon as there is some, whoever took it in."""
         while not self._ended.wait(HOPE):
@@ -193,12 +200,6 @@ def _keeper(archive: Path, places: Places, hub: Hub, readings: Readings) -> Keep
     from rireki.live.keeper import Keeper
 
     return Keeper(archive, places, on_change=hub.kick, readings=readings)
-
-
-def _activities(places: Places, archive: Archive) -> dict[str, Activity]:
-    from rireki.live.activity import activities
-
-    return activities(archive, places)
 
 
 def _has_history(path: Path) -> bool:

@@ -159,7 +159,7 @@ async def restart_session(call: Call[Nothing]) -> Status:
 
 async def proceed_session(call: Call[Nothing]) -> Status:
     session = _session(call)
-    await session.proceed()
+    await session.proceed(BY)
     return session.status
 
 

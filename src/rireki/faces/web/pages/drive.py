@@ -18,6 +18,7 @@ from rireki.faces.web.driving import OFF, PREFIX, Driving
 from rireki.faces.web.pages.asks import tell_ask
 from rireki.faces.web.pages.frame import answer, desk_of, is_on, number_of, page, piece, told
 from rireki.faces.web.pages.tongue import tongue_of
+from rireki.faces.web.pages.words import say
 from rireki.faces.web.projects import is_allowed, recent_projects
 from rireki.model.conversation import Conversation
 from rireki.sources import registry
@@ -36,6 +37,7 @@ class Region(NamedTuple):
 class Card(NamedTuple):
     ask: Ask
     status: Status
+    title: str
     detail: Markup
 
 
@@ -85,7 +87,7 @@ async def asks_piece(request: Request) -> Response:
     asks = [
         {
             "id": card.ask.id,
-            "title": card.ask.title,
+            "title": card.title,
             "html": piece(request, "_drive_ask.html", card=card, where=where),
         }
         for card in cards
@@ -96,7 +98,13 @@ async def asks_piece(request: Request) -> Response:
 def _cards(statuses: Sequence[Status], tongue: str) -> Iterator[Card]:
     waiting = [(ask, status) for status in statuses for ask in status.asks]
     for ask, status in sorted(waiting, key=lambda each: each[0].number):
-        yield Card(ask, status, tell_ask(ask, tongue))
+        yield Card(ask, status, _title(ask, status, tongue), tell_ask(ask, tongue))
+
+
+def _title(ask: Ask, status: Status, tongue: str) -> str:
+    if ask.what != "prompts":
+        return ask.title
+    return say(tongue, "Prompts from before rireki was restarted: {n}", n=len(status.recovered))
 
 
 # ── Below a conversation ──

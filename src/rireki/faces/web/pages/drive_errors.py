@@ -42,7 +42,15 @@ JAPANESE = {
     "Send the text without them.": "画像なしで送ってください。",
     "Amazon Q takes no pictures": "Amazon Q は画像を受け取れません",
     "Name the file in the prompt instead.": "代わりにプロンプトでファイル名を伝えてください。",
+    "the prompts that wait were changed meanwhile": "待機中の依頼はその間に変更されました",
+    "Look at them again.": "内容をもう一度確かめてください。",
     # where to work
+    "{project} leads to another directory now: {found}": (
+        "{project} は今は別のディレクトリ {found} を指しています"
+    ),
+    "Start a new conversation there, if that is where the agent should work.": (
+        "そこで作業させる場合は、新しい会話を始めてください。"
+    ),
     "{path} is not an absolute path": "{path} は絶対パスではありません",
     "Begin at the root, like /home/me/x.": "/home/me/x のようにルートから書いてください。",
     "there is no directory {path}": "{path} というディレクトリはありません",

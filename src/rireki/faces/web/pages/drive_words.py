@@ -80,6 +80,13 @@ JAPANESE = {
         "エージェントがしたいこと、知りたいことを古い順に並べています。"
         "数字キーで選べ、答えると次に進みます。"
     ),
+    "Prompts from before rireki was restarted: {n}": "rireki の再起動前に送られた依頼：{n} 件",
+    "The agent gets none of them before you say so. Each can be changed or taken back in the "
+    "conversation.": (
+        "許可するまでエージェントには渡されません。会話の画面で 1 件ずつ変更・取り消しができます。"
+    ),
+    "Give them to the agent": "エージェントに渡す",
+    "Take them back": "すべて取り消す",
     "Nothing waits for you.": "対応待ちはありません。",
     "Plan": "計画",
     "Every argument": "すべての引数",

@@ -32,7 +32,7 @@ export class Asks {
   async show() {
     const wanted = this.wanted().filter(({ ask }) => !this.answered.has(ask.id));
     const ids = new Set(wanted.map(({ ask }) => ask.id));
-    for (const card of this.cards) if (!ids.has(card.dataset.ask)) this.end(card, say("askOver"));
+    for (const card of this.cards) if (!ids.has(card.dataset.ask)) this.leave(card, wanted);
     const missing = wanted.filter(({ ask }) => this.card(ask.id) === null);
     if (!missing.length || this.bringing) return;
     this.bringing = true;
@@ -60,6 +60,13 @@ export class Asks {
     this.moved(() => this.place.append(...fresh.map(({ html }) => made(html))));
     if (fresh.length) announce(say("askCame", { title: fresh[0].title }));
     this.place.dispatchEvent(new CustomEvent("asks", { bubbles: true }));
+  }
+
+  /** It is not asked any more; prompts that were changed meanwhile are asked about anew. */
+  leave(card, wanted) {
+    const isAskedAnew = ({ session, ask }) => ask.what === "prompts" && session === card.dataset.session;
+    if (card.matches(".prompts") && wanted.some(isAskedAnew)) this.moved(() => card.remove());
+    else this.end(card, say("askOver"));
   }
 
   /** How it ended is told for a moment in its place. */

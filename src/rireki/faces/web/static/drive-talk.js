@@ -51,19 +51,21 @@ export function drive(page) {
   }
 
   function showState() {
-    const { state, detail, calls, queue, held } = status;
+    const { state, detail, calls, queue, held, recovered } = status;
+    // Prompts from before a restart wait for a yes, with a card of their own; no agent is at work.
+    const busy = BUSY.includes(state) && (state !== "permission" || status.asks.length > (recovered.length ? 1 : 0));
     part("drive-state").dataset.state = state;
     const running = calls.at(-1);
     const told = [say(`state.${state}`)];
     if (state === "working" && running) told.push(running.title || running.name);
-    if (held && queue.length) told.push(say("held"));
+    if (held && queue.length && !recovered.length) told.push(say("held"));
     put(part("what"), told.join(" · "));
     put(part("detail"), detail);
     part("detail").hidden = !detail;
-    part("stop").hidden = !BUSY.includes(state);
-    part("kill").hidden = ![...BUSY, "stopping"].includes(state);
+    part("stop").hidden = !busy;
+    part("kill").hidden = !busy && state !== "stopping";
     part("restart").hidden = !OVER.includes(state);
-    part("proceed").hidden = !(held && queue.length);
+    part("proceed").hidden = !(held && queue.length && !recovered.length);
     part("composer").querySelector(".primary span").textContent = say(
       BUSY.includes(state) || state === "stopping" ? "queue" : "send",
     );
