@@ -6,22 +6,18 @@ from collections import Counter
 from collections.abc import Container, Iterable, Sequence
 from typing import Any
 
-import msgspec
-
 from rireki.errors import RirekiError
 from rireki.providers import anthropic, bedrock, gemini, ollama, openai, responses
 from rireki.providers.codec import Codec
 from rireki.providers.detect import unwrap
-from rireki.providers.fit import Fitter
+from rireki.providers.encoder import Encoder
 from rireki.providers.kit import NOBODY
 from rireki.providers.neutral import Note, Opaque, Problem, Request, Turn
 from rireki.providers.notes import CODES, Notes
 from rireki.providers.plain import plain
 from rireki.providers.repair import open_calls
-from rireki.providers.rules import rules_for
-from rireki.providers.shape import shape
 
-__all__ = ["PROVIDERS", "decode", "encode", "problems"]
+__all__ = ["PROVIDERS", "decode", "encode", "encoder_for", "problems"]
 
 _CODECS: dict[str, Codec] = {
     codec.name: codec
@@ -86,30 +82,18 @@ def encode(
     A turn that the provider itself wrote goes back as it was. What cannot be carried over is
     noted in `report`. Where the user must have the last word and has not, `nudge` says it.
     """
-    codec = _codec(provider)
-    rules = rules_for(provider, model)
-    notes = Notes(report)
-    fitter = Fitter(provider, rules, _CODECS, notes)
-    lead = _lead(turns, provider, rules.system)
+    encoder = encoder_for(provider, model, report)
+    lead = encoder.lead(turns)
     # The places of what follows stay what they were.
-    fitted = [Turn("system", [])] * lead
-    fitted += [fitter.fit(place, turns[place]) for place in range(lead, len(turns))]
-    if codec.prune is not None:
-        fitted = codec.prune(fitted, notes)
-    messages: list[Any] = []
-    for turn in shape(fitted, rules, notes, nudge):
-        if turn.raw is not None:
-            messages.append(turn.raw)
-        else:
-            messages += codec.encode(turn)
-    if codec.settle is not None:
-        messages = codec.settle(messages)
-    system = _system(codec, fitter, turns[:lead]) if lead else None
-    messages, system = _sendable(messages, notes), _sendable(system, notes)
-    if codec.for_package is not None:
-        messages = [codec.for_package(message) for message in messages]
-        system = codec.for_package(system)
-    return Request(messages, system)
+    fitted = [Turn("system", [])] * lead + encoder.fit(turns[lead:], lead)
+    messages = encoder.spell(encoder.shape(fitted, nudge))
+    return Request(messages, encoder.system(turns[:lead]))
+
+
+def encoder_for(
+    provider: str, model: str | None = None, report: list[Note] | None = None
+) -> Encoder:
+    return Encoder(_CODECS, _codec(provider).name, model, Notes(report))
 
 
 def problems(
@@ -141,48 +125,3 @@ def _codec(provider: str) -> Codec:
             f"There is no provider called {provider!r}", f"Choose one of {', '.join(PROVIDERS)}."
         )
     return codec
-
-
-def _lead(turns: Sequence[Turn], provider: str, system: str) -> int:
-    """How many turns at the start go outside of the messages."""
-    lead = 0
-    for turn in turns:
-        own = turn.provider == provider and turn.raw is not None
-        if system == "outside":
-            goes = turn.role in ("instructions", "system")
-        else:
-            goes = turn.role == "instructions" and own
-        if not goes:
-            break
-        lead += 1
-    return lead
-
-
-def _system(codec: Codec, fitter: Fitter, turns: Sequence[Turn]) -> Any:
-    only = turns[0]
-    own = only.provider == codec.name and only.raw is not None
-    if len(turns) == 1 and own and only.role == "instructions":
-        return only.raw
-    fitted = [fitter.fit(place, turn, on_top=True) for place, turn in enumerate(turns)]
-    spoken = [turn for turn in fitted if turn.parts]
-    return codec.encode_system(spoken) if codec.encode_system and spoken else None
-
-
-def _sendable(value: Any, notes: Notes) -> Any:
-    """JSON in UTF-8 cannot say half a surrogate pair."""
-    try:
-        msgspec.json.encode(value)
-    except UnicodeEncodeError:
-        notes.add("broken-characters", 0, "a text holds half a character")
-        return _mended(value)
-    return value
-
-
-def _mended(value: Any) -> Any:
-    if isinstance(value, str):
-        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    if isinstance(value, list):
-        return [_mended(one) for one in value]
-    if isinstance(value, dict):
-        return {_mended(key): _mended(one) for key, one in value.items()}
-    return value

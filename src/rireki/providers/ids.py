@@ -12,8 +12,17 @@ from rireki.providers.rules import Rules
 __all__ = ["new_ids"]
 
 
-def new_ids(turns: Sequence[Turn], pairs: Pairs, rules: Rules, notes: Notes) -> dict[Spot, str]:
-    """The calls that need another id, with it.
+def new_ids(
+    turns: Sequence[Turn],
+    pairs: Pairs,
+    rules: Rules,
+    notes: Notes,
+    start: int = 0,
+    used: set[str] | None = None,
+) -> dict[Spot, str]:
+    """The calls that need another id, with it. The first turn has the place `start`.
+
+    `used` are the ids of calls before these turns; their own are added.
 
     What is made depends on the turns up to the call alone: a history that grows keeps its ids, and
     so the provider's cache of it.
@@ -21,7 +30,7 @@ def new_ids(turns: Sequence[Turn], pairs: Pairs, rules: Rules, notes: Notes) -> 
     changed: dict[Spot, str] = {}
     if rules.call_id is None:
         return changed
-    used: set[str] = set()
+    used = set() if used is None else used
     step = -1
     for spot in pairs.calls:
         if rules.id_repeats and pairs.step_of[spot] != step:
@@ -33,7 +42,7 @@ def new_ids(turns: Sequence[Turn], pairs: Pairs, rules: Rules, notes: Notes) -> 
             continue
         identity = call.id
         if identity is None or identity in used or not rules.call_id.fullmatch(identity):
-            identity = changed[spot] = _made(spot, used)
+            identity = changed[spot] = _made((spot[0] + start, spot[1]), used)
             if call.id is not None:
                 notes.add("id-changed", spot[0], f"the call {call.id[:80]!r} is {identity!r} here")
         used.add(identity)

@@ -7,6 +7,7 @@ was keeps its own JSON. Knows rules, no provider.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from rireki.providers.ids import new_ids
 from rireki.providers.kit import result_text
@@ -16,32 +17,56 @@ from rireki.providers.pairing import Spot, pair
 from rireki.providers.repair import interrupted
 from rireki.providers.rules import Rules
 
-__all__ = ["UNSIGNED", "shape"]
+__all__ = ["UNSIGNED", "WHOLE", "Piece", "shape"]
 
 #: What Gemini takes as the signature of a call that it did not make.
 UNSIGNED = "skip_thought_signature_validator"
 _START = "(The conversation begins with the assistant.)"
 
 
-def shape(turns: list[Turn], rules: Rules, notes: Notes, nudge: str | None = None) -> list[Turn]:
+class Piece(NamedTuple):
+    """Which part of a history some turns are."""
+
+    #: The place of the first turn.
+    start: int = 0
+    #: Whether nothing comes before them, or behind.
+    begins: bool = True
+    ends: bool = True
+    #: Ids that the calls before them have; those of their own calls are added.
+    ids: set[str] | None = None
+
+
+WHOLE = Piece()
+
+
+def shape(
+    turns: list[Turn],
+    rules: Rules,
+    notes: Notes,
+    nudge: str | None = None,
+    piece: Piece = WHOLE,
+) -> list[Turn]:
     """Fit turns as the provider's messages, in order; `nudge` is said where the user must be last."""
     if rules.thinking_leads:
         turns = _without_loose_thinking(turns, notes)
     if not rules.ends_with_thinking:
         turns = _without_last_thinking(turns, notes)
-    steps = _Steps(turns, rules, notes).arrange()
-    return _edges(_neighbours(steps, rules, notes), rules, notes, nudge)
+    steps = _Steps(turns, rules, notes, piece).arrange()
+    shaped = _neighbours(steps, rules, notes)
+    if piece.begins:
+        shaped = _first_edge(shaped, rules, notes)
+    return _last_edge(shaped, rules, notes, nudge) if piece.ends else shaped
 
 
 class _Steps:
     """Every call gets its result, in the place where the provider looks for it."""
 
-    def __init__(self, turns: list[Turn], rules: Rules, notes: Notes) -> None:
+    def __init__(self, turns: list[Turn], rules: Rules, notes: Notes, piece: Piece) -> None:
         self.turns = turns
         self.rules = rules
         self.notes = notes
         self.pairs = pair(turns)
-        self.ids = new_ids(turns, self.pairs, rules, notes)
+        self.ids = new_ids(turns, self.pairs, rules, notes, piece.start, piece.ids)
         self.calls: dict[int, list[Spot]] = {}
         for spot in self.pairs.calls:
             self.calls.setdefault(spot[0], []).append(spot)
@@ -298,10 +323,10 @@ def _may_join(head: Turn, last: Turn, turn: Turn, rules: Rules) -> bool:
     return rules.alternate or (respelled and turn.role in rules.join)
 
 
-def _edges(turns: list[Turn], rules: Rules, notes: Notes, nudge: str | None) -> list[Turn]:
+def _first_edge(turns: list[Turn], rules: Rules, notes: Notes) -> list[Turn]:
     if not turns:
         return turns
-    head, last = turns[0], turns[-1]
+    head = turns[0]
     wrong_start = {
         "any": False,
         "user": head.role != "user",
@@ -309,9 +334,14 @@ def _edges(turns: list[Turn], rules: Rules, notes: Notes, nudge: str | None) -> 
     }
     if wrong_start[rules.starts]:
         notes.add("starts-with-assistant", 0, "the first turn is not the user's")
-        turns = [Turn("user", [Text(_START)]), *turns]
-    if last.role != "assistant":
+        return [Turn("user", [Text(_START)]), *turns]
+    return turns
+
+
+def _last_edge(turns: list[Turn], rules: Rules, notes: Notes, nudge: str | None) -> list[Turn]:
+    if not turns or turns[-1].role != "assistant":
         return turns
+    last = turns[-1]
     if rules.ends_with_user:
         if nudge is not None:
             return [*turns, Turn("user", [Text(nudge)])]

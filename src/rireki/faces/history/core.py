@@ -17,11 +17,14 @@ if TYPE_CHECKING:
     from rireki.faces.history.store import Store
     from rireki.faces.history.window import Window
     from rireki.providers import Turn
+    from rireki.providers.prefix import PrefixRenderer
 
 __all__ = ["Core", "Noted"]
 
 #: Deeper than any provider nests; what is kept on disk is not deeper either.
 DEPTH = 200
+#: Providers and models for which what was rendered is kept.
+RENDERERS = 8
 #: Entries that change what is shown without being a message: going back would undo them.
 _HIDING = frozenset({"trim", "summary", "repair", "edit"})
 
@@ -33,6 +36,17 @@ class Noted(NamedTuple):
     value: Any
 
 
+class _Known:
+    """The messages of a view in the neutral form, as far as they were read."""
+
+    def __init__(self, view: View, revision: int) -> None:
+        self.view = view
+        self.revision = revision
+        #: How many messages that are.
+        self.count = 0
+        self.turns: list[Turn] = []
+
+
 class Core:
     def __init__(self) -> None:
         self._log = Log()
@@ -41,6 +55,8 @@ class Core:
         self._store: Store | None = None
         #: What a transaction has gathered so far.
         self._gathered: list[Entry] | None = None
+        self._known: _Known | None = None
+        self._renderers: dict[tuple[str, str | None], PrefixRenderer] = {}
 
     @property
     def id(self) -> str | None:
@@ -176,6 +192,8 @@ class Core:
         for entry, _ in view.items:
             if entry.seen != entry.messages:
                 _refuse_endless(entry.messages)
+                # One that is looked at for the first time is new: nothing was made of it yet.
+                view.revision += entry.seen is not None
                 entry.reread(_snapshot(entry.messages))
 
     def _found(self) -> list[Item]:
@@ -208,11 +226,31 @@ class Core:
         return Window(self._log.view.items)
 
     def _turns(self) -> list[Turn]:
-        """All messages in the neutral form: a window without the places where it may be cut."""
+        """All messages in the neutral form: a window without the places where it may be cut.
+
+        Those that were read before are kept, as long as messages only came at the end.
+        """
         from rireki.faces.history.window import own_turns
 
         self._settle()
-        return [turn for item in self._log.view.items for turn in own_turns(item)]
+        view = self._log.view
+        known = self._known
+        if known is None or known.view is not view or known.revision != view.revision:
+            known = self._known = _Known(view, view.revision)
+        for item in view.items[known.count :]:
+            known.turns += own_turns(item)
+        known.count = len(view.items)
+        return known.turns
+
+    def _renderer(self, provider: str, model: str | None) -> PrefixRenderer:
+        """What renders for a model; few of them are kept, because a history has few models."""
+        from rireki.providers.prefix import PrefixRenderer
+
+        made = self._renderers.pop((provider, model), None) or PrefixRenderer(provider, model)
+        self._renderers[provider, model] = made
+        if len(self._renderers) > RENDERERS:
+            del self._renderers[next(iter(self._renderers))]
+        return made
 
 
 def _ends_alike(view: View) -> bool:

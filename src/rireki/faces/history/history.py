@@ -310,13 +310,15 @@ class MessageHistory(Core):
 
         With `report`, also what could not be carried over.
         """
-        from rireki.providers import Request, encode
-
-        notes: list[Note] | None = [] if report else None
         with self._lock:
-            made = encode(provider, self._turns(), model, notes)
-            request = Request(copied(made.messages), copied(made.system))
-        return request if notes is None else (request, notes)
+            turns = self._turns()
+            if not report:
+                return self._renderer(provider, model).render(turns, self._log.view.revision)
+            from rireki.providers import Request, encode
+
+            notes: list[Note] = []
+            made = encode(provider, turns, model, notes)
+            return Request(copied(made.messages), copied(made.system)), notes
 
     def repair(self) -> list[Pending]:
         """Answer every call that was cut off with a marked result; returns those calls.

@@ -39,6 +39,8 @@ class View:
         #: Calls that wait for a person, with the entry up to which they stand: the same id may come
         #: again later, for another call.
         self.waiting: dict[str, str] = {}
+        #: Raised by every change that is more than messages at the end.
+        self.revision = 0
 
     def apply(self, entry: Entry) -> None:
         kind = entry.kind
@@ -71,11 +73,13 @@ class View:
 
     def show(self, items: Iterable[Item]) -> None:
         """Other messages, in the same lists."""
+        self.revision += 1
         self.items[:] = items
         self.messages[:] = [message for _, message in self.items]
 
     def _insert(self, entry: Entry) -> None:
         """After the entry it names: where its calls stand."""
+        self.revision += 1
         after = entry.text("after")
         ends = [place for place, (one, _) in enumerate(self.items) if one.id == after]
         place = ends[-1] + 1 if ends else len(self.items)
