@@ -31,6 +31,7 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from rireki import MessageHistory
 from rireki.faces.history.adapters.pydantic_ai import HistoryConversationStore
+from tests.history.test_sharing import other_writer
 from tests.providers.rules_of import complaints
 
 
@@ -124,8 +125,10 @@ def test_ids_that_look_alike_are_conversations_of_their_own(place: Path) -> None
 def test_while_somebody_else_writes_it_is_a_conflict_and_then_it_is_not(place: Path) -> None:
     store = HistoryConversationStore(place)
     conversation = Conversation(conversation_id="x", messages=MESSAGES[:1])
-    with MessageHistory.open("x", archive=place), pytest.raises(ConversationConflict):
-        asyncio.run(store.save(conversation))
+    with other_writer(place, 60) as other:
+        with pytest.raises(ConversationConflict):
+            asyncio.run(store.save(conversation))
+        other.kill()
     assert len(asyncio.run(store.save(conversation))) == 1
 
 

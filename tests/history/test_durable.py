@@ -75,11 +75,11 @@ def test_full_sync_waits_for_the_disk(place: Path, monkeypatch: pytest.MonkeyPat
         assert len(synced) == 2
 
 
-def test_a_second_writer_is_told_who_writes_and_what_to_do(place: Path) -> None:
+def test_who_only_reads_goes_on_in_a_copy(place: Path) -> None:
     with MessageHistory.open("x", archive=place) as history:
         history.add_user_message("mine")
         with pytest.raises(HistoryConflict, match="the history x is being written by this process"):
-            MessageHistory.open("x", archive=place)
+            history.fork("x")
         reader = MessageHistory.open("x", archive=place, read_only=True)
         with pytest.raises(RirekiError, match="opened to be read only"):
             reader.add_user_message("no")

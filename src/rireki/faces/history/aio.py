@@ -52,10 +52,18 @@ class AsyncMessageHistory:
         *,
         sync: Sync = "os",
         questions: Sequence[str] = QUESTIONS,
+        wait: float = 0,
     ) -> Self:
         def opened() -> MessageHistory:
             return MessageHistory.open(
-                conversation, project, title, archive, read_only, sync=sync, questions=questions
+                conversation,
+                project,
+                title,
+                archive,
+                read_only,
+                sync=sync,
+                questions=questions,
+                wait=wait,
             )
 
         return cls(await asyncio.to_thread(opened))

@@ -14,6 +14,7 @@ from rireki.sources.native.entry import Entry
 from rireki.sources.native.log import SAID, Edit, Item, Log, View
 
 if TYPE_CHECKING:
+    from rireki.faces.history.sharing import Lease
     from rireki.faces.history.store import Store
     from rireki.faces.history.window import Window
     from rireki.providers import Turn
@@ -53,6 +54,8 @@ class Core:
         self._lock = RLock()
         #: The files of a history on disk.
         self._store: Store | None = None
+        #: This handle's part in them: others of the process may have theirs.
+        self._lease: Lease | None = None
         #: What a transaction has gathered so far.
         self._gathered: list[Entry] | None = None
         self._known: _Known | None = None
@@ -171,7 +174,9 @@ class Core:
                 self._gathered += entries
                 return
             self._settle(at_end={entry.kind for entry in entries} <= SAID)
-            if self._store is not None and entries:
+            if self._store is not None and self._lease is not None and entries:
+                if not self._lease.is_held:
+                    raise self._store.journal.closed()
                 entries = self._store.write(entries, self._log)
             for entry in entries:
                 self._log.add(entry)

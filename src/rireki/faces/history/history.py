@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
+from uuid import uuid4
 from weakref import finalize
 
 from rireki.errors import RirekiError
@@ -26,7 +27,7 @@ from rireki.faces.history.given import (
 )
 from rireki.faces.history.results import checked_result, told_result
 from rireki.sources.native.entry import Entry
-from rireki.sources.native.log import Edit, Item, Log
+from rireki.sources.native.log import Edit, Item
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from rireki.faces.history.journal import Sync
-    from rireki.faces.history.store import Store
+    from rireki.faces.history.sharing import Lease
     from rireki.faces.history.window import Counter, Window
     from rireki.providers import Note, Problem, Request, Turn
     from rireki.search.results import Hit
@@ -72,32 +73,48 @@ class MessageHistory(Core):
         *,
         sync: Sync = "os",
         questions: Sequence[str] = QUESTIONS,
+        wait: float = 0,
     ) -> Self:
         """A history on disk, new or gone on with: what a method added survives the process.
 
         It lies beside the archive, which is the one `rireki` uses unless another is named. A new
         one belongs to the current directory unless a `project` is named. `sync="full"` also waits
         for the disk, so that entries survive a power cut.
+
+        Handles of one process on the same history share it. While another process writes it, `wait`
+        so many seconds before `HistoryConflict` is raised.
         """
+        from rireki.archive.open import archive_path
+        from rireki.faces.history.journal import journal_path
+        from rireki.faces.history.sharing import Lease, lease
         from rireki.faces.history.store import Store
 
-        store = Store.open(conversation, archive, read_only, sync)
-        return cls._over(store, questions, project, title)
+        path = archive_path(str(archive) if archive is not None else None)
+        place = journal_path(path, conversation or str(uuid4()))
+
+        def opened() -> Store:
+            return Store.open(path, place, read_only, sync)
+
+        # Who only reads sees what is there now, and holds nothing.
+        held = Lease("", opened()) if read_only else lease(place, opened, wait, sync)
+        return cls._over(held, questions, project, title)
 
     @classmethod
     def _over(
         cls,
-        store: Store,
+        lease: Lease,
         questions: Sequence[str],
         project: str | Path | None = None,
         title: str | None = None,
     ) -> Self:
         history = cls(questions=questions)
-        history._store = store
-        history._log = Log(store.journal.entries)
-        store.introduce(history._log, project, title)
+        store = lease.store
+        history._store, history._lease = store, lease
+        history._log, history._lock = store.log, store.lock
         # A history that nobody closes is closed when it is forgotten, or the program ends.
-        finalize(history, store.forget)
+        finalize(history, lease.forget)
+        with store.lock:
+            store.introduce(store.log, project, title)
         return history
 
     # ── the five methods that everybody knows ──
@@ -237,8 +254,13 @@ class MessageHistory(Core):
             questions = tuple(self._questions)
             chain = [e for e in self._log.chain(self._log.head) if e.kind != "branch"]
             if self._store is not None:
-                store = self._store.fork(conversation, chain, self._log.head)
-                return type(self)._over(store, questions, None, title)
+                from rireki.faces.history.journal import journal_path
+                from rireki.faces.history.sharing import lease
+
+                store, head = self._store, self._log.head
+                place = journal_path(store.archive, conversation or str(uuid4()))
+                held = lease(place, lambda: store.fork(place, chain, head), fresh=True)
+                return type(self)._over(held, questions, None, title)
             other = type(self)(questions=questions)
             known: dict[int, Entry] = {}
             for entry in chain:
@@ -348,8 +370,8 @@ class MessageHistory(Core):
     def close(self) -> None:
         """Let go of the file and bring what is in it into the archive."""
         with self._lock:
-            if self._store is not None:
-                self._store.close()
+            if self._lease is not None:
+                self._lease.close()
 
     def __enter__(self) -> Self:
         return self

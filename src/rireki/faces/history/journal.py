@@ -227,16 +227,20 @@ class Journal(GrowingFile):
                 "Open it without read_only=True, or go on in a copy with fork().",
             )
         if self._file is None:
-            raise RirekiError(
-                f"the history {self.conversation} is closed",
-                f"MessageHistory.open({self.conversation!r}) opens it again.",
-            )
+            raise self.closed()
         if os.getpid() != self._process:
             raise HistoryConflict(
                 f"the history {self.conversation} belongs to process {self._process}, "
                 f"of which this one ({os.getpid()}) is a copy",
                 "Open a history after the process was forked, or go on in a copy with fork().",
             )
+
+    def closed(self) -> RirekiError:
+        """What is told to those who write to it after they closed it."""
+        return RirekiError(
+            f"the history {self.conversation} is closed",
+            f"MessageHistory.open({self.conversation!r}) opens it again.",
+        )
 
     def _failed(self, reason: str) -> RirekiError:
         return RirekiError(

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import RLock
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from rireki.archive.open import archive_path, now
+from rireki.archive.open import now
 from rireki.errors import RirekiError
 from rireki.faces.history.journal import Journal, Sync, journal_path
 from rireki.providers import detect, plain
@@ -34,19 +34,19 @@ class Store:
         self.archive = archive
         self.journal = journal
         self.troubles: list[str] = list(journal.damage)
+        self._process = os.getpid()
         self._seq = max([entry.seq for entry in journal.entries], default=-1) + 1
         self._first: Entry | None = None
         #: Whether the archive has everything that was written; who wrote here before may have been
         #: killed before it did.
         self._taken = not (journal.entries or journal.damage)
+        #: What the journal comes to, for all handles of this process; and who works on it.
+        self.log = Log(journal.entries)
+        self.lock = RLock()
 
     @classmethod
-    def open(
-        cls, conversation: str | None, archive: str | Path | None, read_only: bool, sync: Sync
-    ) -> Store:
-        path = archive_path(str(archive) if archive is not None else None)
-        place = journal_path(path, conversation or str(uuid4()))
-        return cls(path, Journal(place, read_only=read_only, sync=sync))
+    def open(cls, archive: Path, place: Path, read_only: bool, sync: Sync) -> Store:
+        return cls(archive, Journal(place, read_only=read_only, sync=sync))
 
     def introduce(self, log: Log, project: str | Path | None, title: str | None) -> None:
         """What a history is about: said with its first entry, or now if it is to change."""
@@ -89,9 +89,8 @@ class Store:
         self._first, self._taken = None, False
         return made
 
-    def fork(self, conversation: str | None, chain: Sequence[Entry], head: str | None) -> Store:
+    def fork(self, place: Path, chain: Sequence[Entry], head: str | None) -> Store:
         """A new journal that begins with these entries; there with all of them, or not at all."""
-        place = journal_path(self.archive, conversation or str(uuid4()))
         about: dict[str, Any] = {"conversation": place.stem}
         for entry in chain:
             if entry.kind not in MESSAGES:
@@ -114,28 +113,19 @@ class Store:
         self._taken = True
         return hits
 
-    def close(self) -> None:
-        if not self.journal.is_open:
-            return
+    @property
+    def is_behind(self) -> bool:
+        """Whether something was written that the archive does not have."""
+        return not self._taken and not self.journal.read_only and os.getpid() == self._process
+
+    def release(self) -> None:
+        """Let go of the file."""
         self.journal.close()
-        if not self._taken:
-            self._take_in()
 
-    def forget(self) -> None:
-        """When nobody holds the history any more, or the program ends.
-
-        The collector calls this in the middle of anything, also of a transaction of the archive:
-        so it is another thread that waits for the archive, as long as there can be one.
-        """
-        running = threading.main_thread().is_alive()
-        if not running or not self.journal.is_open or self._taken:
-            self.close()
-            return
-        self.journal.close()
-        threading.Thread(target=self._take_in, name="rireki-history").start()
-
-    def _take_in(self) -> None:
+    def take_in(self) -> None:
         """The entries are safe in the journal: what hinders the archive is said, and not raised."""
+        if not self.is_behind:
+            return
         from rireki.faces.history.taking import is_kept, take_in_journal
 
         try:
@@ -156,8 +146,9 @@ class Store:
 def search_in_memory(items: Iterable[Item], query: str, limit: int) -> list[Hit]:
     """As on disk, in an archive that goes away afterwards."""
     with TemporaryDirectory(prefix="rireki-") as folder:
-        store = Store.open(None, Path(folder) / "archive.sqlite3", False, "os")
-        log = Log()
+        archive = Path(folder) / "archive.sqlite3"
+        store = Store.open(archive, journal_path(archive, str(uuid4())), False, "os")
+        log = store.log
         entries = [
             Entry(f"{number}", "user", message, entry.provider)
             for number, (entry, message) in enumerate(items)
@@ -166,7 +157,7 @@ def search_in_memory(items: Iterable[Item], query: str, limit: int) -> list[Hit]
         try:
             return store.search(query, limit)
         finally:
-            store.close()
+            store.release()
 
 
 def _in_line(entries: Sequence[Entry]) -> bytes:

@@ -164,7 +164,8 @@ class _Journals:
                 history = MessageHistory.open(_name(conversation_id), archive=self._archive)
             except HistoryConflict as error:
                 raise ConversationConflict(conversation_id) from error
-            with history:
+            # Other handles of this process wait for the end of the transaction.
+            with history, history.transaction():
                 record = _latest(history.notes(_RECORD, ever=True))
                 if (record.revision if record else None) != expected:
                     raise ConversationConflict(conversation_id)
