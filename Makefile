@@ -1,37 +1,48 @@
-# Two commands do everything: `make serve` and `make test`.
+# `make serve` and `make test` do everything; bare `make` tells what else there is.
 
 PYTHON ?= python3
+# Two environments: what serving needs is a tenth of what the tests need.
+SERVE  := .venv-serve
 VENV   := .venv
 BIN    := $(VENV)/bin
-READY  := $(VENV)/.ready
+# What an environment is made from, beside its lock.
+MADE_FROM := pyproject.toml hatch_build.py src/rireki/search/cutter.c tools/setup tools/install.py
 
-.PHONY: serve test stress bench clean
+.PHONY: help serve test fast lint types golden stress bench lock clean
+.DEFAULT_GOAL := help
 
-serve: $(READY)  ## this machine's histories in a browser
-	@$(BIN)/rireki serve
+help:  ## this list
+	@echo "make TARGET"; echo
+	@sed -n 's/^\([a-z]*\):.*  ## \(.*\)/  \1 \2/p' $(MAKEFILE_LIST) | \
+		while read -r name does; do printf '  %-8s %s\n' "$$name" "$$does"; done
 
-test: $(READY)  ## everything that has to hold: lint, types, layers, tests, browser included
+serve: $(SERVE)/.ready  ## this machine's histories in a browser; ARGS="--port 8000" goes to rireki serve
+	@$(SERVE)/bin/rireki serve $(ARGS)
+
+test: $(VENV)/.ready lint  ## everything that has to hold: lint, types, all tests, a real browser included
 	@sh tools/browser
 	@sh tools/adapter $(VENV)/npm
+	@$(BIN)/python -m tools.suite
+
+fast: $(VENV)/.ready  ## the tests that wait for no browser, no other process and no clock
+	@$(BIN)/python -m tools.suite fast
+
+lint: $(VENV)/.ready  ## style, layers, and whether the locks fit pyproject.toml
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
-# Types beside the tests, of which many wait for a browser or another process; said at the end.
-# One that waits may come too late beside so many others: what fails has a second try by itself.
-	@echo "$(BIN)/mypy & $(BIN)/python -m pytest -n 3"; \
-	$(BIN)/mypy > $(VENV)/types 2>&1 & types=$$!; \
-	$(BIN)/python -m pytest -n 3; tests=$$?; \
-	wait $$types; types=$$?; \
-	if [ $$tests -eq 1 ]; then \
-		echo "What failed beside all others is asked once more, alone:"; \
-		$(BIN)/python -m pytest --last-failed --last-failed-no-failures none; tests=$$?; \
-	fi; \
-	cat $(VENV)/types; [ $$types -eq 0 ] && exit $$tests; exit 1
+	$(BIN)/python -m tools.lock --check
 
-stress: $(READY)  ## long campaigns: hundreds of kills, fuzzing
+types: $(VENV)/.ready  ## mypy --strict
+	$(BIN)/mypy
+
+golden: $(VENV)/.ready  ## what readers make of the fixtures, written again: look at the difference
+	$(BIN)/python -m tests.golden
+
+stress: $(VENV)/.ready  ## long campaigns: hundreds of kills, a minute of saves against imports
 	$(BIN)/python -m pytest -q tests/stress --campaign
 
-bench: $(READY)  ## the figures
+bench: $(VENV)/.ready  ## the figures
 	$(BIN)/python -m bench.import
 	$(BIN)/python -m bench.search
 	$(BIN)/python -m bench.live
@@ -40,9 +51,16 @@ bench: $(READY)  ## the figures
 	$(BIN)/python -m bench.chatkit
 	$(BIN)/python -m bench.bridge
 
-$(READY): pyproject.toml hatch_build.py src/rireki/search/cutter.c tools/setup
-	@sh tools/setup $(PYTHON) $(VENV)
-	@touch $(READY)
+lock: $(VENV)/.ready  ## the locks again, with the newest releases pyproject.toml allows (needs uv)
+	$(BIN)/python -m tools.lock
 
-clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+$(SERVE)/.ready: requirements/serve.lock $(MADE_FROM)
+	@sh tools/setup $(PYTHON) serve $(SERVE)
+	@touch $@
+
+$(VENV)/.ready: requirements/test.lock $(MADE_FROM)
+	@sh tools/setup $(PYTHON) test $(VENV)
+	@touch $@
+
+clean:  ## remove the environments and caches
+	rm -rf $(VENV) $(SERVE) *.log .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -14,6 +14,7 @@ from rireki.archive.sqlite.store import SqliteArchive
 from rireki.intake.walk import Report, import_history
 from rireki.sources import registry
 from rireki.sources.kit.places import Places
+from tests import phases
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -29,9 +30,17 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.line(f"Claude Code through its real adapter: {absent}")
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """A shell that starts us in the background has us ignore Ctrl-C, and whatever we start as well."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    if "not waits" in config.option.markexpr:
+        config.pluginmanager.register(phases.Guard())
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        for mark in phases.marks(item.nodeid):
+            item.add_marker(mark)
 
 
 class Clock:

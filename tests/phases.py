@@ -1,0 +1,161 @@
+"""Which tests wait, and which take long: decided here, and nowhere else.
+
+A test waits that starts another process, drives a browser or sleeps. Beside many others it
+may come too late through no fault of its own: such tests run one or two at a time, after
+all others. One that starts a process and is not named here fails among those that run
+beside each other, and says so.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Generator, Iterator
+from typing import Any, SupportsIndex
+
+import pytest
+
+__all__ = ["Guard", "marks"]
+
+#: Folders, files and single tests below tests/.
+WAITS = (
+    "agent/test_asking.py",
+    "agent/test_clients.py",
+    "agent/test_example.py",
+    "agent/test_kills.py",
+    "agent/test_mcp.py",
+    "agent/test_session_claude.py",
+    "archive/test_damage.py::test_a_full_disk_is_said_and_what_was_stored_stays",
+    "browser/",
+    "chatkit/test_archive.py::test_what_is_said_is_found_while_the_store_is_open",
+    "chatkit/test_example.py",
+    "chatkit/test_kill.py",
+    "chatkit/test_kit.py",
+    "chatkit/test_versions.py",
+    "drive/",
+    "faces/test_chat.py",
+    "faces/test_cli_main.py",
+    "faces/test_cli_read_only.py",
+    "faces/test_cli_search.py",
+    "faces/test_cli_service.py::test_what_this_machine_would_be_given_names_this_python",
+    "faces/test_cli_terminal.py",
+    "faces/test_cli_watch.py",
+    "faces/test_finder.py",
+    "history/test_archive.py::test_a_program_that_just_ends_leaves_it_in_the_archive",
+    "history/test_archive.py::test_closing_brings_in_what_a_killed_program_wrote",
+    "history/test_durable.py::test_a_copy_of_the_process_cannot_write",
+    "history/test_durable.py::test_a_writer_in_another_process_is_named",
+    "history/test_import.py",
+    "history/test_transactions.py::test_a_kill_in_the_middle_of_the_write_leaves_nothing_of_it",
+    "intake/test_driven.py::test_forgetting_the_joined_one_forgets_its_journal",
+    "intake/test_driven.py::test_many_fresh_files_at_once_are_joined_as_well",
+    "intake/test_driven.py::test_what_is_forgotten_stays_forgotten_under_every_name",
+    "intake/test_hiring.py",
+    "intake/test_hostile.py",
+    "intake/test_two_at_once.py",
+    "intake/test_work.py",
+    "live/",
+    "search/test_grep.py::test_planted_words_stand_where_they_were_planted",
+    "search/test_grep.py::test_two_hundred_random_words",
+    "search/test_safety.py::test_a_damaged_file_changes_no_answer",
+    "search/test_safety.py::test_a_disk_that_is_full_while_the_index_is_made_is_told",
+    "search/test_safety.py::test_a_killed_writer_changes_no_answer",
+    "search/test_safety.py::test_an_import_goes_through_though_its_index_does_not",
+    "search/test_safety.py::test_an_index_of_another_archive_is_not_believed",
+    "search/test_safety.py::test_every_answer_has_what_was_committed_before_it_was_asked",
+    "search/test_safety.py::test_what_an_import_only_ties_to_others_is_not_read_again",
+    "search/test_safety.py::test_while_another_process_writes_searches_answer_and_tell_if_it_takes_longer",
+    "show/test_html_export.py::test_other_commands_do_not_load_what_html_needs",
+    "sources/test_amazon_q_storage.py::test_a_change_that_was_never_finished_is_a_trouble_with_a_hint",
+    "sources/test_amazon_q_storage.py::test_a_locked_database_is_a_trouble_with_a_hint",
+    "sources/test_amazon_q_storage.py::test_a_writer_without_patience_never_fails_while_we_read",
+    "sources/test_amazon_q_storage.py::test_rows_that_are_only_in_the_write_ahead_log_are_seen",
+    "sources/test_chatkit_live.py",
+    "stress/",
+    "tools/test_install.py",
+    "tools/test_make.py",
+    "tools/test_phases.py",
+    "web/test_api.py::test_an_archive_that_cannot_be_read_is_said_in_words",
+    "web/test_api.py::test_questions_that_are_no_text_are_answered",
+    "web/test_api.py::test_search_gives_what_the_command_gives",
+    "web/test_drive.py",
+    "web/test_drive_settings.py",
+    "web/test_events.py",
+    "web/test_openapi.py::test_whatever_is_asked_the_answer_is_as_promised",
+    "web/test_pages.py::test_a_long_list_comes_in_pages_with_every_row_once",
+    "web/test_pages_search.py::test_an_unfinished_query_is_told_quietly_and_only_while_it_is_typed",
+    "web/test_read_only.py",
+    "web/test_serve.py",
+)
+#: Left out of `make fast`: seconds of work each.
+SLOW = (
+    "search/test_corners.py",
+    "search/test_grep.py",
+    "search/test_safety.py",
+    "history/test_hostile.py",
+    "providers/test_pairs.py",
+)
+#: What tells of another process.
+STARTS = ("subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.system")
+#: Seconds a test may sleep in all without being one that waits.
+SLEEP = 0.3
+
+
+def marks(node: str) -> Iterator[str]:
+    """The marks of a test, by its id."""
+    place = node.removeprefix("tests/")
+    if _named(place, WAITS):
+        yield "waits"
+    if _named(place, SLOW):
+        yield "slow"
+
+
+def _named(place: str, among: tuple[str, ...]) -> bool:
+    test = place.split("[")[0]
+    return any(test == name or (test.startswith(name) and _ends(test, name)) for name in among)
+
+
+def _ends(test: str, name: str) -> bool:
+    """Whether a name that stands at the beginning stands there whole."""
+    return name.endswith("/") or test[len(name) :].startswith("::")
+
+
+class Guard:
+    """Watches tests that run beside each other: which start a process, or sleep."""
+
+    def __init__(self) -> None:
+        self._seen: list[str] = []
+        self._slept = 0.0
+        sys.addaudithook(self._note)
+        self._sleep = time.sleep
+        time.sleep = self._sleep_noted
+
+    def _note(self, event: str, arguments: Any) -> None:
+        if event in STARTS:
+            self._seen.append(event)
+
+    def _sleep_noted(self, seconds: SupportsIndex | float, /) -> None:
+        self._slept += float(seconds)
+        self._sleep(seconds)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logstart(self) -> None:
+        self._seen.clear()
+        self._slept = 0.0
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        report = yield
+        found = sorted({*self._seen}) + ["time.sleep"] * (self._slept > SLEEP)
+        if (
+            report.when == "call"
+            and report.passed
+            and found
+            and not item.get_closest_marker("waits")
+        ):
+            report.outcome = "failed"
+            said = f"{item.nodeid} waits ({', '.join(found)})"
+            report.longrepr = f"{said}: name it, or its file, in tests/phases.py"
+        return report

@@ -1,0 +1,95 @@
+"""Runs the tests in two phases: beside each other, then those that wait, two at a time.
+
+`python -m tools.suite` runs all of them, with mypy beside the first phase; `… fast` the
+first phase alone, without what takes long. What fails is tried once more by itself, and
+named at the end: a test that needed it is a defect too.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+#: Names the file for `FailedTests`.
+VARIABLE = "RIREKI_FAILED_TESTS"
+#: With more than these something is broken, and not late.
+MOST = 20
+PYTEST = [sys.executable, "-m", "pytest", "-p", "tools.failed_tests"]
+
+
+class Phase(NamedTuple):
+    name: str
+    options: list[str]
+
+
+class Outcome(NamedTuple):
+    code: int
+    failed: list[str]
+
+
+def phases(fast: bool) -> list[Phase]:
+    workers = str(max(2, os.cpu_count() or 2))
+    if fast:
+        return [Phase("fast", ["-n", workers, "-m", "not waits and not slow"])]
+    together = Phase("beside each other", ["-n", workers, "-m", "not waits"])
+    return [together, Phase("those that wait, two at a time", ["-n", "2", "-m", "waits"])]
+
+
+def run(phase: Phase) -> Outcome:
+    print(f"── tests: {phase.name}", flush=True)
+    with TemporaryDirectory() as folder:
+        told = Path(folder) / "failed.json"
+        environment = {**os.environ, VARIABLE: str(told)}
+        code = subprocess.run([*PYTEST, *phase.options], env=environment, check=False).returncode
+        return Outcome(code, json.loads(told.read_text("utf-8")) if told.exists() else [])
+
+
+def main(arguments: list[str]) -> int:
+    fast = arguments == ["fast"]
+    if arguments and not fast:
+        print("usage: python -m tools.suite [fast]", file=sys.stderr)
+        return 2
+    began = time.monotonic()
+    types = None if fast else _start_types()
+    failed: list[str] = []
+    for phase in phases(fast):
+        outcome = run(phase)
+        if outcome.code not in (0, 1) or len(outcome.failed) > MOST:
+            return outcome.code or 1
+        failed += outcome.failed
+    again = run(Phase("once more, by themselves", failed)) if failed else Outcome(0, [])
+    _tell(failed, again.failed)
+    wrong = 0 if types is None else _end_types(*types)
+    print(f"── {time.monotonic() - began:.0f} s", flush=True)
+    return again.code or wrong
+
+
+def _start_types() -> tuple[subprocess.Popen[str], Path]:
+    mypy = [str(Path(sys.executable).with_name("mypy"))]
+    said = Path(sys.prefix) / "types"
+    with said.open("w") as file:
+        return subprocess.Popen(mypy, stdout=file, stderr=file, text=True), said
+
+
+def _end_types(process: subprocess.Popen[str], said: Path) -> int:
+    code = process.wait()
+    print(f"── types\n{said.read_text('utf-8').rstrip()}", flush=True)
+    return code
+
+
+def _tell(failed: list[str], still: list[str]) -> None:
+    late = [name for name in failed if name not in still]
+    if late:
+        print("── NEEDED A SECOND TRY, which is a defect:", *late, sep="\n   ", flush=True)
+    if still:
+        print("── FAILED:", *still, sep="\n   ", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
