@@ -44,6 +44,7 @@ stress: $(VENV)/.ready  ## long campaigns: hundreds of kills, a minute of saves 
 
 bench: $(VENV)/.ready  ## the figures
 	$(BIN)/python -m bench.import
+	$(BIN)/python -m bench.check
 	$(BIN)/python -m bench.search
 	$(BIN)/python -m bench.live
 	$(BIN)/python -m bench.web

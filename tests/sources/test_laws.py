@@ -180,3 +180,37 @@ def _meet(fate: str, path: Path) -> None:
         target = path.parent.with_name(path.parent.name + "-moved") / path.name
         target.parent.mkdir(exist_ok=True)
         path.rename(target)
+
+
+@every_home
+def test_a_rewrite_in_place_of_equal_length_is_a_new_version(
+    name: str, archive: SqliteArchive, home: Path
+) -> None:
+    lay_out(name, home)
+    take_in(archive, home)
+    at = archive.clock()
+    before = {path: path.read_bytes() for path in files(home) if path.suffix == ".jsonl"}
+    chance = random.Random(name)
+    for path, data in before.items():
+        letters = [n for n, byte in enumerate(data) if chr(byte).isalpha()]
+        place = chance.choice(letters) if letters else None
+        if place is not None:
+            with path.open("r+b") as file:
+                file.seek(place)
+                file.write(b"q" if data[place : place + 1] != b"q" else b"z")
+    take_in(archive, home)
+    compared = 0
+    for group in archive.groups():
+        earlier = {
+            strand.place: strand.document()
+            for strand in archive.strands(group.family, group.conversation, at)
+        }
+        for strand in archive.strands(group.family, group.conversation):
+            path = Path(strand.place)
+            if path in before:
+                compared += 1
+                assert strand.document() == path.read_bytes()
+                if strand.place in earlier:
+                    assert earlier[strand.place] == before[path]
+    assert compared or not before
+    assert verify(archive) == []

@@ -19,7 +19,7 @@ from rireki.model.conversation import Answer, Conversation, Reading, Trouble
 if TYPE_CHECKING:
     from rireki.archive.pack import Chunk, Opened
     from rireki.model.record import Origin, Update
-    from rireki.model.strand import Strand
+    from rireki.model.strand import State, Strand, StrandBytes
 
 __all__ = [
     "Archive",
@@ -202,6 +202,14 @@ class Archive(Protocol):
 
     def cursors(self, source: str, place: str) -> dict[str, Any]:
         """The cursor of each strand of an origin, by key."""
+        ...
+
+    def held_bytes(self, source: str, place: str, key: str = "") -> StrandBytes | None:
+        """What a strand of an origin held when it was last seen; None when it is unknown."""
+        ...
+
+    def bytes_of(self, strand: Strand, state: State | None = None) -> StrandBytes:
+        """The bytes of one version of a strand, the newest unless said otherwise."""
         ...
 
     def strands(

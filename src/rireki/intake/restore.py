@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
 
 from rireki.archive.base import Archive, Found, KnownOrigin
 from rireki.errors import NotFound, RirekiError
 from rireki.intake.understand import with_subagents
-from rireki.model.strand import Strand
+from rireki.model.strand import Strand, StrandBytes
 
 __all__ = ["restore"]
 
@@ -23,16 +24,28 @@ def restore(archive: Archive, found: Found, to: Path, as_of: str | None = None) 
             "Leave --as-of out to restore what was seen last.",
         )
     origins = {(origin.source, origin.place): origin for origin in archive.origins()}
-    wanted: dict[Path, bytes] = {}
+    wanted: dict[Path, StrandBytes] = {}
     for strand in strands:
         path = _free(to / _name(strand, origins[strand.source, strand.place]), wanted)
-        wanted[path] = strand.document()
+        wanted[path] = archive.bytes_of(strand)
     for path, data in wanted.items():
         _refuse_to_overwrite(path, data)
     for path, data in wanted.items():
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
+        _write(path, data)
     return list(wanted)
+
+
+def _write(path: Path, data: StrandBytes) -> None:
+    """A little at a time: a file may be larger than the memory."""
+    try:
+        with path.open("wb") as file:
+            for block in data.stream():
+                file.write(block)
+    except RirekiError:
+        # Half a file would look like a whole one.
+        path.unlink()
+        raise
 
 
 def _name(strand: Strand, origin: KnownOrigin) -> Path:
@@ -54,7 +67,7 @@ def _safe(part: str) -> str:
     return re.sub(r"[\\/\x00]", "_", part) if part not in (".", "..") else "_"
 
 
-def _free(path: Path, taken: dict[Path, bytes]) -> Path:
+def _free(path: Path, taken: Collection[Path]) -> Path:
     """The same row may lie in several stores: each gets a name of its own."""
     number = 2
     candidate = path
@@ -64,8 +77,13 @@ def _free(path: Path, taken: dict[Path, bytes]) -> Path:
     return candidate
 
 
-def _refuse_to_overwrite(path: Path, data: bytes) -> None:
-    if path.exists() and (not path.is_file() or path.read_bytes() != data):
+def _is_same(path: Path, data: StrandBytes) -> bool:
+    with path.open("rb") as file:
+        return all(file.read(len(block)) == block for block in data.stream()) and not file.read(1)
+
+
+def _refuse_to_overwrite(path: Path, data: StrandBytes) -> None:
+    if path.exists() and not (path.is_file() and _is_same(path, data)):
         raise RirekiError(
             f"{path} is there already, with other content",
             "Name an empty folder with --to.",

@@ -9,6 +9,7 @@ import msgspec
 
 from rireki.archive.base import Archive, KnownOrigin, Stale
 from rireki.errors import SourceTrouble
+from rireki.intake.limits import largest
 from rireki.model.conversation import Trouble
 from rireki.model.record import Origin, Roll, Update
 from rireki.sources.reader import Known, Reader
@@ -36,16 +37,19 @@ def take_origin(
     origin: Origin,
     forgotten: set[tuple[str, str]],
     known: KnownOrigin | None = None,
+    *,
+    thorough: bool = False,
 ) -> Taken:
     """Keep what is new in an origin.
 
     Whoever has reason to look at one that is unchanged by its stamp says what is `known` of
-    it: nothing is written then, unless there is something new after all.
+    it: nothing is written then, unless there is something new after all. A `thorough` look
+    compares all of it with what is kept.
     """
     calm = known is not None and known.stamp == origin.stamp and known.vanished_at is None
     for _ in range(ATTEMPTS):
         try:
-            return _take(archive, reader, origin, forgotten, calm)
+            return _take(archive, reader, origin, forgotten, calm, thorough)
         except Stale:
             continue
         except SourceTrouble as trouble:
@@ -55,11 +59,22 @@ def take_origin(
 
 
 def _take(
-    archive: Archive, reader: Reader, origin: Origin, forgotten: set[tuple[str, str]], calm: bool
+    archive: Archive,
+    reader: Reader,
+    origin: Origin,
+    forgotten: set[tuple[str, str]],
+    calm: bool,
+    thorough: bool,
 ) -> Taken:
     taken = Taken()
     cursors = archive.cursors(origin.source, origin.place)
-    known = Known(dict(cursors))
+    known = Known(
+        dict(cursors),
+        lambda key: archive.held_bytes(origin.source, origin.place, key),
+        largest(),
+        unchanged=calm,
+        thorough=thorough,
+    )
     keys: list[str] | None = None
     for items in _batches(reader.read(origin, known)):
         if calm and all(_is_nothing(item, cursors) for item in items):
@@ -99,7 +114,8 @@ def _is_nothing(item: Update | Roll, cursors: Mapping[str, Any]) -> bool:
         # Rows that went in the same moment as the others were read are missed at the next change.
         return True
     grown = any(content.pieces for content in item.contents)
-    return item.grows and not grown and item.cursor == cursors.get(item.key)
+    same = item.grows and not grown and item.keeps is None
+    return same and item.cursor == cursors.get(item.key)
 
 
 def _batches(items: Iterator[Update | Roll]) -> Iterator[list[Update | Roll]]:

@@ -9,7 +9,7 @@ import msgspec
 from rireki.archive.base import Archive, Found
 from rireki.errors import NotFound
 from rireki.model.conversation import Answer, Conversation, Reading, Tie, Trouble
-from rireki.model.strand import Strand
+from rireki.model.strand import PIECES, Strand
 from rireki.sources import registry
 from rireki.sources.kit.places import BRIDGE
 
@@ -18,6 +18,26 @@ __all__ = ["as_readings", "interpret", "read_at", "read_conversation", "with_sub
 
 def interpret(conversation: str, strands: list[Strand]) -> list[Reading]:
     """What a group of strands means. A reader's own mistake costs the meaning, never the bytes."""
+    readings = _interpret_all(conversation, strands)
+    if readings:
+        readings[0].conversation.troubles += _too_large(strands)
+    return readings
+
+
+def _too_large(strands: list[Strand]) -> list[Trouble]:
+    """What is kept in pieces because of its size, and so no reader saw."""
+    return [
+        Trouble(
+            strand.place,
+            "a part of it is too large to be read, and kept whole",
+            "'rireki restore' gives it back. [import] largest_mb in config.toml allows more.",
+        )
+        for strand in strands
+        if any(run.lane == PIECES and run.records for run in strand.states[-1].runs)
+    ]
+
+
+def _interpret_all(conversation: str, strands: list[Strand]) -> list[Reading]:
     journals = [strand for strand in strands if strand.source == BRIDGE]
     if not journals or len(journals) == len(strands):
         return _interpret(conversation, strands)

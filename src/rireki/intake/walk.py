@@ -15,6 +15,7 @@ import msgspec
 
 from rireki.archive.base import Archive, KnownOrigin
 from rireki.errors import NotFound
+from rireki.intake.check import Checker
 from rireki.intake.progress import Progress, Silent
 from rireki.intake.project import Witness, project_dirty
 from rireki.intake.roster import Roster, name_of
@@ -57,6 +58,8 @@ class SourceReport(msgspec.Struct):
     moved: int = 0
     forgotten: int = 0
     new_bytes: int = 0
+    #: Files that were compared with what is kept of them, although they looked unchanged.
+    compared: int = 0
     troubles: list[Trouble] = msgspec.field(default_factory=list)
 
 
@@ -78,6 +81,8 @@ class Swept(msgspec.Struct):
     failed: list[tuple[Origin, Trouble]]
     roster: Roster
     troubles: list[Trouble]
+    #: What of it looked unchanged, and was not.
+    compared: list[Origin] = msgspec.field(default_factory=list)
 
 
 def import_history(
@@ -88,9 +93,11 @@ def import_history(
     sources: Sequence[str] = (),
     progress: Progress | None = None,
     follower: Follower | None = None,
+    check: bool = False,
 ) -> Report:
     """Take in whatever is new or changed, and note what is gone.
 
+    With `check`, also what looks unchanged is compared with what is kept of it, byte for byte.
     `follower` is told of new conversations that were interpreted on the way; of others
     it can learn from their `changed` numbers.
     """
@@ -101,14 +108,21 @@ def import_history(
     if not paths:
         _look_again(readers, roster, discovery)
     walk = _Walk(archive, readers, discovery, progress or Silent(), follower, roster)
+    walk.checker = Checker() if check else None
     walk.run()
     return walk.report(started)
 
 
-def sweep(archive: Archive, places: Places, leaving: Collection[str] = ()) -> Swept:
+def sweep(
+    archive: Archive,
+    places: Places,
+    leaving: Collection[str] = (),
+    checker: Checker | None = None,
+) -> Swept:
     """What `import_history` does, told to somebody who goes on with it.
 
-    Changed origins at places in `leaving` are left for later.
+    Changed origins at places in `leaving` are left for later. The `checker` compares some of
+    what looks unchanged.
     """
     started = time.monotonic()
     readers = registry.readers()
@@ -117,8 +131,10 @@ def sweep(archive: Archive, places: Places, leaving: Collection[str] = ()) -> Sw
     _look_again(readers, roster, discovery)
     walk = _Walk(archive, readers, discovery, Silent(), None, roster)
     walk.leaving = leaving
+    walk.checker = checker
     walk.run()
-    return Swept(walk.report(started), walk.read, walk.failed, roster, discovery.troubles)
+    report = walk.report(started)
+    return Swept(report, walk.read, walk.failed, roster, discovery.troubles, walk.differing)
 
 
 def take_some(
@@ -227,9 +243,12 @@ class _Walk:
         #: Whether each root, or what lies above it, was looked at; thousands of files share a few.
         self.roots: dict[str, bool] = {}
         self.leaving: Collection[str] = ()
+        self.checker: Checker | None = None
         #: What was opened, and what of it could not be read.
         self.read: list[Origin] = []
         self.failed: list[tuple[Origin, Trouble]] = []
+        #: What looked unchanged and was not what is kept of it.
+        self.differing: list[Origin] = []
         self.roster = roster
 
     def report(self, started: float) -> Report:
@@ -254,6 +273,7 @@ class _Walk:
         if todo or self.archive.dirty():
             self.roster.meet(self.archive)
         self._take(todo, fresh)
+        todo += self._check(todo)
         self.understand()
         if todo:
             self._collect_troubles(todo)
@@ -351,13 +371,36 @@ class _Walk:
             self._take_singly(origin, forgotten)
         self.progress.finish()
 
+    def _check(self, taken: Sequence[Origin]) -> list[Origin]:
+        """Compare what looks unchanged with what is kept of it; returns what was read again."""
+        if self.checker is None:
+            return []
+        done = {(o.source, o.place) for o in taken}
+        rest = [o for o in self.discovery.origins if (o.source, o.place) not in done]
+        rest = [o for o in rest if o.place not in self.leaving]
+        files = [o for o in rest if o.form != "database" and self.roster.find(o)]
+        again = self.differing = list(self.checker.differing(self.archive, files))
+        if self.checker.budget is None:
+            again = [*again, *(o for o in rest if o.form == "database")]
+            for origin in rest:
+                self.reports[origin.source].compared += 1
+        if again:
+            self.roster.meet(self.archive)
+        forgotten = self.archive.forgotten() if again else set()
+        for origin in again:
+            self._take_singly(origin, forgotten, thorough=True)
+        return again
+
     def _take_singly(
         self,
         origin: Origin,
         forgotten: set[tuple[str, str]],
         known: KnownOrigin | None = None,
+        *,
+        thorough: bool = False,
     ) -> None:
-        taken = take_origin(self.archive, self.readers[origin.source], origin, forgotten, known)
+        reader = self.readers[origin.source]
+        taken = take_origin(self.archive, reader, origin, forgotten, known, thorough=thorough)
         self.reports[origin.source].forgotten += taken.forgotten
         if taken.written:
             self._count(origin, taken.new_bytes, taken.trouble)

@@ -23,11 +23,12 @@ from rireki.archive.base import Dirty
 from rireki.archive.pack import Chunk, pack
 from rireki.errors import SourceTrouble
 from rireki.intake.follow import digest_of
+from rireki.intake.limits import largest
 from rireki.intake.memory import hold_on
 from rireki.intake.understand import interpret
 from rireki.model.conversation import Answer, Conversation, Tie, Trouble
 from rireki.model.record import Content, Origin, Update
-from rireki.model.strand import Run, State, Strand, shorten
+from rireki.model.strand import PIECES, Run, State, Strand, extended
 from rireki.sources import registry
 from rireki.sources.reader import Known
 
@@ -210,23 +211,26 @@ def pack_files(task: PackTask) -> Iterator[Packed | PackedOrigin | PackedGroup]:
 
 def _pack_file(origin: Origin, strands: list[Strand]) -> Iterator[Packed]:
     """Read a file to its end; the strand it will be in the archive is added to `strands`."""
-    records: list[bytes] = []
-    tail, lane = b"", ""
-    for update in registry.reader(origin.source).read(origin, Known({})):
+    records: dict[str, list[bytes]] = {}
+    runs: tuple[Run, ...] = ()
+    tail = b""
+    for update in registry.reader(origin.source).read(origin, Known(largest=largest())):
         assert isinstance(update, Update), "a file has no roll"
         (content,) = update.contents
+        lane, known = content.lane, records.setdefault(content.lane, [])
         fresh = [piece.data for piece in content.pieces]
         digests = [piece.digest for piece in content.pieces if piece.digest]
-        chunks = pack(content.lane, len(records), fresh, digests)
-        records += fresh
-        tail, lane = update.tail, content.lane
+        chunks = pack(lane, len(known), fresh, digests)
+        runs = extended(runs, lane, range(len(known), len(known) + len(fresh)))
+        # Nobody interprets what is too large to be one record.
+        known += [b""] * len(fresh) if lane == PIECES else fresh
+        tail = update.tail
         update.contents = [Content(lane, [], content.separator)]
         yield Packed(origin, update, chunks)
-    run = Run(lane, shorten(range(len(records))))
-    strands.append(_strand(origin, len(strands), State(0, "", (run,), tail), records))
+    strands.append(_strand(origin, len(strands), State(0, "", runs, tail), records))
 
 
-def _strand(origin: Origin, number: int, state: State, records: list[bytes]) -> Strand:
+def _strand(origin: Origin, number: int, state: State, records: dict[str, list[bytes]]) -> Strand:
     return Strand(
         id=number,
         source=origin.source,
@@ -234,7 +238,7 @@ def _strand(origin: Origin, number: int, state: State, records: list[bytes]) -> 
         place=origin.place,
         conversation=origin.conversation,
         states=[state],
-        fetch=lambda lane, ordinals: [records[ordinal] for ordinal in ordinals],
+        fetch=lambda lane, ordinals: [records[lane][ordinal] for ordinal in ordinals],
     )
 
 

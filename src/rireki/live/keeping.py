@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from rireki.archive.base import Archive
 from rireki.archive.open import now
 from rireki.errors import ArchiveTrouble
+from rireki.intake.check import PER_SWEEP, Checker
 from rireki.intake.memory import give_back
 from rireki.intake.progress import Progress
 from rireki.intake.roster import Roster
@@ -79,6 +80,8 @@ class Keeping:
         self.beyond: set[Watched] = set()
         self.roster: Roster | None = None
         self.retries = Retries()
+        self.checker = Checker(PER_SWEEP)
+        self.check_at = 0.0
         self.later: dict[str, float] = {}
         self.sweep_at = NEVER
         self.mistrust_until = 0.0
@@ -230,7 +233,11 @@ class Keeping:
             )
         self._watch()
         started = self._clock()
-        swept = sweep(self.archive, self.places, self.retries.resting(started))
+        # Sweeps that follow each other quickly look for what is new, and only now and then for more.
+        checker = self.checker if started >= self.check_at else None
+        swept = sweep(self.archive, self.places, self.retries.resting(started), checker)
+        if checker is not None:
+            self.check_at = self._clock() + CALM / 2
         self.waiting = False
         self.looked = swept.report.looked
         took = self._clock() - started
@@ -248,7 +255,8 @@ class Keeping:
         """A change that no hint announced: there are folders of which we do not hear."""
         assert self.watcher is not None
         failed = {origin.place for origin, _ in swept.failed}
-        pending = self.hints.pending() | self.later.keys() | failed
+        compared = {origin.place for origin in swept.compared}
+        pending = self.hints.pending() | self.later.keys() | failed | compared
         unheard = [origin.place for origin in swept.read if origin.place not in pending]
         if not unheard:
             return

@@ -75,6 +75,10 @@ class Update(msgspec.Struct, kw_only=True):
     family: str | None = None
     contents: list[Content]
     grows: bool = False
+    #: With `grows`: how many bytes of what we know of it still stand before this; None for all.
+    keeps: int | None = None
+    #: The same reading goes on: what it found so far was no version of its own.
+    continues: bool = False
     #: Bytes after the last complete record.
     tail: bytes = b""
     #: Whatever the reader wants back next time, as plain JSON values.

@@ -10,12 +10,27 @@ we know what is gone. Nothing here knows about files or databases.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
-__all__ = ["Occurrence", "Ref", "Run", "State", "Strand", "expand", "shorten", "weave"]
+__all__ = [
+    "PIECES",
+    "Occurrence",
+    "Ref",
+    "Run",
+    "State",
+    "Strand",
+    "StrandBytes",
+    "expand",
+    "extended",
+    "shorten",
+    "weave",
+]
+
+#: The lane of what is too large to be one record: stretches of bytes that nobody interprets.
+PIECES = "pieces"
 
 
 class Run(msgspec.Struct, frozen=True, array_like=True):
@@ -83,6 +98,36 @@ def shorten(numbers: Sequence[int]) -> str:
     if start is not None:
         spans.append(f"{start}-{previous}" if previous != start else f"{start}")
     return ",".join(spans)
+
+
+def extended(runs: Sequence[Run], lane: str, ordinals: Sequence[int]) -> tuple[Run, ...]:
+    """The runs of a state that goes on with these records."""
+    if runs and runs[-1].lane == lane:
+        records = shorten([*expand(runs[-1].records), *ordinals])
+        return (*runs[:-1], Run(lane, records, runs[-1].separator))
+    if runs and not ordinals:
+        return tuple(runs)
+    # An empty file is one empty run: whatever comes first takes its place.
+    return (*(run for run in runs if run.records), Run(lane, shorten(ordinals)))
+
+
+class StrandBytes(Protocol):
+    """The bytes of one state of a strand, brought from the archive a little at a time."""
+
+    #: Bytes after the last record.
+    tail: bytes
+
+    def blocks(self, start: int = 0) -> Iterator[tuple[int, list[bytes]]]:
+        """Where each stretch of records begins, and the records, from the one that holds `start` on."""
+        ...
+
+    def sample(self, limit: int) -> tuple[int, bytes] | None:
+        """A stretch chosen at random, none longer than the limit, and where it begins."""
+        ...
+
+    def stream(self) -> Iterator[bytes]:
+        """Everything, in order."""
+        ...
 
 
 class _Place:
@@ -173,18 +218,24 @@ def _growth(states: Sequence[State], lane: str) -> list[int]:
     counts: list[int] = []
     for state in states:
         runs = [run.records for run in state.runs if run.lane == lane]
-        count = _dense(runs[0]) if len(runs) == 1 else None
+        count = _dense(runs)
         if count is None or (counts and count < counts[-1]):
             break
         counts.append(count)
     return counts
 
 
-def _dense(records: str) -> int | None:
-    """How many records "0-41" means; None when it is not all records from the first on."""
-    if records in ("", "0"):
-        return len(records)
-    return int(records[2:]) + 1 if records[:2] == "0-" and records[2:].isdecimal() else None
+def _dense(runs: Sequence[str]) -> int | None:
+    """How many records "0-30", "31-41" mean; None when they are not all from the first on."""
+    count = 0
+    for records in runs:
+        if not records:
+            continue
+        first, _, last = records.partition("-")
+        if first != str(count) or (last and not last.isdecimal()):
+            return None
+        count = int(last or first) + 1
+    return count if runs else None
 
 
 class Strand(msgspec.Struct, kw_only=True):

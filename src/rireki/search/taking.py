@@ -29,6 +29,7 @@ def take_in(
     sources: Sequence[str] = (),
     progress: Progress | None = None,
     index: bool = True,
+    check: bool = False,
 ) -> Report:
     """Take in what is new, and bring it into the search index as far as that is worth it.
 
@@ -45,6 +46,7 @@ def take_in(
             sources=sources,
             progress=progress,
             follower=follower,
+            check=check,
         )
     finally:
         if follower is not None:

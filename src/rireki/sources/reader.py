@@ -8,7 +8,7 @@ told in CONTRIBUTING.md.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -17,10 +17,11 @@ import msgspec
 from rireki.model.activity import Activity
 from rireki.model.conversation import Conversation, Reading, Trouble
 from rireki.model.record import Content, Form, Origin, Piece, Roll, Update
-from rireki.model.strand import Strand
+from rireki.model.strand import Strand, StrandBytes
 from rireki.sources.kit.places import Places
 
 __all__ = [
+    "LARGEST",
     "Content",
     "Discovery",
     "Form",
@@ -34,6 +35,10 @@ __all__ = [
     "Update",
     "Watched",
 ]
+
+
+#: How long a line, a document or a value of a database may be and still be one record.
+LARGEST = 256 << 20
 
 
 class Looked(msgspec.Struct, frozen=True):
@@ -55,6 +60,14 @@ class Known(msgspec.Struct):
     """What the archive knows of an origin: the cursor of each of its strands, by key."""
 
     cursors: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    #: The bytes the archive holds of a strand, by key, to compare with; None where there are none.
+    held: Callable[[str], StrandBytes | None] = lambda key: None
+    #: What is longer than this many bytes is kept in pieces, which nobody interprets.
+    largest: int = LARGEST
+    #: The stamp is the one it had when it was last read.
+    unchanged: bool = False
+    #: Everything is to be compared with what is there, whatever stamps and cursors say.
+    thorough: bool = False
 
 
 class Reader(Protocol):

@@ -14,6 +14,7 @@ import apsw
 
 from rireki.archive.pack import FULL, Chunk, Opened, open_chunk, pack, unpack
 from rireki.archive.sqlite.connect import select
+from rireki.errors import ArchiveTrouble
 from rireki.model.record import DIGEST_SIZE, digest_of_bytes
 
 __all__ = ["Chunks", "Digests"]
@@ -66,19 +67,23 @@ class Chunks:
         known: Digests = {}
         rows = select(
             self.sql,
-            """SELECT id, first, size, lengths, digests, data FROM chunk
-                WHERE strand = ? AND lane = ? ORDER BY first""",
+            "SELECT first, count, digests FROM chunk WHERE strand = ? AND lane = ? ORDER BY first",
             (strand, lane),
         )
-        for number, first, size, lengths, digests, data in rows:
-            if digests:
-                found = _cut(digests)
-            else:
-                records = unpack(data, size, lengths, f"chunk {number}")
-                found = [digest_of_bytes(record) for record in records]
+        for first, count, digests in rows:
+            found = _cut(digests) if digests else self._digested(strand, lane, first, count)
             for ordinal, digest in enumerate(found, first):
                 known.setdefault(digest, []).append(ordinal)
         return known
+
+    def _digested(self, strand: int, lane: str, first: int, count: int) -> list[bytes]:
+        """One chunk at a time: all of a large file need not fit into memory."""
+        try:
+            records = self.fetch(strand, lane, range(first, first + count))
+        except ArchiveTrouble:
+            # Damaged: what the source still holds of it is kept once more.
+            return []
+        return [digest_of_bytes(record) for record in records]
 
     def fetch(self, strand: int, lane: str, ordinals: Sequence[int]) -> list[bytes]:
         if not ordinals:
@@ -88,7 +93,10 @@ class Chunks:
         rows = select(
             self.sql,
             """SELECT id, first, size, lengths, data FROM chunk
-                WHERE strand = ? AND lane = ? AND first <= ? AND first + count > ? ORDER BY first""",
+                WHERE strand = ?1 AND lane = ?2 AND first <= ?3 AND first >= coalesce(
+                      (SELECT max(first) FROM chunk WHERE strand = ?1 AND lane = ?2 AND first <= ?4),
+                      0)
+                ORDER BY first""",
             (strand, lane, high, low),
         )
         for number, first, size, lengths, data in rows:

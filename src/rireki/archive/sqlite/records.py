@@ -17,9 +17,10 @@ from rireki.archive.base import KnownOrigin, Stale
 from rireki.archive.pack import Chunk
 from rireki.archive.sqlite.chunks import Chunks, Digests
 from rireki.archive.sqlite.connect import select
+from rireki.archive.sqlite.held import HeldBytes
 from rireki.model.conversation import Trouble
 from rireki.model.record import Content, Origin, Update
-from rireki.model.strand import Run, State, Strand, expand, shorten
+from rireki.model.strand import Run, State, Strand, expand, extended, shorten
 
 __all__ = ["Group", "Records"]
 
@@ -100,6 +101,20 @@ class Records:
             (source, place),
         )
         return {key: msgspec.json.decode(cursor) for key, cursor in rows}
+
+    def held_bytes(self, source: str, place: str, key: str) -> HeldBytes | None:
+        row = self.sql.execute(
+            """SELECT s.id FROM strand s JOIN origin o ON o.id = s.origin
+                WHERE o.source = ? AND o.place = ? AND s.key = ?""",
+            (source, place, key),
+        ).fetchone()
+        if row is None:
+            return None
+        last = self._last_state(row[0])
+        return HeldBytes(self.sql, row[0], last.held, last.tail)
+
+    def bytes_of(self, strand: Strand, state: State) -> HeldBytes:
+        return HeldBytes(self.sql, strand.id, state.runs, state.tail)
 
     def add(
         self,
@@ -266,26 +281,42 @@ class Records:
     def _keep_growth(
         self, strand: int, update: Update, packed: Sequence[Chunk] | None, last: _Last | None
     ) -> tuple[list[Run], int]:
-        """What follows the list the strand held last; perhaps packed by another process."""
+        """What follows the records the strand held last; perhaps packed by another process."""
         (content,) = update.contents
-        first = self.chunks.count(strand, content.lane) if last else 0
+        runs = last.held if last else ()
+        if update.keeps is not None:
+            runs = HeldBytes(self.sql, strand, runs).until(update.keeps)
         if packed is not None:
+            first = self.chunks.count(strand, content.lane) if last else 0
             self.chunks.insert(strand, packed)
             count, size = sum(c.count for c in packed), sum(c.size for c in packed)
+            ordinals = list(range(first, first + count))
+        elif any(piece.digest for piece in content.pieces):
+            before = runs[-1].records if runs and runs[-1].lane == content.lane else ""
+            known = self.chunks.digests(strand, content.lane)
+            after = (expand(before) or [-1])[-1]
+            ordinals, size = self._keep_content(strand, content, known, after)
         else:
-            records = [piece.data for piece in content.pieces]
-            count, size = len(records), sum(map(len, records))
-            if records:
-                self.chunks.append(strand, content.lane, records, ())
-        held = expand(last.held[0].records) if last else []
-        return [Run(content.lane, shorten([*held, *range(first, first + count)]))], size
+            ordinals, size = self._append(strand, content)
+        return list(extended(runs, content.lane, ordinals)), size
 
-    def _keep_content(self, strand: int, content: Content, known: Digests) -> tuple[list[int], int]:
+    def _append(self, strand: int, content: Content) -> tuple[list[int], int]:
+        """Records that are new for certain."""
+        records = [piece.data for piece in content.pieces]
+        if not records:
+            return [], 0
+        first = self.chunks.count(strand, content.lane)
+        self.chunks.append(strand, content.lane, records, ())
+        return list(range(first, first + len(records))), sum(map(len, records))
+
+    def _keep_content(
+        self, strand: int, content: Content, known: Digests, after: int = -1
+    ) -> tuple[list[int], int]:
         ordinals: list[int] = []
         records: list[bytes] = []
         digests: list[bytes] = []
         following = self.chunks.count(strand, content.lane)
-        ordinal = -1
+        ordinal = after
         for piece in content.pieces:
             same = known.get(piece.digest)
             if same is None:
@@ -326,7 +357,11 @@ class Records:
         encoded = msgspec.json.encode(runs).decode()
         if last and (last.runs, last.tail) == (encoded, update.tail):
             return False
-        if last and update.grows and last.tail:
+        if last and last.runs and update.continues:
+            self.sql.execute(
+                "DELETE FROM state WHERE strand = ? AND number = ?", (strand, last.number)
+            )
+        elif last and update.grows and update.keeps is None and last.tail:
             # The unfinished line went on: its beginning is in what was added.
             self.sql.execute(
                 "UPDATE state SET tail = x'' WHERE strand = ? AND number = ?", (strand, last.number)

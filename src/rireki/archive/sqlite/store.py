@@ -17,9 +17,10 @@ from rireki.model.conversation import Answer, Conversation, Reading, Trouble
 
 if TYPE_CHECKING:
     from rireki.archive.pack import Chunk, Opened
+    from rireki.archive.sqlite.held import HeldBytes
     from rireki.archive.sqlite.records import Group, Records
     from rireki.model.record import Origin, Update
-    from rireki.model.strand import Strand
+    from rireki.model.strand import State, Strand
 
 __all__ = ["SqliteArchive"]
 
@@ -81,6 +82,12 @@ class SqliteArchive:
 
     def cursors(self, source: str, place: str) -> dict[str, Any]:
         return self.records.cursors(source, place)
+
+    def held_bytes(self, source: str, place: str, key: str = "") -> HeldBytes | None:
+        return self.records.held_bytes(source, place, key)
+
+    def bytes_of(self, strand: Strand, state: State | None = None) -> HeldBytes:
+        return self.records.bytes_of(strand, state or strand.states[-1])
 
     def strands(
         self, family: str, conversation: str, as_of: str | None = None, number: int | None = None

@@ -32,6 +32,7 @@ MANY = 10
 @source_option(True, "Only this source; may be given several times.")
 @home_option
 @click.option("--no-index", is_flag=True, help="Leave the search index to the next search.")
+@click.option("--check", is_flag=True, help="Compare everything, also what looks unchanged.")
 @json_option
 @archive_option
 def command(
@@ -39,6 +40,7 @@ def command(
     sources: tuple[str, ...],
     home: Path | None,
     no_index: bool,
+    check: bool,
     as_json: bool,
 ) -> None:
     """Take in what your agents wrote since the last time.
@@ -64,6 +66,7 @@ def command(
             sources=sources,
             progress=progress(),
             index=not no_index,
+            check=check,
         )
     screen = Screen()
     if as_json:
@@ -106,6 +109,7 @@ def _told(source: SourceReport) -> str:
         (source.vanished, f"{source.vanished:,} gone from the source, kept here"),
         (source.forgotten, f"{source.forgotten:,} left out, as you said to forget them"),
         (source.new_bytes, f"{size(source.new_bytes)} added"),
+        (source.compared, f"{count(source.compared, 'file')} compared"),
     ]
     said = [text for number, text in words if number]
     return ", ".join(said) or f"nothing new in {count(source.found, 'file')}"

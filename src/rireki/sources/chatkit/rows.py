@@ -84,6 +84,7 @@ class _Reading:
         self.place = origin.place
         self.folder = str(Path(origin.place).parent)
         self.known = known.cursors
+        self.thorough = known.thorough
         self.database = database
         self.tables = tables
         self.threads: dict[tuple[str, str], _Thread] = {}
@@ -141,6 +142,8 @@ class _Reading:
             thread.marks.update(b"head" + row.mark)
 
     def _is_changed(self, name: str, user: str, thread: _Thread, cursor: dict[str, Any]) -> bool:
+        if self.thorough:
+            return True
         if self.numbers is not None:
             return bool(cursor.get("number") != self.numbers[name, user])
         return bool(cursor.get("digest") != self._digest(thread, cursor.get("files", []), user))

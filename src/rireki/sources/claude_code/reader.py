@@ -62,7 +62,7 @@ class ClaudeCode:
     def read(self, origin: Origin, known: Known) -> Iterator[Update | Roll]:
         if origin.form == "lines":
             return read_lines(origin, known)
-        return read_document(origin)
+        return read_document(origin, known)
 
     def interpret(self, conversation: str, strands: Sequence[Strand]) -> list[Reading]:
         # Imported late: discovering and reading need none of it.

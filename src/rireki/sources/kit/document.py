@@ -1,35 +1,76 @@
-"""Files that are written whole: read whole, kept as one record per version."""
+"""Files that are written whole: read whole, kept as one record per version.
+
+One that is too large for that is kept in pieces, and named.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
-from pathlib import Path
+from io import FileIO
 
-from rireki.errors import SourceTrouble
+from rireki.errors import ArchiveTrouble, SourceTrouble
+from rireki.model.strand import PIECES, StrandBytes
 from rireki.sources.kit.digests import digest_of_bytes
-from rireki.sources.kit.stamps import is_regular
-from rireki.sources.reader import Content, Origin, Piece, Update
+from rireki.sources.kit.longlines import PIECE, too_large
+from rireki.sources.kit.stamps import open_plain
+from rireki.sources.reader import Content, Known, Origin, Piece, Update
 
 __all__ = ["LANE", "read_document"]
 
 LANE = "whole"
 
 
-def read_document(origin: Origin, key: str = "") -> Iterator[Update]:
-    path = Path(origin.place)
+def read_document(origin: Origin, known: Known | None = None, key: str = "") -> Iterator[Update]:
+    known = known or Known()
+    with open_plain(origin.place) as file:
+        size = os.fstat(file.fileno()).st_size
+        try:
+            if size > known.largest:
+                yield from _pieces(origin, file, size, known, key)
+            else:
+                yield _update(origin, key, LANE, file.read())
+        except OSError as error:
+            raise SourceTrouble(
+                f"{origin.place}: cannot be read ({error.strerror})",
+                "Check that the file is there and that you may read it.",
+            ) from error
+
+
+def _pieces(origin: Origin, file: FileIO, size: int, known: Known, key: str) -> Iterator[Update]:
+    held = known.held(key)
+    if held is not None and _is_same(file, size, held):
+        return
+    trouble = too_large(origin.place, "a file", size, known.largest)
+    file.seek(0)
+    begun = False
+    while data := file.read(PIECE):
+        update = _update(origin, key, PIECES, data)
+        update.grows = update.continues = begun
+        update.troubles = [trouble]
+        begun = True
+        yield update
+
+
+def _is_same(file: FileIO, size: int, held: StrandBytes) -> bool:
+    """Whether it is only touched: read again, it would be a version of its own."""
     try:
-        if not is_regular(path.stat()):
-            raise SourceTrouble(f"{origin.place}: not a plain file", "It was left alone.")
-        data = path.read_bytes()
-    except OSError as error:
-        raise SourceTrouble(
-            f"{origin.place}: cannot be read ({error.strerror})",
-            "Check that the file is there and that you may read it.",
-        ) from error
-    yield Update(
+        for start, records in held.blocks():
+            data = b"".join(records)
+            file.seek(start)
+            if file.read(len(data)) != data:
+                return False
+            size -= len(data)
+    except ArchiveTrouble:
+        return False
+    return size == 0
+
+
+def _update(origin: Origin, key: str, lane: str, data: bytes) -> Update:
+    return Update(
         key=key,
         role=origin.role,
         conversation=origin.conversation,
-        contents=[Content(LANE, [Piece(data, digest_of_bytes(data))])],
+        contents=[Content(lane, [Piece(data, digest_of_bytes(data))])],
         cursor={},
     )

@@ -1,42 +1,50 @@
 """Files of lines that an agent appends to: read the tail, notice a rewrite, hold an unfinished line.
 
-A record is one line with its newline; records and tail joined are the file.
-Nothing here looks inside a line.
+A record is one line with its newline; records and tail joined are the file. A line that is too
+long to be one record is kept in pieces (`longlines.py`). Nothing here looks inside a line.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from io import BytesIO
 from typing import Any
 
-from rireki.errors import SourceTrouble
+from rireki.errors import ArchiveTrouble
+from rireki.model.strand import PIECES, StrandBytes
 from rireki.sources.kit.digests import digest_of_bytes
-from rireki.sources.kit.stamps import is_regular
+from rireki.sources.kit.longlines import PIECE, LongLine, LongLines
+from rireki.sources.kit.stamps import open_plain
 from rireki.sources.reader import Content, Known, Origin, Piece, Update
 
 __all__ = ["LANE", "read_lines", "split_lines"]
 
 LANE = "lines"
 #: How much is read at once: bounds memory, whatever the size of the file.
-BLOCK = 4 << 20
+BLOCK = PIECE
 #: How much of what lies before the cursor is compared to see whether the file was rewritten.
 PROBE = 4096
+#: How much of it is compared besides, somewhere, when the file grew.
+SAMPLE = 1 << 20
 
 
 def read_lines(origin: Origin, known: Known) -> Iterator[Update]:
-    """What is new in a file of lines: its tail when it grew, all of it when it was rewritten."""
+    """What is new in a file of lines: its tail when it grew, what follows the change if it was rewritten."""
     cursor = known.cursors.get("")
     with _open(origin) as file:
         status = os.fstat(file.fileno())
         identity = [status.st_dev, status.st_ino]
         if cursor is None:
-            yield from _read_on(origin, file, 0, identity)
-        elif _only_grew(file, cursor, identity, status.st_size):
-            yield from _read_on(origin, file, cursor["offset"], identity)
+            yield from _Lines(origin, file, identity, known.largest).updates()
+            return
+        held = known.held("")
+        if _only_grew(file, cursor, identity, status.st_size, known, held):
+            lines = _Lines(origin, file, identity, known.largest)
+            lines.go_on(cursor)
+            yield from lines.updates()
         else:
-            yield _read_whole(origin, file, identity)
+            yield from _rewritten(origin, file, identity, known, held)
 
 
 def split_lines(data: bytes) -> tuple[list[bytes], bytes]:
@@ -47,29 +55,37 @@ def split_lines(data: bytes) -> tuple[list[bytes], bytes]:
 
 
 def _open(origin: Origin) -> Any:
-    try:
-        # O_NONBLOCK: a named pipe put in place of the file must not hang us.
-        descriptor = os.open(
-            origin.place, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-        )
-    except OSError as error:
-        raise SourceTrouble(
-            f"{origin.place}: cannot be opened ({error.strerror})",
-            "Check that the file is there and that you may read it.",
-        ) from error
-    if not is_regular(os.fstat(descriptor)):
-        os.close(descriptor)
-        raise SourceTrouble(f"{origin.place}: not a plain file", "It was left alone.")
-    return os.fdopen(descriptor, "rb", buffering=0)
+    return open_plain(origin.place)
 
 
-def _only_grew(file: Any, cursor: Any, identity: list[int], size: int) -> bool:
-    """Whether what lies before the cursor is still what we read."""
+# ── what is still as it was ──
+
+
+def _only_grew(
+    file: Any,
+    cursor: Any,
+    identity: list[int],
+    size: int,
+    known: Known,
+    held: StrandBytes | None,
+) -> bool:
+    """Whether what lies before the cursor is still what we read.
+
+    A file that grew is looked at where it went on, and somewhere else. One that changed
+    and did not grow was rewritten in place, or only touched: all of it is compared.
+    """
     offset, tail = cursor["offset"], cursor["tail"]
-    if not offset or cursor["identity"] != identity or size < offset + tail:
+    if not offset or size < offset + tail:
         # A file that was empty may have been emptied: its lines may be old acquaintances.
         return False
-    return bool(_probe(file, offset, tail) == cursor["probe"])
+    if _probe(file, offset, tail) != cursor["probe"]:
+        return False
+    if held is None:
+        return bool(cursor["identity"] == identity and (size > offset + tail or known.unchanged))
+    whole = cursor["identity"] != identity or size == offset + tail
+    if known.thorough or (whole and not known.unchanged):
+        return bool(_same(file, held) == offset)
+    return known.unchanged or _is_sound(file, held)
 
 
 def _probe(file: Any, offset: int, tail: int) -> str:
@@ -79,46 +95,165 @@ def _probe(file: Any, offset: int, tail: int) -> str:
     return digest_of_bytes(file.read(offset - start + tail)).hex()
 
 
-def _read_on(origin: Origin, file: Any, offset: int, identity: list[int]) -> Iterator[Update]:
-    """The lines from `offset` on, in updates of bounded size."""
-    tail = b""
-    while True:
-        file.seek(offset + len(tail))
-        block = file.read(BLOCK)
-        lines, rest = split_lines(tail + block)
-        offset += sum(map(len, lines))
-        tail = rest
-        ended = len(block) < BLOCK
-        # A line longer than a block gathers in the tail until its end comes.
-        if lines or ended:
-            yield Update(
-                role=origin.role,
-                conversation=origin.conversation,
-                contents=[Content(LANE, [Piece(line, b"") for line in lines])],
-                grows=True,
-                tail=tail,
-                cursor=_cursor(file, offset, tail, identity),
-            )
-        if ended:
-            return
+def _is_sound(file: Any, held: StrandBytes) -> bool:
+    """Whether one stretch of the file, chosen at random, is what is kept of it."""
+    try:
+        sample = held.sample(SAMPLE)
+    except ArchiveTrouble:
+        # What is kept is damaged, and no reason to doubt the file.
+        return True
+    if sample is None:
+        return True
+    start, data = sample
+    file.seek(start)
+    return bool(file.read(len(data)) == data)
 
 
-def _read_whole(origin: Origin, file: Any, identity: list[int]) -> Update:
-    file.seek(0)
-    lines, tail = split_lines(b"".join(iter(lambda: file.read(BLOCK), b"")))
-    return Update(
-        role=origin.role,
-        conversation=origin.conversation,
-        contents=[Content(LANE, [Piece(line, digest_of_bytes(line)) for line in lines])],
-        tail=tail,
-        cursor=_cursor(file, sum(map(len, lines)), tail, identity),
-    )
+def _same(file: Any, held: StrandBytes) -> int:
+    """How many bytes of the file are what is kept of it, up to the end of a record."""
+    reached = 0
+    try:
+        for start, records in held.blocks():
+            reached = start + sum(map(len, records))
+            file.seek(start)
+            data = file.read(reached - start)
+            if data != b"".join(records):
+                return start + _common(records, data)
+    except ArchiveTrouble:
+        # What is kept is damaged: what follows is read again, and kept once more.
+        return reached
+    return reached
 
 
-def _cursor(file: Any, offset: int, tail: bytes, identity: list[int]) -> dict[str, Any]:
-    return {
-        "offset": offset,
-        "tail": len(tail),
-        "identity": identity,
-        "probe": _probe(file, offset, len(tail)),
-    }
+def _common(records: list[bytes], data: bytes) -> int:
+    end = 0
+    for record in records:
+        if not data.startswith(record, end):
+            break
+        end += len(record)
+    return end
+
+
+# ── what is new ──
+
+
+def _rewritten(
+    origin: Origin, file: Any, identity: list[int], known: Known, held: StrandBytes | None
+) -> Iterator[Update]:
+    """From the first line on that is another one; what it held before is recognised where it comes again."""
+    cursor = known.cursors[""]
+    lines = _Lines(origin, file, identity, known.largest, recognise=True)
+    lines.go_on_from(cursor, _same(file, held) if held is not None else 0)
+    keeps = lines.position
+    for update in _gathered(lines.updates(), known.largest):
+        if not update.continues:
+            update.keeps = keeps
+        yield update
+
+
+def _gathered(updates: Iterator[Update], size: int) -> Iterator[Update]:
+    """Fewer and larger updates: what of it is known is looked up once for each."""
+    waiting: Update | None = None
+    weight = 0
+    for update in updates:
+        (content,) = update.contents
+        if waiting is not None and (
+            weight > size or waiting.contents[0].lane != content.lane or content.lane != LANE
+        ):
+            yield waiting
+            waiting, weight = None, 0
+        weight += sum(len(piece.data) for piece in content.pieces)
+        if waiting is not None:
+            content.pieces[:0] = waiting.contents[0].pieces
+            update.continues, update.keeps = waiting.continues, waiting.keeps
+        waiting = update
+    if waiting is not None:
+        yield waiting
+
+
+class _Lines:
+    """A file of lines that is read from a position on."""
+
+    def __init__(
+        self,
+        origin: Origin,
+        file: Any,
+        identity: list[int],
+        largest: int,
+        *,
+        recognise: bool = False,
+    ) -> None:
+        self.origin = origin
+        self.file = file
+        self.identity = identity
+        self.recognise = recognise
+        self.position = 0
+        self.long = LongLines(origin.place, largest)
+        self._begun = False
+
+    def go_on(self, cursor: Any) -> None:
+        self.position = cursor["offset"]
+        self.long.load(cursor)
+
+    def go_on_from(self, cursor: Any, position: int) -> None:
+        self.position = self.long.load_until(cursor, position)
+
+    def updates(self) -> Iterator[Update]:
+        ended = False
+        while not ended:
+            block = self._read(self.position, BLOCK)
+            ended = len(block) < BLOCK
+            lines, tail = ([], block) if self.long.open else split_lines(block)
+            if lines or (ended and not self.long.open):
+                self.position += len(block) - len(tail)
+                yield self._update(LANE, lines, tail if ended else b"")
+            else:
+                ended = yield from self._long_line()
+
+    def _long_line(self) -> Generator[Update, None, bool]:
+        """A line longer than a block; returns whether the file ended in it."""
+        line = LongLine(self.long, self._read, self.position)
+        whole = line.whole()
+        if whole is not None:
+            keeps = line.start if self.long.open else None
+            self.long.open = 0
+            self.position = line.start + len(whole)
+            yield self._update(LANE, [whole], keeps=keeps)
+            return False
+        for piece, tail in line.pieces():
+            self.position = line.position
+            yield self._update(PIECES, [piece] if piece else [], tail)
+        return line.ended
+
+    def _update(
+        self, lane: str, records: list[bytes], tail: bytes = b"", keeps: int | None = None
+    ) -> Update:
+        recognise = self.recognise or lane != LANE
+        pieces = [Piece(data, digest_of_bytes(data) if recognise else b"") for data in records]
+        update = Update(
+            role=self.origin.role,
+            conversation=self.origin.conversation,
+            contents=[Content(lane, pieces)],
+            grows=True,
+            keeps=keeps,
+            continues=self._begun,
+            tail=tail,
+            cursor=self._cursor(len(tail)),
+            troubles=self.long.troubles(self.position),
+        )
+        self._begun = True
+        return update
+
+    def _cursor(self, tail: int) -> dict[str, Any]:
+        return {
+            "offset": self.position,
+            "tail": tail,
+            "identity": self.identity,
+            "probe": _probe(self.file, self.position, tail),
+            **self.long.cursor(),
+        }
+
+    def _read(self, position: int, size: int) -> bytes:
+        self.file.seek(position)
+        data: bytes = self.file.read(size)
+        return data

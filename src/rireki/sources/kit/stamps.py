@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import stat
+from io import FileIO
 from pathlib import Path
 
-__all__ = ["file_stamp", "database_stamp", "is_regular"]
+from rireki.errors import SourceTrouble
+
+__all__ = ["database_stamp", "file_stamp", "is_regular", "open_plain"]
 
 
 def file_stamp(status: os.stat_result) -> str:
@@ -28,3 +31,21 @@ def database_stamp(path: Path) -> str:
 def is_regular(status: os.stat_result) -> bool:
     """Whether it is a plain file: pipes, sockets and devices are never opened."""
     return stat.S_ISREG(status.st_mode)
+
+
+def open_plain(place: str) -> FileIO:
+    """A plain file to be read, without a buffer. Raises SourceTrouble when it is none, or cannot be."""
+    try:
+        # O_NONBLOCK: a named pipe put in place of the file must not hang us.
+        descriptor = os.open(
+            place, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+        )
+    except OSError as error:
+        raise SourceTrouble(
+            f"{place}: cannot be opened ({error.strerror})",
+            "Check that the file is there and that you may read it.",
+        ) from error
+    if not is_regular(os.fstat(descriptor)):
+        os.close(descriptor)
+        raise SourceTrouble(f"{place}: not a plain file", "It was left alone.")
+    return FileIO(descriptor)

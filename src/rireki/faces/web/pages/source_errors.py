@@ -34,6 +34,12 @@ JAPANESE = {
     "[chatkit] databases is not a list of paths": (
         "[chatkit] の databases がパスのリストになっていません"
     ),
+    "{what} of {size} bytes is longer than {largest}: kept whole, but not read": (
+        "{largest} バイトを超えています（{what}、{size} バイト）。すべて保存しましたが、内容は読み取りません"
+    ),
+    "a part of it is too large to be read, and kept whole": (
+        "一部が大きすぎるため内容を読み取っていません。データはすべて保存しています"
+    ),
     "its name is not valid UTF-8": "名前が UTF-8 として正しくありません",
     "another process keeps taking it in": "ほかのプロセスが取り込みを続けています",
     "rireki could not interpret it ({why})": "rireki が解釈できませんでした（{why}）",
@@ -104,6 +110,9 @@ JAPANESE = {
         "保存しています。エージェントが書き込み中なら、続きは次の取り込みで入ります。"
     ),
     "Its bytes are kept as they are.": "元のバイト列のまま保存しています。",
+    "'rireki restore' gives it back. [import] largest_mb in config.toml allows more.": (
+        "「rireki restore」で元に戻せます。上限は config.toml の [import] の largest_mb で変えられます。"
+    ),
     "All of it is kept.": "すべて保存しています。",
     "This is a mistake in rireki: please report it. The records are kept; "
     "'rireki rebuild' reads them again with a better version.": (

@@ -21,7 +21,7 @@ class Family:
     def read(self, origin: Origin, known: Known) -> Iterator[Update | Roll]:
         if origin.form == "database":
             return read_database(origin, known)
-        return read_lines(origin, known) if origin.form == "lines" else read_document(origin)
+        return read_lines(origin, known) if origin.form == "lines" else read_document(origin, known)
 
     def interpret(self, conversation: str, strands: Sequence[Strand]) -> list[Reading]:
         # Imported late: discovering and reading need none of it.

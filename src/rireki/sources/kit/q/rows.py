@@ -48,7 +48,7 @@ def read_database(origin: Origin, known: Known) -> Iterator[Update | Roll]:
     with open_database(origin.place) as database:
         for table in tables_of(database):
             for row in list_rows(database, table):
-                key = memory.unchanged(row)
+                key = memory.unchanged(row) if not known.thorough else None
                 if key is None:
                     found = fetch(database, row)
                     if found is None:
