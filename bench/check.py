@@ -28,7 +28,7 @@ from rireki.sources.kit.places import Places
 
 class Counted(FileIO):
     files = 0
-    bytes = 0
+    amount = 0
 
     def __init__(self, *values: Any) -> None:
         super().__init__(*values)
@@ -36,16 +36,16 @@ class Counted(FileIO):
 
     def read(self, size: int | None = -1, /) -> bytes:
         data = super().read(-1 if size is None else size)
-        Counted.bytes += len(data)
+        Counted.amount += len(data)
         return data
 
 
 def counted(work: Callable[[], object]) -> dict[str, Any]:
-    Counted.files = Counted.bytes = 0
+    Counted.files = Counted.amount = 0
     started = time.perf_counter()
     work()
     seconds = round(time.perf_counter() - started, 3)
-    return {"files": Counted.files, "bytes": Counted.bytes, "seconds": seconds}
+    return {"files": Counted.files, "bytes": Counted.amount, "seconds": seconds}
 
 
 def main() -> None:

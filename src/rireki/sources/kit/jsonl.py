@@ -147,7 +147,7 @@ def _rewritten(
     keeps = lines.position
     for update in _gathered(lines.updates(), known.largest):
         if not update.continues:
-            update.keeps = keeps
+            update.grows, update.keeps = keeps > 0, keeps or None
         yield update
 
 
