@@ -121,7 +121,7 @@ def test_what_was_put_in_is_not_told_as_the_words_of_who_spoke_before() -> None:
         message("3", "harness", "injected", display="hidden", upstream="gone"),
         message("4", "harness", display="fold", label="directory: x"),
     ]
-    lines = list(markdown(Story(conversation(), messages)))
+    lines = list(markdown(Story(conversation(), messages, over=False)))
     start = lines.index("*Program: file: a.txt*")
     assert lines[start - 4 : start - 1] == ["## You", "", "look at @a.txt"]
     assert lines[start + 2 :] == [

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from rireki.model.conversation import Link, Trouble
+from rireki.model.message import Message
 from rireki.model.parts import (
     Attachment,
     Notice,
@@ -129,14 +130,44 @@ def chip(
 
 
 def test_a_chip_tells_how_its_words_begin() -> None:
-    overloaded = Notice("API Error: 529 Overloaded\n(try again)", "error")
-    assert chip("error", overloaded) == ["  · error: API Error: 529 Overloaded (try again)"]
     peer = Text("ログイン画面を確認してもらえますか？" * 9)
     assert chip("peer: 花子", peer, view=View(40)) == ["  · peer: 花子: ログイン画面を確認して…"]
     refused = chip("plan rejected", Text("No, tests first"), author="person")
     assert refused == ["", "── you · plan rejected: No, tests first " + "─" * 40]
     asked = chip("refused: git push", Text("git push"), Notice("not yet"))
     assert asked == ["  · refused: git push: not yet"]
+
+
+def test_an_error_of_the_agent_stands_out() -> None:
+    overloaded = Notice("API Error: 529 Overloaded\n(try again)", "error")
+    assert chip("error", overloaded) == ["", "  ! API Error: 529 Overloaded", "  (try again)"]
+    assert chip("hook failed", Notice("exit 2", "error")) == ["", "  ! hook failed: exit 2"]
+    (_, line) = chip("error", Notice("529", "error"), view=View(style=Style(True)))
+    assert line == "  \x1b[1;31m! 529\x1b[0m"
+
+
+def shown(*messages: Message, **facts: Any) -> str:
+    story = Story(conversation(**facts), list(messages))
+    return "\n".join(line for block in tell_story(story, View()) for line in block.lines)
+
+
+def test_a_prompt_that_was_never_answered_says_so() -> None:
+    error = Notice("API Error: 529", "error")
+    prompt = message("1", "person", "look", turn=1)
+    failed = message("2", "harness", display="chip", label="error", parts=[error])
+    again = message("3", "person", "look again", turn=2)
+    answer = message("4", "agent", "I looked")
+    last = message("5", "person", "and?", turn=3)
+    told = shown(prompt, failed, again, answer, last)
+    assert "you · never answered" in told.split("look\n")[0]
+    assert told.count("never answered") == 2 and told.rstrip().endswith("and?")
+    assert "never answered" not in shown(prompt, again, answer), "one answer to both"
+    assert "never answered" not in shown(prompt, nature="prompts"), "the answers are lost"
+    stopped = message("6", "person", display="chip", label="interrupted")
+    assert "never answered" not in shown(prompt, stopped)
+    recent = Story(conversation(), [last], over=False)
+    lines = [line for block in tell_story(recent, View()) for line in block.lines]
+    assert "never answered" not in "\n".join(lines), "it may still come"
 
 
 def test_a_chip_is_one_line_also_where_lines_have_no_end() -> None:

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import html
 import json
+import re
 import sys
 import threading
 import time
 import uuid
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from rireki.archive.open import open_archive
 from rireki.drive.agents import Agent
 from rireki.drive.bridge import Settings
 from rireki.faces.web.guard import GuardSettings
 from rireki.faces.web.serve import Server
+from rireki.intake.walk import import_history
 from rireki.sources.kit.places import Places
+from tests.browser.serving import Session
 from tests.web.conftest import (
     BEARER,
     PATIENCE,
@@ -318,3 +324,33 @@ def test_a_server_that_ends_ends_its_streams_and_its_agents(tmp_path: Path) -> N
                 continue
     assert time.monotonic() - began < PATIENCE
     until(lambda: not Path(f"/proc/{process['pid']}").exists())
+
+
+def test_a_conversation_outside_the_roots_says_why_it_cannot_be_continued(tmp_path: Path) -> None:
+    home, archive = tmp_path / "home", tmp_path / "archive.sqlite3"
+    (tmp_path / "work").mkdir()
+    talks = {}
+    for name, folder in (("outside", "else where"), ("inside", "work"), ("moved", "gone")):
+        talks[name] = Session(home, name)
+        talks[name].cwd = str(tmp_path / folder)
+        talks[name].turn("hello")
+    (tmp_path / "else where").mkdir()
+    agent = Agent("claude-code", "Claude", ("x",), source="claude-code", found=True)
+    places = Places.at(home).beside(archive)
+    settings = Settings(archive, places, (tmp_path / "work",), (agent,))
+    with closing(open_archive(archive, create=True)) as opened:
+        import_history(opened, places=places)
+    with serving(archive, home, drive=settings) as server, client_of(server) as web:
+
+        def page(name: str, tongue: str = "en") -> str:
+            shown = web.get(f"/c/{talks[name].id}?lang={tongue}").text
+            return html.unescape(re.sub(r"<[^>]+>", " ", shown))
+
+        outside = page("outside")
+        assert "cannot be continued from here" in outside
+        assert "lies outside of the directories agents may work in" in outside
+        wider = f"rireki serve --drive --root {tmp_path}/work --root '{tmp_path}/else where'"
+        assert wider in outside
+        assert "ここから続けられません" in page("outside", "ja")
+        assert "cannot be continued" not in page("inside") and "Continue here" in page("inside")
+        assert "there is no directory" in page("moved")

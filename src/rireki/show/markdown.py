@@ -16,7 +16,7 @@ from rireki.show import times
 from rireki.show.heading import facts, fate, relations
 from rireki.show.parts import attachment_words, line_of, part_text, pretty, untold
 from rireki.show.safe import one_line, safe
-from rireki.show.story import Results, Story, results_by_call
+from rireki.show.story import NEVER_ANSWERED, Results, Story, results_by_call, unanswered
 from rireki.show.tools import preview, tool_name
 
 __all__ = ["markdown"]
@@ -38,8 +38,11 @@ def markdown(story: Story, full: bool = False) -> Iterator[str]:
     results = results_by_call(story.messages)
     limit = None if full else _SHORT
     heading = ""
+    silence = unanswered(story)
     for message in story.messages:
         lines = list(_message(message, results, limit))
+        if message.id in silence and lines[1:2]:
+            lines[1] += f" *({NEVER_ANSWERED})*"
         # An agent that goes on is named once; what a person typed always begins anew.
         if message.author != "person" and lines[1:2] == [heading]:
             lines = lines[2:]

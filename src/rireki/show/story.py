@@ -6,13 +6,40 @@ The same choice for text, Markdown and JSON. Knows nothing about how they look.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from rireki.model.conversation import Conversation
 from rireki.model.message import Message
-from rireki.model.parts import Text, ToolCall, ToolResult
+from rireki.model.parts import Notice, Text, ToolCall, ToolResult
+from rireki.model.times import to_datetime
 
-__all__ = ["Placed", "Results", "Story", "choose", "plain_text", "results_by_call"]
+__all__ = [
+    "NEVER_ANSWERED",
+    "Placed",
+    "Results",
+    "Story",
+    "choose",
+    "error_in",
+    "is_over",
+    "plain_text",
+    "results_by_call",
+    "unanswered",
+]
+
+#: An answer may still come as long as something happened so lately.
+QUIET = timedelta(minutes=10)
+NEVER_ANSWERED = "never answered"
+#: What a prompt that was sent may be called; any other label says itself what became of it.
+_SENT = (
+    None,
+    "from an MCP prompt",
+    "headless",
+    "only here",
+    "only in the transcript",
+    "sent while working",
+    "task",
+)
 
 
 class Story(NamedTuple):
@@ -21,6 +48,8 @@ class Story(NamedTuple):
     conversation: Conversation
     messages: Sequence[Message]
     children: Sequence[Story] = ()
+    #: Nothing more is to be expected of it just now.
+    over: bool = True
 
 
 def choose(
@@ -76,6 +105,46 @@ def _owner(calls: Sequence[tuple[int, str]], position: int) -> str | None:
     if before:
         return before[-1]
     return calls[0][1] if calls else None
+
+
+def error_in(message: Message) -> str:
+    """The words of an error that stands by itself: the provider's, the agent's, a hook's."""
+    if message.display not in ("chip", "fold"):
+        return ""
+    errors = [part for part in message.parts if isinstance(part, Notice) and part.level == "error"]
+    return "\n".join(error.text.strip() for error in errors)
+
+
+def is_over(conversation: Conversation, now: datetime) -> bool:
+    last = to_datetime(conversation.updated_at or "")
+    return last is None or now - last > QUIET
+
+
+def unanswered(story: Story) -> set[str]:
+    """Prompts to which the agent never said a word: an error came instead, or nothing at all.
+
+    What was typed right before another prompt may have been answered together with it.
+    """
+    if story.conversation.nature == "prompts":
+        return set()
+    found: set[str] = set()
+    waiting: list[str] = []
+    failed = False
+    for message in story.messages:
+        if message.abandoned or message.replaced_by is not None or message.display == "hidden":
+            continue
+        if message.author == "person" and message.display == "bubble":
+            if failed:
+                found.update(waiting)
+                waiting, failed = [], False
+            waiting += [message.id] if message.label in _SENT else []
+        elif message.author in ("agent", "tool") or message.label == "interrupted":
+            waiting, failed = [], False
+        elif error_in(message):
+            failed = True
+    if failed or story.over:
+        found.update(waiting)
+    return found
 
 
 def plain_text(message: Message) -> str:

@@ -24,6 +24,10 @@ class Style:
     def red(self, text: str) -> str:
         return self._paint("31", text)
 
+    def alarm(self, text: str) -> str:
+        """What went wrong is not passed over."""
+        return self._paint("1;31", text)
+
     def green(self, text: str) -> str:
         return self._paint("32", text)
 

@@ -18,7 +18,14 @@ from rireki.show.heading import heading
 from rireki.show.hits import Mark, Marked, painted, wrapped
 from rireki.show.parts import gist, line_of, part_text, pretty, untold
 from rireki.show.safe import one_line, safe
-from rireki.show.story import Placed, Story, results_by_call
+from rireki.show.story import (
+    NEVER_ANSWERED,
+    Placed,
+    Story,
+    error_in,
+    results_by_call,
+    unanswered,
+)
 from rireki.show.style import PLAIN, Style
 from rireki.show.tools import preview, tell
 from rireki.show.width import truncate, width, wrap
@@ -87,6 +94,7 @@ class _Teller:
         self.view = view
         self.style = view.style
         self.results = results_by_call(story.messages)
+        self.unanswered = unanswered(story)
         self.children = _children_by_call(story)
         self.speaker: Sequence[object] = ()
         self.model: str | None = None
@@ -135,6 +143,8 @@ class _Teller:
     def _message(self, message: Message) -> Iterator[str]:
         if message.display == "bubble":
             return self._bubble(message)
+        if error := error_in(message):
+            return self._error(message, error)
         if message.display == "chip":
             return self._chip(message)
         if message.display == "divider":
@@ -187,6 +197,19 @@ class _Teller:
             said = f"  · {said or AUTHORS[message.author]}"
             yield self.style.dim(self._marked(said, message))
         yield from self._body_of_short(message)
+
+    def _error(self, message: Message, error: str) -> Iterator[str]:
+        """Never in one grey line: why nothing came of a prompt is the first thing to be seen."""
+        self.speaker = ()
+        label = f"{message.label}: " if message.label and message.label != "error" else ""
+        marks = "".join(f" · {mark}" for mark in self._marks(message))
+        first, *rest = error.split("\n")
+        yield ""
+        words = "\n".join([f"! {label}{first}{marks}", *rest])
+        yield from self._shortened(words, "  ", self.style.alarm)
+        for part in message.parts:
+            if not isinstance(part, Notice):
+                yield from self._part(part, message)
 
     def _divider(self, message: Message) -> Iterator[str]:
         self.speaker = ()
@@ -294,6 +317,8 @@ class _Teller:
             marks.append("earlier version")
         if message.abandoned:
             marks.append("on a branch you left")
+        if message.id in self.unanswered:
+            marks.append(NEVER_ANSWERED)
         return marks
 
     def _marked(self, said: str, message: Message) -> str:

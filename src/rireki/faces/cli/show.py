@@ -160,8 +160,9 @@ class _Reading:
 
     def story(self, found: Found, place: str = "") -> Story:
         """The conversation; a `place` that is not usually told makes it tell everything."""
+        from rireki.faces.cli.output import now
         from rireki.intake.understand import read_conversation
-        from rireki.show.story import Story, choose
+        from rireki.show.story import Story, choose, is_over
 
         self.seen.add(found.conversation.id)
         reading = read_conversation(self.archive, found, self.as_of)
@@ -175,7 +176,8 @@ class _Reading:
             self.at = _message_named(found.conversation.id, known, shown, place)
             if all(message.id != self.at for message in shown):
                 self.everything, shown = True, known
-        return Story(reading.conversation, shown, list(self._children(found)))
+        over = is_over(reading.conversation, now())
+        return Story(reading.conversation, shown, list(self._children(found)), over)
 
     def _children(self, found: Found) -> Iterator[Story]:
         from rireki.show.story import Story

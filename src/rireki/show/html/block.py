@@ -19,7 +19,7 @@ from rireki.show.html.parts import picture, tell_part
 from rireki.show.html.words import NAMES
 from rireki.show.parts import gist, part_text
 from rireki.show.safe import one_line
-from rireki.show.story import Placed, Story
+from rireki.show.story import NEVER_ANSWERED, Placed, Story, error_in
 from rireki.show.width import truncate
 
 __all__ = ["Block", "TellChild"]
@@ -52,6 +52,8 @@ class Block:
         kinds += ["gone"] if message.upstream == "gone" else []
         kinds += ["earlier"] if message.replaced_by is not None else []
         kinds += ["abandoned"] if message.abandoned else []
+        kinds += ["failed"] if error_in(message) else []
+        kinds += ["unanswered"] if message.id in self.index.unanswered else []
         kinds += ["again"] if self.goes_on else []
         return tag(
             "article",
@@ -67,6 +69,9 @@ class Block:
         )
 
     def _content(self) -> Iterator[Markup]:
+        if error_in(self.message):
+            yield self._error()
+            return
         match self.message.display:
             case "bubble":
                 yield self._header()
@@ -100,6 +105,11 @@ class Block:
         words = one_line(self.message.label or gist(self.message))
         body, calls = self._behind(words, spoken=self.message.author == "person")
         return self._line(self._who(), self._label(words), body=body) + calls
+
+    def _error(self) -> Markup:
+        """Open, and in its own colour: why nothing came of a prompt is the first thing to be seen."""
+        line = self._line(self._who(), self._label(self.message.label or ""), body=EMPTY)
+        return line + tag("div", self._body(), class_="body")
 
     def _divider(self) -> Markup:
         words = one_line(self.message.label or gist(self.message))
@@ -211,6 +221,8 @@ class Block:
             marks.append(self.say("earlier version"))
         if message.abandoned:
             marks.append(self.say("on a branch you left"))
+        if message.id in self.index.unanswered:
+            marks.append(self.say(NEVER_ANSWERED))
         return marks
 
     def _time(self) -> Markup:

@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 from rireki.model.message import Message
 from rireki.model.parts import Attachment, Text, Thinking, ToolCall, ToolResult
 from rireki.show.html.markup import anchor
-from rireki.show.story import Results, Story, results_by_call
+from rireki.show.story import Results, Story, results_by_call, unanswered
 
 __all__ = ["Before", "Index", "Spot", "Unit", "goes_on", "index", "model_of", "only_came"]
 
@@ -61,6 +61,8 @@ class Index(NamedTuple):
     places: dict[str, int]
     results: Results
     children: Children
+    #: Prompts to which nothing was ever said.
+    unanswered: set[str]
 
 
 def index(story: Story) -> Index:
@@ -77,7 +79,7 @@ def index(story: Story) -> Index:
         unit = Unit(message.id, (message.id, *within.get(message.id, ())))
         spots.append(Spot(message, unit, before, number, branches.get(message.id)))
         before = _after(message, before)
-    return Index(story, spots, _places(spots), results, _children(story))
+    return Index(story, spots, _places(spots), results, _children(story), unanswered(story))
 
 
 def _places(spots: Sequence[Spot]) -> dict[str, int]:

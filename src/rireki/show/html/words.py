@@ -29,6 +29,7 @@ JAPANESE = {
     "no longer in the source": "元データからは消えています",
     "earlier version": "書き換え前の版",
     "on a branch you left": "巻き戻す前の枝",
+    "never answered": "回答なし",
     "A branch you left": "巻き戻す前の枝",
     "hidden": "非表示",
     "(empty)": "（空）",

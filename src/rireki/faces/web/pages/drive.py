@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
+from shlex import quote
 from typing import NamedTuple
 
 from markupsafe import Markup
@@ -11,8 +13,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from rireki.drive.agents import Agent
+from rireki.drive.checks import checked_project
 from rireki.drive.values import Ask, Status
-from rireki.errors import NotFound
+from rireki.errors import NotFound, RirekiError
 from rireki.faces.web.desk import Talk
 from rireki.faces.web.driving import OFF, PREFIX, Driving
 from rireki.faces.web.pages.asks import tell_ask
@@ -23,7 +26,15 @@ from rireki.faces.web.projects import is_allowed, recent_projects
 from rireki.model.conversation import Conversation
 from rireki.sources import registry
 
-__all__ = ["asks_piece", "begun_talk", "drive_region", "driving_of", "show_inbox", "show_new"]
+__all__ = [
+    "asks_piece",
+    "begun_talk",
+    "drive_region",
+    "driving_of",
+    "obstacle_of",
+    "show_inbox",
+    "show_new",
+]
 
 
 class Region(NamedTuple):
@@ -128,16 +139,62 @@ def drive_region(request: Request, talk: Talk) -> Region | None:
     return Region("", agents) if agents else None
 
 
+class Obstacle(NamedTuple):
+    """Why no agent can go on with a conversation from here, and what to do about it."""
+
+    why: str
+    hint: str
+    #: The command that changes it.
+    command: str = ""
+
+
+def obstacle_of(request: Request, talk: Talk) -> Obstacle | None:
+    """None where agents are not driven, where one can go on, and where none ever could."""
+    driving, about = driving_of(request), talk.conversation
+    if driving is None or not _goes_on_somewhere(about) or drive_region(request, talk) is not None:
+        return None
+    assert about.project is not None
+    try:
+        checked_project(about.project, driving.roots)
+    except RirekiError as error:
+        if not Path(about.project).is_dir():
+            return Obstacle(error.message, error.hint)
+        return Obstacle(
+            error.message,
+            "To continue it here, start the server so:",
+            _wider(driving, about.project),
+        )
+    return Obstacle("No agent on this machine goes on with it.", _how_to_get(driving, about))
+
+
+def _wider(driving: Driving, project: str) -> str:
+    """How to serve with one root more. The roots there are stay."""
+    roots = [*map(str, driving.roots), project]
+    return " ".join(["rireki serve --drive", *(f"--root {quote(root)}" for root in roots)])
+
+
+def _how_to_get(driving: Driving, about: Conversation) -> str:
+    reasons = [agent.reason for agent in _holders(driving, about) if agent.reason]
+    return "; ".join(reasons)
+
+
+def _goes_on_somewhere(about: Conversation) -> bool:
+    """Whether its own agent could go on with it, wherever that may be."""
+    if about.upstream == "gone" or about.nature != "conversation" or not about.project:
+        return False
+    return registry.reader(about.source).resume(about) is not None
+
+
+def _holders(driving: Driving, about: Conversation) -> list[Agent]:
+    holders = {about.source, *about.held_by}
+    return [agent for agent in driving.settings.agents if agent.source in holders]
+
+
 def _could_go_on(driving: Driving, about: Conversation) -> list[Agent]:
     """The agents that are here and know the conversation, if its directory is one of ours."""
-    if about.upstream == "gone" or about.nature != "conversation" or not about.project:
+    if not _goes_on_somewhere(about) or not is_allowed(driving.settings, about.project or ""):
         return []
-    if registry.reader(about.source).resume(about) is None:
-        return []
-    if not is_allowed(driving.settings, about.project):
-        return []
-    holders = {about.source, *about.held_by}
-    return [agent for agent in driving.settings.agents if agent.found and agent.source in holders]
+    return [agent for agent in _holders(driving, about) if agent.found]
 
 
 def begun_talk(request: Request, id: str) -> Talk | None:

@@ -65,6 +65,10 @@ JAPANESE = {
     "Allowed: {names}. `--root` allows another one.": (
         "許可されているのは {names} です。`--root` で追加できます。"
     ),
+    "To continue it here, start the server so:": "ここで続けるには、次のように起動してください：",
+    "No agent on this machine goes on with it.": (
+        "この会話を続けられるエージェントがこのマシンにありません。"
+    ),
     # answers to what an agent asks
     "{option} is not among the options of {title}": "{title} に選択肢 {option} はありません",
     "They are: {names}.": "選べるのは {names} です。",

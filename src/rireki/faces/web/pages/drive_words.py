@@ -63,6 +63,8 @@ JAPANESE = {
     "End the agent at once; what it said stays": "すぐに終了させます。ここまでの発言は残ります",
     "Start again": "再開する",
     "Continue here": "ここで続ける",
+    "This conversation cannot be continued from here.": "この会話はここから続けられません。",
+    "Copy this command": "このコマンドをコピー",
     "with": "エージェント：",
     "sending …": "送信中…",
     "Not accepted:": "受け付けられませんでした：",

@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 from collections import Counter, OrderedDict
 from collections.abc import Container, Sequence
+from datetime import datetime, timezone
 from functools import partial
 from typing import NamedTuple
 
@@ -27,7 +28,7 @@ from rireki.search.texts import docs_of
 from rireki.show.html.look import Look
 from rireki.show.html.tell import Teller, Unit
 from rireki.show.safe import safe
-from rireki.show.story import Story, choose
+from rireki.show.story import Story, choose, is_over
 
 __all__ = ["Branch", "Prompt", "Told", "story_of", "told_of"]
 
@@ -209,7 +210,9 @@ async def told_of(
     now = await desk_of(request).talk(id) if as_of else talk
     tellers = _tellers(request)
     tongue = tongue_of(request)
-    name = (desk_of(request).path, talk.conversation.id, talk.changed, as_of, tongue, everything)
+    over = is_over(talk.conversation, datetime.now(timezone.utc))
+    about = (talk.conversation.id, talk.changed, as_of, everything, over)
+    name = (desk_of(request).path, tongue, *about)
     known = tellers.get(name)
     if known is None:
         known = await run_in_threadpool(_make, talk, now, tongue, everything, as_of)
@@ -258,7 +261,8 @@ def story_of(talk: Talk, everything: bool = False, as_of: str | None = None) -> 
         for child in talk.children
         if not as_of or (child.started_at or "") <= as_of
     ]
-    return Story(talk.conversation, choose(talk.messages, everything), children)
+    over = is_over(talk.conversation, datetime.now(timezone.utc))
+    return Story(talk.conversation, choose(talk.messages, everything), children, over)
 
 
 def _lost(then: Sequence[Message], now: Sequence[Message]) -> frozenset[str]:
