@@ -245,9 +245,14 @@ def test_times_come_from_the_request_then_from_the_message() -> None:
     assert reading.conversation.started_at == "2025-09-03T01:15:00.120Z"
 
 
-def test_rows_without_any_time_have_none() -> None:
-    found = reading_of("q-1.12/data.sqlite3", "60a4cd8b-72eb-57dc-a436-279ce480a8f0").conversation
-    assert (found.started_at, found.updated_at) == (None, None)
+def test_rows_without_any_time_have_that_of_when_they_were_first_seen() -> None:
+    reading = reading_of("q-1.12/data.sqlite3", "60a4cd8b-72eb-57dc-a436-279ce480a8f0")
+    found = reading.conversation
+    assert found.started_at == found.updated_at
+    assert found.started_at is not None and found.started_at.startswith("2026-01-01T00:00:00.9")
+    assert (found.times_from, found.seen_once) == ("rireki", True)
+    # When each thing was said, nobody knows.
+    assert {message.at for message in reading.messages()} == {None}
     assert found.models == ["CLAUDE_3_7_SONNET_20250219_V1_0"]
 
 

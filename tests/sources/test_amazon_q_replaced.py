@@ -135,12 +135,12 @@ def test_a_row_that_broke_does_not_hide_who_was_there_before(q: Client) -> None:
     assert replaced_by(q, talk("bbbb", OTHER)) == "aaaa"
 
 
-def test_a_row_that_came_back_as_it_was_tells_no_time(q: Client) -> None:
-    q.save_and_look(talk("one", HELLO))
+def test_a_row_that_came_back_as_it_was_tells_no_other_time(q: Client) -> None:
+    first = q.save_and_look(talk("one", HELLO)).conversation.started_at
     q.run("DELETE FROM conversations")
     q.look()
     found = q.save_and_look(talk("one", HELLO)).conversation
-    assert (found.upstream, found.started_at, found.updated_at) == ("present", None, None)
+    assert (found.upstream, found.started_at, found.updated_at) == ("present", first, first)
 
 
 def test_what_the_directory_no_longer_holds_cannot_be_resumed(q: Client) -> None:
@@ -166,8 +166,9 @@ def test_a_chat_that_appeared_while_we_looked_on_was_held_then(q: Client) -> Non
     q.save_and_look(talk("old", HELLO))
     q.save_and_look(talk("new", OTHER))
     found = q.look()
-    assert found["old"].conversation.updated_at is None
+    assert found["old"].conversation.updated_at == "2026-01-01T00:00:01.000Z"
     assert found["new"].conversation.updated_at == "2026-01-01T00:00:02.000Z"
+    assert {one.conversation.times_from for one in found.values()} == {"rireki"}
 
 
 def test_earlier_versions_stand_beside_what_took_their_place(q: Client) -> None:

@@ -517,7 +517,7 @@ def third_engine(home: Path, *payloads: dict[str, Any]) -> Path:
 def look_at_third(home: Path) -> Reading:
     memory = Memory(READER)
     memory.import_home(home)
-    return memory.readings()["kiro/s3"]
+    return memory.readings()["kiro/sess_s3"]
 
 
 def test_the_third_engine_is_told_in_the_order_of_its_lines(tmp_path: Path) -> None:
@@ -583,7 +583,7 @@ def test_the_third_engine_leniently(tmp_path: Path) -> None:
     (folder / "session.json").write_text(json.dumps(session))
     memory = Memory(READER)
     memory.import_home(tmp_path)
-    reading = memory.readings()["kiro/s3"]
+    reading = memory.readings()["kiro/sess_s3"]
     found = reading.conversation
     assert (found.title, found.project, found.models) == ("third", "/w", ["opus"])
     assert (found.turns, found.tool_calls, found.tool_results, found.finished) == (1, 1, 1, True)
@@ -720,7 +720,7 @@ def test_a_compaction_that_kept_no_answer_is_known_by_how_the_transcript_begins(
     ("created", "updated", "times"),
     [
         (1764000000123, 1764000060456, ("2025-11-24T16:00:00.123Z", "2025-11-24T16:01:00.456Z")),
-        (1764000000000, 1764000000000, (None, None)),
+        (1764000000000, 1764000000000, ("2026-01-01T00:00:02.000Z", "2026-01-01T00:00:02.000Z")),
         (1764000000000, 1764000060456, ("2025-11-24T16:01:00.456Z", "2025-11-24T16:01:00.456Z")),
     ],
     ids=["filed by Kiro", "stamped by the migration", "stamped, then saved"],
@@ -732,6 +732,8 @@ def test_a_row_without_times_has_those_of_its_file(
     stores.run_kiro("UPDATE conversations_v2 SET created_at = ?, updated_at = ?", created, updated)
     found = stores.look()["one"].conversation
     assert (found.started_at, found.updated_at) == times
+    # The time of the migration is nobody's: what is left is when it was first seen.
+    assert found.times_from == ("rireki" if created == updated else "source")
 
 
 def test_what_amazon_q_lost_and_kiro_has_is_resumed_with_kiro(stores: Stores) -> None:

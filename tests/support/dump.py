@@ -9,6 +9,7 @@ import msgspec
 
 from rireki.archive.base import Filter
 from rireki.archive.sqlite.store import SqliteArchive
+from rireki.model.conversation import Conversation
 
 
 def dump(archive: SqliteArchive) -> dict[str, Any]:
@@ -16,13 +17,19 @@ def dump(archive: SqliteArchive) -> dict[str, Any]:
     return {
         "strands": sorted(_strands(archive)),
         "conversations": {
-            conversation.id: msgspec.to_builtins(conversation)
+            conversation.id: _timeless(conversation)
             for conversation in archive.conversations(Filter(subagents=True))
         },
         "answers": dict(archive.answers()),
         "troubles": archive.troubles(),
         "waiting": archive.dirty(),
     }
+
+
+def _timeless(conversation: Conversation) -> Any:
+    if conversation.times_from == "rireki":
+        conversation.started_at = conversation.updated_at = "when it was seen"
+    return msgspec.to_builtins(conversation)
 
 
 def _strands(archive: SqliteArchive) -> list[tuple[Any, ...]]:

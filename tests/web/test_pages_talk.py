@@ -234,6 +234,25 @@ def test_ties_are_told_in_the_words_of_the_terminal(
     assert "supersedes" not in one + two
 
 
+def test_a_conversation_that_is_named_by_a_path_has_its_pages(tmp_path: Path) -> None:
+    entry = said("m1", "hello path", "Hi.")
+    save_row(tmp_path / "home", "/home/u/w", {"history": [[entry["user"], entry["assistant"]]]})
+    archive = open_archive(tmp_path / "archive.sqlite3", create=True)
+    import_history(archive, places=Places.at(tmp_path / "home"))
+    archive.close()
+    with (
+        serving(tmp_path / "archive.sqlite3", tmp_path / "home") as server,
+        client_of(server) as pages,
+    ):
+        (address,) = set(re.findall(r'row-link" href="([^"]*)"', pages.get("/").text))
+        assert address == "/c/amazon-q//home/u/w"
+        assert "hello path" in pages.get(address).text
+        for way in ("versions", "explain", "export", "fragments"):
+            assert pages.get(address.replace("/c/", f"/{way}/")).status_code == 200, way
+        api = pages.get("/api/v1/conversations/amazon-q/%2Fhome%2Fu%2Fw/messages")
+        assert "hello path" in api.text
+
+
 def test_the_part_that_drives_agents_is_not_named_by_our_word_for_it(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "home", "d1")
     journal.start(None)

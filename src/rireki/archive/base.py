@@ -110,7 +110,7 @@ class Heading(NamedTuple):
     updated_at: str | None
     #: The number of the change that was last interpreted.
     changed: int
-    #: True unless it was asked for and is not so.
+    #: False if it was asked for and the conversation is unfinished.
     finished: bool = True
 
 
@@ -239,6 +239,10 @@ class Archive(Protocol):
 
     def soil(self) -> None:
         """Mark every conversation for a new interpretation and drop the projection."""
+        ...
+
+    def soil_gently(self) -> None:
+        """The same, but what is stored stays until each is interpreted again."""
         ...
 
     def conversations(self, wanted: Filter = ...) -> Iterator[Conversation]: ...

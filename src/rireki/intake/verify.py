@@ -7,6 +7,7 @@ import msgspec
 from rireki.archive.base import Archive, Dirty
 from rireki.errors import RirekiError
 from rireki.intake.progress import Progress, Silent
+from rireki.intake.rules import is_current
 from rireki.intake.understand import interpret
 from rireki.model.conversation import Conversation, Trouble
 
@@ -46,6 +47,9 @@ def _verify_group(archive: Archive, group: Dirty) -> list[Trouble]:
                 Trouble(f"{place} ({strand.place})", message, "Restore the archive from a backup.")
             )
     if troubles or group.conversation.startswith("@") or archive.is_dirty(*group[:2]):
+        return troubles
+    if not is_current(archive):
+        # The next import interprets it again.
         return troubles
     stored = archive.read_as(group.family, group.conversation)
     readings = interpret(group.conversation, strands)

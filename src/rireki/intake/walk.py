@@ -19,6 +19,7 @@ from rireki.intake.check import Checker
 from rireki.intake.progress import Progress, Silent
 from rireki.intake.project import Witness, project_dirty
 from rireki.intake.roster import Roster, name_of
+from rireki.intake.rules import ensure_current
 from rireki.intake.take import take_origin
 from rireki.model.conversation import Conversation, Trouble
 from rireki.model.record import Origin
@@ -102,6 +103,7 @@ def import_history(
     it can learn from their `changed` numbers.
     """
     started = time.monotonic()
+    ensure_current(archive)
     readers = registry.readers(sources)
     discovery = discover(readers, places, paths)
     roster = Roster(archive)
@@ -125,6 +127,7 @@ def sweep(
     what looks unchanged.
     """
     started = time.monotonic()
+    ensure_current(archive)
     readers = registry.readers()
     discovery = discover(readers, places)
     roster = Roster(archive)

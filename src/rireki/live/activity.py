@@ -84,7 +84,7 @@ def _open_call(archive: Archive, heading: Heading) -> str | None:
 
 def _read_open_call(archive: Archive, id: str) -> str | None:
     conversation = archive.pick([id]).get(id)
-    if conversation is None or not conversation.calls_without_result:
+    if conversation is None or conversation.seen_once or not conversation.calls_without_result:
         return None
     try:
         return _last_call(read_conversation(archive, archive.find(id)).messages())

@@ -28,7 +28,7 @@ __all__ = [
 
 LinkKind: TypeAlias = Literal["fork", "subagent", "continuation", "supersedes"]
 ConversationUpstream: TypeAlias = Literal["present", "changed", "gone"]
-Pattern: TypeAlias = Literal["simple", "single tool", "several tools", "unfinished"]
+Pattern: TypeAlias = Literal["simple", "single tool", "several tools"]
 
 
 class Link(msgspec.Struct, frozen=True):
@@ -107,6 +107,19 @@ class Conversation(msgspec.Struct, kw_only=True):
     #: What kind of conversation this is: a person's, a sub-agent's, or only the prompts that survived.
     #: Records that have but titles for others are none: what is read of them is not stored as one.
     nature: Literal["conversation", "subagent", "prompts", "titles"] = "conversation"
+    #: Whose clock `started_at` and `updated_at` are of. Some sources keep no times at all: then they
+    #: say when rireki first saw the conversation, and when it last saw it change.
+    times_from: Literal["source", "rireki"] = "source"
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether somebody asked and got no answer; of surviving prompts alone nobody can tell."""
+        return not self.finished and self.nature != "prompts"
+
+    @property
+    def seen_once(self) -> bool:
+        """Whether nothing tells when it happened but that it was there when rireki looked."""
+        return self.times_from == "rireki" and self.started_at == self.updated_at
 
 
 class Reading(msgspec.Struct, kw_only=True):

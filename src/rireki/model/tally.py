@@ -2,7 +2,8 @@
 
 Calls and results are counted by distinct call id, over the whole story. A turn
 is something a person typed. A conversation is finished when the agent spoke
-last and every call of that last answer has its result.
+last and every call of that last answer has its result, or when nobody ever
+asked it anything. Whether it is finished says nothing about its pattern.
 """
 
 from __future__ import annotations
@@ -11,7 +12,14 @@ from collections import Counter
 
 from rireki.model.conversation import Conversation, Pattern
 
-__all__ = ["Tally"]
+__all__ = ["Tally", "pattern_of"]
+
+
+def pattern_of(calls: int) -> Pattern:
+    """What kind of conversation so many tool calls make."""
+    if not calls:
+        return "simple"
+    return "single tool" if calls == 1 else "several tools"
 
 
 class Tally:
@@ -22,7 +30,7 @@ class Tally:
         #: The tool behind each call.
         self.calls: dict[str, str] = {}
         self.results: dict[str, None] = {}
-        self.finished = False
+        self.finished = True
         self.gone = False
 
     def typed(self) -> int:
@@ -46,14 +54,6 @@ class Tally:
     def interrupted(self) -> None:
         self.finished = False
 
-    @property
-    def pattern(self) -> Pattern:
-        if not self.finished:
-            return "unfinished"
-        if not self.calls:
-            return "simple"
-        return "single tool" if len(self.calls) == 1 else "several tools"
-
     def fill(self, conversation: Conversation) -> None:
         """Write the counts into the conversation."""
         conversation.messages = self.messages
@@ -65,4 +65,4 @@ class Tally:
         conversation.tool_results = len(self.results)
         conversation.calls_without_result = len(self.calls.keys() - self.results.keys())
         conversation.results_without_call = len(self.results.keys() - self.calls.keys())
-        conversation.pattern = self.pattern
+        conversation.pattern = pattern_of(len(self.calls))

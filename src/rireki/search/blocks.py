@@ -105,7 +105,7 @@ def digest(
     # Imported late: who only searches cuts nothing.
     from rireki.search.cutter import cut_many
 
-    docs = docs_of(reading.messages())
+    docs = docs_of(reading.messages(), reading.conversation.updated_at)
     texts = ["\n".join([text for _, text in doc.parts]) for doc in docs]
     data = list(map(in_bytes, texts))
     told = reading.conversation

@@ -417,7 +417,7 @@ class Hunt:
             conversation.title,
             conversation.updated_at,
             group.number,
-            conversation.finished,
+            not conversation.unfinished,
         )
 
     def _order(self, doc: Doc, weights: list[float]) -> float:

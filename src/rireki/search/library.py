@@ -13,7 +13,7 @@ from msgspec import Raw
 
 from rireki.archive.base import Archive, Heading
 from rireki.archive.pack import Opened
-from rireki.model.conversation import Conversation
+from rireki.model.conversation import Conversation, Reading
 from rireki.search.blocks import MOST, Entry, Place, open_block, open_entry, text_of
 from rireki.search.index import Index
 from rireki.search.match import Doc
@@ -165,7 +165,7 @@ class Library:
 
         strands = self.archive.strands(family, grouping)
         return {
-            reading.conversation.id: Read(reading.conversation, docs_of(reading.messages()))
+            reading.conversation.id: _read(reading)
             for reading in interpret(grouping, strands)
             if not self._is_outranked(reading.conversation, (family, grouping))
         }
@@ -175,6 +175,11 @@ class Library:
         if conversation.nature != "prompts":
             return False
         return any(h[1:3] != group for h in self.archive.headings(ids=[conversation.id]))
+
+
+def _read(reading: Reading) -> Read:
+    about = reading.conversation
+    return Read(about, docs_of(reading.messages(), about.updated_at))
 
 
 def _not_there(place: int, error: Exception) -> Damaged:

@@ -42,8 +42,11 @@ _PARTING = re.compile(r"[\s%]")
 _PARTED = re.compile("%([0-9a-f]{6})")
 
 
-def docs_of(messages: Iterable[Message]) -> list[Doc]:
-    """The messages of a conversation as queries see them, in order."""
+def docs_of(messages: Iterable[Message], at: str | None = None) -> list[Doc]:
+    """The messages of a conversation as queries see them, in order.
+
+    `at` is the time of the conversation: its messages have that where none of them has one.
+    """
     tools: dict[str, str] = {}
     told: list[tuple[Doc, str | None]] = []
     for message in messages:
@@ -58,7 +61,7 @@ def docs_of(messages: Iterable[Message]) -> list[Doc]:
                 parts += _named(message.label, parts)
             doc = Doc(message.id, message.at, _facts(message, tools), parts)
             told.append((doc, message.replaced_by))
-    _lend_times([doc for doc, _ in told])
+    _lend_times([doc for doc, _ in told], at)
     said = {doc.message: doc.parts for doc, successor in told if successor is None}
     # An earlier version counts only where it said something else.
     return [doc for doc, successor in told if not successor or said.get(successor) != doc.parts]
@@ -70,10 +73,10 @@ def _named(label: str, parts: list[tuple[Where, str]]) -> list[tuple[Where, str]
     return [("notice", name)] if name and not any(name in text for _, text in parts) else []
 
 
-def _lend_times(docs: list[Doc]) -> None:
+def _lend_times(docs: list[Doc], at: str | None) -> None:
     """What has no time of its own was said after the message before it, or before the one behind."""
-    for ordered in (docs, docs[::-1]):
-        last: str | None = None
+    for ordered, first in ((docs, None), (docs[::-1], at)):
+        last: str | None = None if any(doc.at for doc in docs) else first
         for doc in ordered:
             last = doc.at = doc.at or last
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["count_all", "figures", "percent", "tokens_by_model"]
 
-PATTERNS: tuple[Pattern, ...] = ("simple", "single tool", "several tools", "unfinished")
+PATTERNS: tuple[Pattern, ...] = ("simple", "single tool", "several tools")
 
 
 def figures(archive: Archive, source: str | None = None) -> dict[str, Any]:
@@ -45,6 +45,11 @@ def count_all(found: Sequence[Conversation]) -> dict[str, Any]:
         "patterns": {
             name: {"count": patterns[name], "percent": percent(patterns[name], len(own))}
             for name in PATTERNS
+        },
+        # Beside the patterns: what is unfinished has one of them, too.
+        "unfinished": {
+            "count": (unfinished := sum(c.unfinished for c in own)),
+            "percent": percent(unfinished, len(own)),
         },
         "turns": sum(c.turns for c in own),
         "entries": {

@@ -44,14 +44,14 @@ def heading(conversation: Conversation, columns: int, style: Style, full: bool) 
 
 
 def facts(conversation: Conversation) -> Iterator[str]:
-    yield times.span(conversation.started_at, conversation.updated_at)
+    yield times.span_of(conversation)
     yield count(conversation.turns, "turn")
     yield count(conversation.messages, "message")
     if conversation.tool_calls:
         yield count(conversation.tool_calls, "tool call")
     if conversation.calls_without_result:
         yield f"{conversation.calls_without_result:,} without result"
-    if not conversation.finished:
+    if conversation.unfinished:
         yield "unfinished"
     yield from map(one_line, conversation.models)
 
@@ -61,6 +61,8 @@ def fate(conversation: Conversation) -> Iterator[str]:
     if conversation.nature == "prompts":
         yield "Only what you typed survived: the transcript was gone before rireki saw it."
     source = source_name(conversation.source)
+    if conversation.times_from == "rireki":
+        yield f"{source} noted no times for it; these are of when rireki saw it."
     if conversation.upstream == "gone":
         yield f"{source} no longer has this conversation."
     elif conversation.upstream == "changed":

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from rireki.model.conversation import Conversation
 from rireki.model.times import to_datetime
 
-__all__ = ["ago", "clock", "day", "moment", "span"]
+__all__ = ["ago", "clock", "day", "moment", "span", "span_of"]
 
 
 def moment(stamp: str | None) -> str:
@@ -31,6 +32,12 @@ def span(first: str | None, last: str | None) -> str:
         return moment(last or first)
     end = clock(last) if day(first) == day(last) else moment(last)
     return f"{moment(first)} – {end}"
+
+
+def span_of(conversation: Conversation) -> str:
+    """From when to when it went on, or, where its source keeps no times, was seen."""
+    told = span(conversation.started_at, conversation.updated_at)
+    return f"seen {told}" if conversation.times_from == "rireki" else told
 
 
 def ago(stamp: str | None, now: datetime) -> str:

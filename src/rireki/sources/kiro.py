@@ -28,7 +28,6 @@ _THIRD: dict[str, tuple[Form, str]] = {
     "messages.jsonl": ("lines", roles.V3_LOG),
     "session.json": ("document", roles.V3_SESSION),
 }
-_PREFIX = "sess_"
 _CLI = "kiro-cli"
 
 
@@ -79,7 +78,7 @@ def _locate_session(home: Path, path: Path) -> list[Origin]:
     parts = path.parts[len(home.parts) :]
     if len(parts) == 3 and parts[:2] == ("sessions", "cli"):
         return _second_engine(path, home)
-    if len(parts) >= 3 and parts[0] == "sessions" and parts[2].startswith(_PREFIX):
+    if len(parts) >= 3 and parts[0] == "sessions" and parts[2].startswith(roles.V3_PREFIX):
         found = _third_engine(home.joinpath(*parts[:3]), home)
     elif len(parts) in (1, 2) and parts[0] == "sessions" and path.is_dir():
         everything = Discovery()
@@ -101,7 +100,9 @@ def _look_for_sessions(found: Discovery, home: Path) -> None:
                 found.origins += _second_engine(Path(file.path), home)
         elif entry.is_dir(follow_symlinks=False):
             for session in look.listing(folder, found):
-                if session.name.startswith(_PREFIX) and session.is_dir(follow_symlinks=False):
+                if session.name.startswith(roles.V3_PREFIX) and session.is_dir(
+                    follow_symlinks=False
+                ):
                     found.origins += _third_engine(Path(session.path), home)
     count = len(found.origins) - before
     # The root of the files, so that those which are all gone are missed.
@@ -117,7 +118,7 @@ def _second_engine(path: Path, home: Path) -> list[Origin]:
 
 
 def _third_engine(folder: Path, home: Path) -> list[Origin]:
-    conversation = folder.name.removeprefix(_PREFIX)
+    conversation = folder.name.removeprefix(roles.V3_PREFIX)
     found: list[Origin] = []
     for parent, folders, names in os.walk(folder):
         folders.sort()
@@ -142,7 +143,7 @@ def _recognise_file(path: Path) -> list[Origin]:
         home = path.parent.parent.parent
         siblings = [path.with_suffix(ending) for ending in _KINDS]
         return [origin for one in siblings for origin in _second_engine(one, home)]
-    if path.parent.name.startswith(_PREFIX):
+    if path.parent.name.startswith(roles.V3_PREFIX):
         return _third_engine(path.parent, path.parent.parent.parent.parent)
     databases = [one for one in look.databases_below(path) if look.belongs_to_kiro(one)]
     origins = [look.database_origin(NAME, one) for one in databases]

@@ -15,6 +15,7 @@ from rireki.archive.base import Change, Dirty, Filter, Found, Heading, Sighting
 from rireki.archive.sqlite.connect import select
 from rireki.errors import Ambiguous, NotFound
 from rireki.model.conversation import Answer, Conversation, Link, Reading
+from rireki.model.tally import pattern_of
 
 __all__ = ["Projection"]
 
@@ -23,6 +24,8 @@ _ANSWERS = msgspec.json.Decoder(list[Answer])
 #: A name it was known by before; the newest, should two conversations claim it.
 _ALIAS = """number = (SELECT max(conversation) FROM tie
                        WHERE token = ? AND kind = 'alias' AND role = 'offer')"""
+_ALIASES = """number IN (SELECT conversation FROM tie
+                         WHERE token GLOB ? AND kind = 'alias' AND role = 'offer')"""
 _CHOSEN = "(SELECT value FROM json_each(?1))"
 _CHOSEN_LINKS = f"WHERE child IN {_CHOSEN} OR parent IN {_CHOSEN}"
 _CHOSEN_SUCCESSIONS = f"AND (c.number IN {_CHOSEN} OR p.number IN {_CHOSEN})"
@@ -49,8 +52,11 @@ class Projection:
     def soil_all(self, number: int) -> None:
         for table in ("link", "tie", "naming", "answers", "conversation", "dirty"):
             self.sql.execute(f"DELETE FROM {table}")
+        self.soil_groups(number)
+
+    def soil_groups(self, number: int) -> None:
         self.sql.execute(
-            """INSERT INTO dirty (family, conversation, number)
+            """INSERT OR REPLACE INTO dirty (family, conversation, number)
                SELECT DISTINCT family, conversation, ? FROM strand WHERE conversation IS NOT NULL""",
             (number,),
         )
@@ -241,6 +247,16 @@ class Projection:
         ).get
         return bool(found)
 
+    def is_whole(self, found: Found) -> bool:
+        """Whether all records of a group are this conversation's, under whatever name."""
+        if found.grouping == found.conversation.native_id:
+            return True
+        others: int = self.sql.execute(
+            "SELECT count(*) FROM conversation WHERE family = ? AND grouping = ? AND id <> ?",
+            (found.family, found.grouping, found.conversation.id),
+        ).get
+        return not others and not found.grouping.startswith("@")
+
     # ── reading ──
 
     def conversations(self, wanted: Filter) -> Iterator[Conversation]:
@@ -261,7 +277,7 @@ class Projection:
             "SELECT id, data FROM conversation WHERE family = ? AND grouping = ?",
             (family, grouping),
         )
-        return {name: _CONVERSATION.decode(data) for name, data in rows}
+        return {name: _opened(data) for name, data in rows}
 
     def _links(self, only: Sequence[int] | None = None) -> dict[int, list[Link]]:
         """The links of every conversation (or of some), from both of their ends."""
@@ -288,7 +304,7 @@ class Projection:
         return links
 
     def headings(self, finished: bool, ids: Sequence[str] | None, after: int) -> list[Heading]:
-        told = "data ->> '$.finished'" if finished else "1"
+        told = "nature = 'prompts' OR data ->> '$.finished'" if finished else "1"
         columns = f"""SELECT id, family, grouping, source, nature, project, title, updated_at,
                              changed, {told} FROM conversation"""
         if ids is None and after:
@@ -347,6 +363,7 @@ class Projection:
             ("native_id = ?", (name.partition("/")[2] or name,)),
             ("native_id = ?", (name,)),
             ("id GLOB ?1 OR native_id GLOB ?1", (_glob(name),)),
+            (_ALIASES, (_glob(name),)),
         ):
             rows = select(self.sql, f"{columns} WHERE {condition} ORDER BY id", values)
             if rows:
@@ -421,10 +438,20 @@ def _list(values: Sequence[int] | Sequence[str]) -> str:
 
 def _told(data: str, title: str, links: list[Link]) -> Conversation:
     """A conversation as it was read, with what others have to say of it: its title and links."""
-    conversation = _CONVERSATION.decode(data)
+    conversation = _opened(data)
     conversation.title = title
     conversation.links = links
     return conversation
+
+
+def _opened(data: str) -> Conversation:
+    """What is stored of a conversation. "unfinished" was a pattern once: it is read as it is now."""
+    if '"pattern":"unfinished"' in data:
+        value = msgspec.json.decode(data)
+        if value.get("pattern") == "unfinished":
+            value["pattern"] = pattern_of(value.get("tool_calls", 0))
+        return msgspec.convert(value, Conversation)
+    return _CONVERSATION.decode(data)
 
 
 def _conditions(wanted: Filter) -> tuple[str, list[Any]]:

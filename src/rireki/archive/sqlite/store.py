@@ -116,6 +116,11 @@ class SqliteArchive:
         with self.writing() as batch:
             self.projection.soil_all(batch.number)
 
+    def soil_gently(self) -> None:
+        if self.groups():
+            with self.writing() as batch:
+                self.projection.soil_groups(batch.number)
+
     def conversations(self, wanted: Filter = Filter()) -> Iterator[Conversation]:  # noqa: B008
         return self.projection.conversations(wanted)
 
@@ -387,13 +392,17 @@ class SqliteBatch:
         """Remove what belongs to one conversation; `together` names what it was forgotten with."""
         family, grouping = found.family, found.grouping
         native_id = found.conversation.native_id
-        self.sql.execute(
-            "INSERT OR REPLACE INTO forgotten (family, conversation, together, at) VALUES (?, ?, ?, ?)",
-            (family, native_id, together, self.now),
-        )
+        whole = self.projection.is_whole(found)
+        # By both names, where they differ: whatever is read is known by the group alone.
+        for name in dict.fromkeys([native_id, *([grouping] if whole else [])]):
+            self.sql.execute(
+                """INSERT OR REPLACE INTO forgotten (family, conversation, together, at)
+                   VALUES (?, ?, ?, ?)""",
+                (family, name, together, self.now),
+            )
         size = self.records.chunks.redact(family, native_id)
         self.projection.log(self.number, found.conversation.id, 0)
-        if grouping != native_id:
+        if not whole:
             self.sql.execute("DELETE FROM conversation WHERE id = ?", (found.conversation.id,))
             return size
         rows = select(

@@ -205,7 +205,7 @@ def _about(about: Conversation, view: HitsView, short: bool) -> Iterator[str]:
     title = one_line(about.title) or "(no title)"
     lines = [truncate(title, view.columns)] if short else wrap(title, view.columns)[:3]
     yield from map(view.style.bold, lines)
-    when = times.span(about.started_at, about.updated_at)
+    when = times.span_of(about)
     facts = [when, count(about.turns, "turn"), count(about.messages, "message")]
     if about.nature == "subagent":
         facts.append("sub-agent")

@@ -133,7 +133,15 @@ def marks(conversation: Conversation) -> str:
         return "✗"
     if conversation.upstream == "changed":
         return "~"
-    return " " if conversation.finished else "…"
+    return "…" if conversation.unfinished else " "
+
+
+def _when(conversation: Conversation, now: datetime) -> str:
+    """When it was active last, or, where its source keeps no times, was seen to be."""
+    from rireki.show.times import ago
+
+    told = ago(conversation.updated_at, now)
+    return f"seen {told}" if conversation.times_from == "rireki" else told
 
 
 def _table(
@@ -144,7 +152,6 @@ def _table(
     now: datetime,
 ) -> Iterator[str]:
     from rireki.show.safe import one_line
-    from rireki.show.times import ago
     from rireki.show.width import pad, truncate, width
     from rireki.show.words import count, folder
 
@@ -153,16 +160,18 @@ def _table(
     sources = max(max(len(c.source) for c in found), 6)
     turns = max(max(len(str(c.turns)) for c in found), 5)
     homes = {c.id: folder(c.project) for c in found}
+    times = {c.id: _when(c, now) for c in found}
+    when = max(10, *map(width, times.values()))
     home = min(max(max(map(width, homes.values())), 7), 16) if screen.columns >= ROOMY else 0
-    room = screen.columns - ids - sources - turns - 10 - 2 * 5 - 1 - (home + 2 if home else 0)
+    room = screen.columns - ids - sources - turns - when - 2 * 5 - 1 - (home + 2 if home else 0)
     if screen.terminal:
-        head = [pad("ID", ids), pad("WHEN", 10, right=True), pad("SOURCE", sources)]
+        head = [pad("ID", ids), pad("WHEN", when, right=True), pad("SOURCE", sources)]
         head += [pad("TURNS", turns, right=True), *([pad("PROJECT", home)] if home else [])]
         yield style.dim("  ".join([*head, "  TITLE"]))
     for c in found:
         row = [
             style.cyan(pad(one_line(names[c.id]), ids)),
-            pad(ago(c.updated_at, now), 10, right=True),
+            pad(times[c.id], when, right=True),
             style.dim(pad(c.source, sources)),
             pad(str(c.turns), turns, right=True),
         ]

@@ -91,7 +91,8 @@ def _table(
         facts = f"{about.source} · {count(about.turns, 'turn')} · {_fate(sighting)}"
         yield f"{star} {style.cyan(names[about.id])}  {facts}"
         yield "    " + truncate(one_line(about.title) or "(no title)", screen.columns - 4)
-        when = f"talked {span(about.started_at, about.updated_at)}" if about.started_at else ""
+        is_dated = about.started_at and about.times_from == "source"
+        when = f"talked {span(about.started_at, about.updated_at)}" if is_dated else ""
         sight = f"seen {span(sighting.first_seen, sighting.last_seen)}"
         yield style.dim("    " + ", ".join(filter(None, [when, sight])))
         if below:

@@ -55,6 +55,8 @@ def _told(
     }
     yield heading(count(figures["conversations"], "conversation"))
     yield from _bars({name: value["count"] for name, value in figures["patterns"].items()}, screen)
+    if unfinished := figures["unfinished"]["count"]:
+        yield f"  … {unfinished:,} of them unfinished ({figures['unfinished']['percent']}%)"
     if said := [words for name, words in beside.items() if figures[name]]:
         yield screen.style.dim(f"  besides: {', '.join(said)}")
     yield ""

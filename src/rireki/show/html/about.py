@@ -40,14 +40,15 @@ def _facts(conversation: Conversation, page: Page) -> Iterator[str]:
     yield page.say(source_name(one_line(conversation.source)))
     if conversation.project:
         yield tag("span", one_line(conversation.project), class_="project")
-    yield times.span(conversation.started_at, conversation.updated_at)
+    told = times.span(conversation.started_at, conversation.updated_at)
+    yield page.say("seen {when}", when=told) if conversation.times_from == "rireki" else told
     yield page.count(conversation.turns, "1 turn", "{n} turns")
     yield page.count(conversation.messages, "1 message", "{n} messages")
     if conversation.tool_calls:
         yield page.count(conversation.tool_calls, "1 tool call", "{n} tool calls")
     if conversation.calls_without_result:
         yield page.say("{n} without result", n=f"{conversation.calls_without_result:,}")
-    if not conversation.finished:
+    if conversation.unfinished:
         yield page.say("unfinished")
     yield from map(one_line, conversation.models)
 
@@ -59,6 +60,9 @@ def _fate(conversation: Conversation, page: Page) -> Iterator[str]:
         yield page.say(
             "Only what you typed survived: the transcript was gone before rireki saw it."
         )
+    if conversation.times_from == "rireki":
+        words = "{source} noted no times for it; these are of when rireki saw it."
+        yield page.say(words, source=source)
     if conversation.upstream == "gone":
         yield page.say("{source} no longer has this conversation.", source=source)
     elif conversation.upstream == "changed":

@@ -85,6 +85,10 @@ JAPANESE = {
     "Only what you typed survived: the transcript was gone before rireki saw it.": (
         "残っているのは入力した内容だけです。rireki が見る前に記録が消えていました。"
     ),
+    "seen {when}": "確認 {when}",
+    "{source} noted no times for it; these are of when rireki saw it.": (
+        "{source} はこの会話の時刻を記録していません。rireki が確認した時刻です。"
+    ),
     "{source} no longer has this conversation.": "{source} にはもうこの会話がありません。",
     "{source} no longer has all of it; what is gone there is marked.": (
         "{source} にはもう一部しか残っていません。消えたところには印があります。"

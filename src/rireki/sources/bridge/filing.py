@@ -33,6 +33,12 @@ class Filed(NamedTuple):
             return None
         return registry.reader(self.source).family
 
+    @property
+    def group(self) -> str:
+        """What the records of that conversation are filed under."""
+        grouping = getattr(registry.reader(self.source), "grouping", None)
+        return grouping(self.id) if grouping is not None else self.id
+
 
 def note(filed: Filed, entry: Entry) -> Filed:
     """What is known after one more entry."""
@@ -48,6 +54,12 @@ def note_line(filed: Filed, line: bytes) -> Filed:
         return filed
     entry = parse(line)
     return note(filed, entry) if entry is not None else filed
+
+
+def name_in(entries: Iterable[Entry], group: str) -> str | None:
+    """The conversation of a group, by the name a journal gives it; None when it is not its."""
+    names = named(entries)
+    return next((id for id in names if Filed(names[id], id).group == group), None)
 
 
 def named(entries: Iterable[Entry]) -> dict[str, str]:

@@ -46,7 +46,7 @@ class Bridge:
             update.cursor["filed"] = list(filed)
             family = final.family
             if family is not None:
-                update.family, update.conversation = family, final.id
+                update.family, update.conversation = family, final.group
             yield update
 
     def interpret(self, conversation: str, strands: Sequence[Strand]) -> list[Reading]:

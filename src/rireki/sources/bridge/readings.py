@@ -16,13 +16,13 @@ from rireki.model.conversation import Conversation, ConversationUpstream, Readin
 from rireki.model.message import Message
 from rireki.model.parts import Text, ToolCall, ToolResult
 from rireki.model.strand import Strand
-from rireki.model.tally import Tally
+from rireki.model.tally import pattern_of
 from rireki.model.times import from_iso
 from rireki.sources import registry
 from rireki.sources.bridge import lines
 from rireki.sources.bridge.drafts import picture
 from rireki.sources.bridge.entry import Entry
-from rireki.sources.bridge.filing import named
+from rireki.sources.bridge.filing import name_in, named
 from rireki.sources.bridge.join import Joined, join
 from rireki.sources.bridge.lines import Journal
 from rireki.sources.bridge.story import Story
@@ -54,18 +54,20 @@ def join_readings(
     troubles: list[Trouble] = []
     journals = lines.read_journals(strands, troubles)
     # As they are now, all of them say so; as they were, some may not yet have known.
-    journals = [journal for journal in journals if conversation in named(journal.entries)]
+    journals = [one for one in journals if name_in(one.entries, conversation) is not None]
     if not journals:
         return list(readings)
-    mine = [one for one in readings if _is_told(one.conversation, conversation)]
+    mine = [one for one in readings if _is_told(one, conversation)]
     if not mine:
         return [*readings, _alone(conversation, journals, strands, troubles)]
     joined = _joined(mine[0], journals, troubles)
     return [joined if one is mine[0] else one for one in readings]
 
 
-def _is_told(found: Conversation, conversation: str) -> bool:
-    return found.native_id == conversation and found.nature != "titles"
+def _is_told(reading: Reading, conversation: str) -> bool:
+    about = reading.conversation
+    named = about.native_id == conversation or Tie("alias", "offer", conversation) in reading.ties
+    return named and about.nature != "titles"
 
 
 def _alone(
@@ -76,6 +78,8 @@ def _alone(
 ) -> Reading:
     story = Story(journals)
     entries = [entry for journal in journals for entry in journal.entries]
+    named_by = (name_in(journal.entries, conversation) for journal in journals)
+    conversation = next(filter(None, named_by), conversation)
     source = _source(conversation, journals)
     upstream = _upstream(strands, story.messages)
     found = Conversation(
@@ -138,12 +142,7 @@ def _count(
     about.calls_without_result += len(all_calls.keys() - all_results) - len(calls.keys() - results)
     about.results_without_call += len(all_results - all_calls.keys()) - len(results - calls.keys())
     about.finished = _finished(about, joined, story)
-    tally = Tally()
-    tally.finished, tally.calls = (
-        about.finished,
-        dict.fromkeys(map(str, range(about.tool_calls)), ""),
-    )
-    about.pattern = tally.pattern
+    about.pattern = pattern_of(about.tool_calls)
 
 
 def _finished(about: Conversation, joined: Joined, story: Story) -> bool:

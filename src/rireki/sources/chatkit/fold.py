@@ -266,7 +266,7 @@ def _finished(flow: Sequence[Draft]) -> bool:
     """Whether the agent had its say, in what the app holds now, or in what it held last."""
     said = [draft for draft in flow if draft.ends is not None and not draft.message.replaced_by]
     said = [draft for draft in said if draft.message.upstream == "present"] or said
-    return bool(said) and said[-1].ends is True
+    return not said or said[-1].ends is True
 
 
 def _first_words(flow: Sequence[Draft]) -> str:

@@ -106,6 +106,8 @@ def _reading(session: str, typed: list[Typed], strands: Sequence[Strand]) -> Rea
     tally.messages = len(typed) + 1
     tally.entries = len(typed)
     tally.turns = len(typed)
+    # Whether they were answered, nobody knows.
+    tally.finished = False
     tally.fill(conversation)
     return Reading(
         conversation=conversation,

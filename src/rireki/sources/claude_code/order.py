@@ -112,4 +112,5 @@ def is_finished(drafts: list[Draft], results: Container[str]) -> bool:
             return rule.row == "answer" and draft.spoke and not open_calls and not draft.cut
         if draft.what in ("result", "said") or rule.act in ("turn", "act"):
             return False
-    return False
+    # Nobody asked the agent anything, unless it was never sent.
+    return not any(draft.rule.row == "A3" for draft in drafts)

@@ -58,7 +58,7 @@ class Wanted(NamedTuple):
             after=_place_of(after) if after else None,
         )
         for conversation in archive.conversations(wanted):
-            if self.state != "unfinished" or not conversation.finished:
+            if self.state != "unfinished" or conversation.unfinished:
                 yield conversation
 
     def takes(self, about: Conversation) -> bool:
@@ -67,7 +67,7 @@ class Wanted(NamedTuple):
             (not self.source or about.source == self.source)
             and (not self.project or _is_below(about.project, self.project))
             and (self.subagents or about.nature != "subagent")
-            and self.state in ("", about.upstream, "unfinished" if not about.finished else "")
+            and self.state in ("", about.upstream, "unfinished" if about.unfinished else "")
         )
 
 

@@ -155,6 +155,8 @@ def _window(total: int, target: int | None, at_end: bool) -> Window:
 
 
 def _is_lively(talk: Talk) -> bool:
+    if talk.conversation.seen_once:
+        return False
     last = to_datetime(talk.conversation.updated_at or "")
     return last is not None and datetime.now(timezone.utc) - last < LIVELY
 

@@ -60,7 +60,10 @@ def export_url(id: str, form: str, **query: str | None) -> str:
 
 def attachment_url(id: str, digest: str) -> str:
     """Where the API gives out a picture or file that belongs to a conversation."""
-    return f"{_address('/api/v1/conversations/', id, {})}/attachments/{quote(digest)}"
+    # The API tells the parts of an address by their slashes: none of them may be the id's own.
+    source, _, native = id.partition("/")
+    parts = [quote(part, safe=":@", errors="replace") for part in (source, native, digest)]
+    return f"/api/v1/conversations/{parts[0]}/{parts[1]}/attachments/{parts[2]}"
 
 
 def fragments_url(id: str) -> str:

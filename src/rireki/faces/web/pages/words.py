@@ -84,6 +84,7 @@ JAPANESE = {
     "Filters": "絞り込み",
     "State": "状態",
     "Unfinished": "未完了",
+    "{n} of them unfinished": "うち未完了 {n} 件",
     "gone": "元データから消失",
     "changed": "元データで書き換え",
     "Gone at the source": "元データから消失",

@@ -13,15 +13,17 @@ from rireki.model.message import Message, Usage
 from rireki.model.parts import Text, ToolCall, ToolResult
 from rireki.model.strand import Ref, Strand
 from rireki.model.tally import Tally
-from rireki.model.times import from_iso, from_ms
+from rireki.model.times import from_iso, from_ms, to_datetime
 from rireki.sources.kit.q.draft import TASK, Draft, Pictures
-from rireki.sources.kit.q.roles import LIVE
+from rireki.sources.kit.q.roles import LIVE, V3_LOG, V3_PREFIX, V3_SESSION
 from rireki.sources.kit.q.session import Session
 from rireki.sources.kit.q.synthetic import REDACTED
 
 __all__ = ["Facts", "Told", "conclude"]
 
 _TITLE = 150
+#: More rows than this are not told apart where it was not noted how many there were.
+_ROWS = 10_000
 #: How many answers, from each end, are compared with other conversations.
 _SHARED = 3
 
@@ -46,6 +48,16 @@ class Facts:
     openings: list[str] = field(default_factory=list)
     #: Nothing but typed lines is left.
     prompts_only: bool = False
+
+    @property
+    def native_id(self) -> str:
+        """As the agent names it. A session of Kiro's third engine is its folder, `sess_…`; it is filed
+        by the shorter form, as it was before it was known that this is part of its name."""
+        if any(one.role in LIVE and one.role != V3_LOG for one in self.strands):
+            return self.conversation
+        folders = [_folder(one.place) for one in self.strands if one.role in (V3_LOG, V3_SESSION)]
+        named = (name for name in folders if name == V3_PREFIX + self.conversation)
+        return next(named, self.conversation)
 
     @property
     def is_subagent(self) -> bool:
@@ -144,7 +156,11 @@ def _finished(flow: Sequence[Draft]) -> bool:
     """Whether the agent had its say, in what the source holds now, or in what it held last."""
     said = [draft for draft in flow if draft.ends is not None]
     said = [draft for draft in said if draft.message.upstream == "present"] or said
-    return bool(said) and said[-1].ends is True
+    if said:
+        return said[-1].ends is True
+    # Nothing but what was shown: a command to the client, which it answers itself, asks for nothing.
+    spoken = [draft.message.author for draft in flow if draft.message.display == "bubble"]
+    return not spoken or spoken[-1] != "person"
 
 
 def _conversation(facts: Facts, flow: Sequence[Draft], live: Sequence[Strand]) -> Conversation:
@@ -153,16 +169,18 @@ def _conversation(facts: Facts, flow: Sequence[Draft], live: Sequence[Strand]) -
         facts.note_time(draft.message.at)
     if not facts.directories:
         facts.note_directory(next((d.directory for d in flow if d.directory), None))
-    times = facts.times or _filed(facts.strands) or _observed(facts.strands)
+    times = facts.times or _filed(facts.strands)
+    observed = [] if times else _observed(facts.strands)
     return Conversation(
-        id=f"{source}/{facts.conversation}",
+        id=f"{source}/{facts.native_id}",
         source=source,
-        native_id=facts.conversation,
+        native_id=facts.native_id,
         project=facts.directories[0] if facts.directories else None,
         trail=facts.directories[1:],
         title=facts.title or _title(flow),
-        started_at=min(times, default=None),
-        updated_at=max(times, default=None),
+        started_at=min(times or observed, default=None),
+        updated_at=max(times or observed, default=None),
+        times_from="rireki" if observed else "source",
         troubles=facts.troubles,
         models=facts.models,
         nature=_nature(facts),
@@ -196,14 +214,27 @@ def _noted(strand: Strand, name: str) -> int:
 
 
 def _observed(strands: Sequence[Strand]) -> list[str]:
-    """For sources without clocks: when we saw it change. That it was there tells no time."""
-    appeared = [one.first_seen for one in strands if _noted(one, "appeared")]
-    return appeared + [
+    """For sources without clocks: when we first saw it, and when we saw it change."""
+    seen = [_first_seen(one) for one in strands]
+    return [time for time in seen if time] + [
         after.at
         for strand in strands
         for before, after in pairwise(strand.states)
         if (before.runs, before.tail) != (after.runs, after.tail)
     ]
+
+
+def _first_seen(strand: Strand) -> str | None:
+    """The rows of a database are all seen at once, in the order in which they were last saved: each
+    counts as seen a millisecond before the next, so that lists have them in that order."""
+    moment = to_datetime(strand.first_seen)
+    if moment is None or "rowid" not in (strand.cursor or ()):
+        return strand.first_seen
+    later = strand.cursor.get("later")
+    if not isinstance(later, int):
+        # Taken in before the rows behind it were counted.
+        later = max(_ROWS - _noted(strand, "rowid"), 0)
+    return from_ms(moment.timestamp() * 1000 - later)
 
 
 def _title(flow: Sequence[Draft]) -> str:
@@ -234,10 +265,24 @@ def _total(answers: Sequence[Answer]) -> Usage | None:
     )
 
 
+def _aliases(facts: Facts) -> list[Tie]:
+    """The shorter form of a name still finds it, wherever it was noted down."""
+    if facts.native_id == facts.conversation:
+        return []
+    return [
+        Tie("alias", "offer", facts.conversation),
+        Tie("alias", "offer", f"kiro/{facts.conversation}"),
+    ]
+
+
+def _folder(place: str) -> str:
+    return place.replace("\\", "/").split("/")[-2] if "/" in place.replace("\\", "/") else ""
+
+
 def _ties(facts: Facts, flow: Sequence[Draft]) -> list[Tie]:
     said = list(dict.fromkeys(draft.answer for draft in flow if draft.answer))
     ends = dict.fromkeys([*said[:_SHARED], *said[-_SHARED:]])
-    ties = [Tie("subagent", "offer", f"session:{facts.conversation}")]
+    ties = [Tie("subagent", "offer", f"session:{facts.conversation}"), *_aliases(facts)]
     ties += [
         Tie("continuation" if facts.continues else "fork", "share", f"answer:{answer}")
         for answer in ends

@@ -9,6 +9,7 @@ from rireki.model.strand import Strand
 from rireki.sources.kit.document import read_document
 from rireki.sources.kit.jsonl import read_lines
 from rireki.sources.kit.q.resume import resume_command
+from rireki.sources.kit.q.roles import V3_PREFIX
 from rireki.sources.kit.q.rows import read_database
 from rireki.sources.reader import Known, Origin, Roll, Update
 
@@ -28,6 +29,10 @@ class Family:
         from rireki.sources.kit.q import fold
 
         return fold.interpret(conversation, strands)
+
+    def grouping(self, native_id: str) -> str:
+        """What the records of a conversation are filed under, given the agent's name for it."""
+        return native_id.removeprefix(V3_PREFIX)
 
     def resume(self, conversation: Conversation) -> str | None:
         return resume_command(conversation)

@@ -14,7 +14,7 @@ import msgspec
 from rireki.sources.kit.q.decode import NotReadable, load
 from rireki.sources.kit.q.roles import EXPORT, SAVE
 
-__all__ = ["Saved", "open_export", "recognise_saved"]
+__all__ = ["Saved", "is_history_alone", "open_export", "recognise_saved"]
 
 ZIP = b"PK\x03\x04"
 _FORMAT = "kiro-session-export-v1"
@@ -25,6 +25,7 @@ class Saved(NamedTuple):
     """What a file turned out to be."""
 
     role: str
+    #: Empty where the file does not say: its own name is the only one there is then.
     conversation: str
     kiro: bool
 
@@ -47,7 +48,17 @@ def recognise_saved(data: bytes) -> Saved | None:
     conversation = fields.get("conversation_id")
     if isinstance(conversation, str) and conversation and "history" in fields:
         return Saved(SAVE, conversation, _has_kiro_fields(fields))
+    if is_history_alone(fields) and _is_entry(fields["history"]):
+        return Saved(SAVE, "", _has_kiro_fields(fields))
     return None
+
+
+def is_history_alone(fields: dict[str, Any]) -> bool:
+    """Whether a value has the entries of a conversation, and no id."""
+    history = fields.get("history")
+    if isinstance(history, msgspec.Raw):
+        history = [] if bytes(history).lstrip()[:1] == b"[" else None
+    return not fields.get("conversation_id") and isinstance(history, list)
 
 
 def open_export(data: bytes) -> Export:
@@ -99,6 +110,28 @@ def _fields_patiently(data: bytes) -> dict[str, Any]:
     except NotReadable:
         return {}
     return value if isinstance(value, dict) else {}
+
+
+def _is_entry(history: Any) -> bool:
+    """Whether a list begins as only a history of Amazon Q does; other programs have such a field."""
+    try:
+        entries = load(bytes(history)) if isinstance(history, msgspec.Raw) else history
+    except NotReadable:
+        return False
+    first = entries[0] if entries else None
+    if isinstance(first, dict):
+        first = [first.get("user"), first.get("assistant")]
+    if not isinstance(first, list) or len(first) < 2:
+        return False
+    user, assistant = first[:2]
+    content = user.get("content") if isinstance(user, dict) else None
+    known = {"Prompt", "ToolUseResults", "CancelledToolUses"}
+    answers = {"Response", "ToolUse"}
+    return _has_one(content, known) and (assistant is None or _has_one(assistant, answers))
+
+
+def _has_one(value: Any, names: set[str]) -> bool:
+    return isinstance(value, dict) and bool(names & value.keys())
 
 
 def _has_kiro_fields(fields: dict[str, Any]) -> bool:

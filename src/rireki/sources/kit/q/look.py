@@ -127,7 +127,8 @@ def saved_in(path: Path) -> Iterator[tuple[Path, Saved]]:
         if name == path or name.suffix in ("", ".json", ".zip"):
             saved = _saved(name)
             if saved is not None:
-                yield name, saved
+                # As a row is named by the directory it belongs to, a file is by where it lies.
+                yield name, saved._replace(conversation=saved.conversation or str(name.absolute()))
 
 
 def _saved(path: Path) -> Saved | None:

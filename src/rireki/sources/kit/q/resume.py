@@ -5,6 +5,7 @@ from __future__ import annotations
 from shlex import quote
 
 from rireki.model.conversation import Conversation
+from rireki.sources.kit.q.roles import V3_PREFIX
 
 __all__ = ["resume_command"]
 
@@ -19,5 +20,6 @@ def resume_command(conversation: Conversation) -> str | None:
         return f"{place}q chat --resume" if place else None
     if "kiro" in conversation.held_by:
         # By id, in its directory, because Kiro lists sessions per directory.
-        return f"{place}kiro-cli chat --resume-id {quote(conversation.native_id)}"
+        engine = "--v3" if conversation.native_id.startswith(V3_PREFIX) else "chat"
+        return f"{place}kiro-cli {engine} --resume-id {quote(conversation.native_id)}"
     return None

@@ -13,6 +13,7 @@ __all__ = [
     "SIDE",
     "TYPED",
     "V3_LOG",
+    "V3_PREFIX",
     "V3_SESSION",
 ]
 
@@ -24,5 +25,7 @@ SAVE, EXPORT = "save", "export"
 LOG, SESSION, TYPED = "log", "session", "typed"
 #: Kiro's third engine, and whatever else lies in its folders.
 V3_LOG, V3_SESSION, SIDE = "v3-log", "v3-session", "side"
+#: How the names of its folders, which are its sessions, begin.
+V3_PREFIX = "sess_"
 #: What the agent itself works with; a file that a person saved is only a copy.
 LIVE = (ROW, LOG, V3_LOG)

@@ -14,9 +14,10 @@ import msgspec
 
 from rireki.model.conversation import Trouble
 from rireki.sources.kit.q.decode import TOO_DEEP, NotReadable, is_too_deep, load
+from rireki.sources.kit.q.files import is_history_alone
 from rireki.sources.kit.q.roles import BROKEN, ROW
 from rireki.sources.kit.q.split import WHOLE, split, whole
-from rireki.sources.kit.q.tables import NEW, OLD, Row, fetch, list_rows, tables_of
+from rireki.sources.kit.q.tables import NEW, OLD, Row, count_rows, fetch, list_rows, tables_of
 from rireki.sources.kit.sqlite import Database, open_database
 from rireki.sources.reader import Known, Origin, Roll, Update
 
@@ -30,6 +31,8 @@ __all__ = [
 ]
 
 _HINT = "It is kept as it was found; the other rows are not affected."
+#: Raised when more values can be read than before: those that could not be are then looked at again.
+_LOOKED = 2
 
 
 def is_ours(database: Database) -> bool:
@@ -47,7 +50,9 @@ def read_database(origin: Origin, known: Known) -> Iterator[Update | Roll]:
     keys: list[str] = []
     with open_database(origin.place) as database:
         for table in tables_of(database):
-            for row in list_rows(database, table):
+            count = count_rows(database, table)
+            for number, row in enumerate(list_rows(database, table), 1):
+                memory.later = max(count - number, 0)
                 key = memory.unchanged(row) if not known.thorough else None
                 if key is None:
                     found = fetch(database, row)
@@ -97,6 +102,8 @@ class _Memory:
             table, directory, *_ = json.loads(key)
             self._keys.setdefault((table, directory), []).append((key, cursor))
         self._fresh = not known.cursors
+        #: How many rows were saved after the one that is being read.
+        self.later = 0
 
     def unchanged(self, row: Row) -> str | None:
         """The key of the strand that this row was when last read, if it has not changed."""
@@ -104,6 +111,8 @@ class _Memory:
         newest = max((_turn(cursor) for _, cursor in siblings), default=0)
         for key, cursor in siblings:
             same = all(cursor.get(name) == mark for name, mark in row.signs.items())
+            # What an earlier version could not read may be readable by now.
+            same = same and (_is_chat(key) or cursor.get("looked") == _LOOKED)
             # An earlier chat that is back as it was has its turn again, and that is news.
             if same and (row.table == NEW or _turn(cursor) == newest):
                 return key
@@ -121,7 +130,8 @@ class _Memory:
         turn = 1 + max(map(_turn, siblings.values()), default=0)
         # What appeared while we looked on was written then.
         appeared = siblings[key].get("appeared") if key in siblings else not self._fresh
-        return {**row.marks, "turn": turn, "appeared": appeared}
+        later = siblings[key].get("later", self.later) if key in siblings else self.later
+        return {**row.marks, "turn": turn, "appeared": appeared, "later": later}
 
     def _siblings(self, row: Row) -> list[tuple[str, dict[str, Any]]]:
         return self._keys.get((row.table, row.directory), [])
@@ -158,6 +168,9 @@ def _conversation(row: Row, value: bytes | None) -> str:
     opened = _opened(value)
     if isinstance(opened, dict) and row.conversation:
         return row.conversation
+    if isinstance(opened, dict) and row.directory and is_history_alone(opened):
+        # It has no name of its own: the key of its row is the only one there is.
+        return row.directory
     return conversation_of(opened)
 
 
@@ -169,7 +182,7 @@ def _broken(place: str, row: Row, value: bytes | None, reason: str, memory: _Mem
         role=BROKEN,
         conversation=None,
         contents=whole(value) if value is not None else [],
-        cursor=memory.cursor(row, key),
+        cursor={**memory.cursor(row, key), "looked": _LOOKED},
         project=row.directory,
         troubles=[_trouble(place, row, reason)],
     )

@@ -14,7 +14,7 @@ from rireki.errors import SourceTrouble
 from rireki.sources.kit.digests import digest_of_bytes
 from rireki.sources.kit.sqlite import Database
 
-__all__ = ["NEW", "OLD", "Row", "fetch", "list_rows", "tables_of"]
+__all__ = ["NEW", "OLD", "Row", "count_rows", "fetch", "list_rows", "tables_of"]
 
 OLD, NEW = "conversations", "conversations_v2"
 _COLUMNS = {OLD: {"key", "value"}, NEW: {"key", "conversation_id", "value"}}
@@ -61,6 +61,12 @@ class Row(NamedTuple):
 def tables_of(database: Database) -> list[str]:
     # By shape, not by the migrations table: that one has gaps.
     return [table for table, wanted in _COLUMNS.items() if wanted <= database.columns(table)]
+
+
+def count_rows(database: Database, table: str) -> int:
+    # SQLite counts along the smallest index: the values are not walked through.
+    number: int = database.rows(f"SELECT count(*) FROM {table}")[0][0]
+    return number
 
 
 def list_rows(database: Database, table: str) -> Iterator[Row]:

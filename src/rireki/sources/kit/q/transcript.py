@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from rireki.model.message import Message
@@ -112,9 +112,17 @@ def _match(lines: Sequence[_Line], flow: Sequence[Draft]) -> list[int | None]:
             waiting[speaker, _bare(text)].append(place)
     matches: list[int | None] = []
     for line in reversed(lines):
-        places = waiting.get(line.witness)
+        places = next(filter(None, (waiting.get(one) for one in _witnesses(line))), None)
         matches.append(places.pop() if places else None)
     return matches[::-1]
+
+
+def _witnesses(line: _Line) -> Iterator[tuple[str, str]]:
+    """What a line may show: one without any mark of who spoke is an error, or the very words of a
+    message, as clients write them that note no tools."""
+    yield line.witness
+    if line.speaker == "harness":
+        yield from (("agent", line.witness[1]), ("user", line.witness[1]))
 
 
 def _before_group(flow: Sequence[Draft], place: int) -> int:
