@@ -16,6 +16,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from rireki.faces.web import events
 from rireki.faces.web.serve import Server, bind
 from rireki.faces.web.token import Access, cookie_value, ensure_token, new_token, token_path
 from rireki.sources.kit.places import Places
@@ -241,11 +242,13 @@ def test_a_new_token_locks_everybody_out_of_a_running_server(kept: Path, served:
     assert sorted(p.name for p in kept.parent.glob("*.token*")) == ["archive.token"]
 
 
-def test_a_stream_ends_with_the_token_that_opened_it(kept: Path, served: Server) -> None:
+def test_a_stream_ends_with_the_token_that_opened_it(
+    kept: Path, served: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(events, "KEEP_ALIVE", 0.3)
     with Ear(served.port, token=served.access.token) as ear:
         connections = ear.connections
         new_token(kept)
-        served.hub.turn_to(kept)
         until(lambda: ear.connections > connections or not ear.open)
 
 

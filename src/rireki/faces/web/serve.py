@@ -18,6 +18,7 @@ import uvicorn
 from rireki.archive.open import open_archive
 from rireki.errors import RirekiError
 from rireki.faces.web.app import create_app
+from rireki.faces.web.connection import LimitedConnection
 from rireki.faces.web.desk import Desk
 from rireki.faces.web.driving import Driving
 from rireki.faces.web.guard import LOOPBACK, GuardSettings
@@ -219,14 +220,15 @@ class _Uvicorn(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 app,  # type: ignore[arg-type]
-                http="h11",
+                http=LimitedConnection,
                 ws="none",
                 lifespan="off",
                 loop="asyncio",
                 access_log=False,
                 server_header=False,
                 log_config=None,
-                log_level=logging.WARNING,
+                # Whoever sends nonsense must not be able to fill the screen, or a service's log.
+                log_level=logging.ERROR,
                 timeout_graceful_shutdown=GRACE,
             )
         )
