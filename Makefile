@@ -39,8 +39,9 @@ types: $(VENV)/.ready  ## mypy --strict
 golden: $(VENV)/.ready  ## what readers make of the fixtures, written again: look at the difference
 	$(BIN)/python -m tests.golden
 
-stress: $(VENV)/.ready  ## long campaigns: hundreds of kills, a minute of saves against imports
+stress: $(VENV)/.ready  ## long campaigns: kills, saves against imports, damaged histories by SEED=1 (goes on where it was)
 	$(BIN)/python -m pytest -q tests/stress --campaign
+	$(BIN)/python -m tests.stress.fuzz $(if $(SEED),--seed $(SEED))
 
 bench: $(VENV)/.ready  ## the figures
 	$(BIN)/python -m bench.import

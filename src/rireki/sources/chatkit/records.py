@@ -67,12 +67,15 @@ def open_record(record: bytes, inner: str) -> Opened:
         columns = load(record)
     except NotReadable as error:
         return Opened({}, {}, str(error), record.decode("utf-8", "replace"))
+    if not isinstance(columns, dict):
+        return Opened({}, {}, f"{_KINDS.get(type(columns), 'a number')}, not a row", columns)
     if "data:base64" in columns:
         return Opened(columns, {}, "neither text nor JSON")
+    text = columns.get("data:text")
     try:
-        value = load(columns["data:text"].encode()) if "data:text" in columns else columns.get(DATA)
+        value = load(text.encode()) if isinstance(text, str) else columns.get(DATA)
     except NotReadable as error:
-        return Opened(columns, {}, str(error), columns["data:text"])
+        return Opened(columns, {}, str(error), text)
     opened = opened_data(value, inner)
     if not isinstance(opened, dict):
         kind = _KINDS.get(type(opened), "a number")

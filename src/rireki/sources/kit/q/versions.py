@@ -127,7 +127,7 @@ class _Pieces:
             data = [piece.data for piece in pieces]
             if lane in (HEAD, SUMMARY):
                 head += data
-                named = _NAME.search(data[-1][-200:])
+                named = _NAME.search(data[-1][-200:]) if data else None
                 name = named[1].decode() if named else name
             if lane == HISTORY:
                 self.entries.update((piece.digest, piece) for piece in pieces)
