@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -17,13 +18,23 @@ def archive_path(given: str | None = None) -> Path:
     """The archive the user means: --archive, then RIREKI_ARCHIVE, then the platform's place."""
     chosen = given or os.environ.get("RIREKI_ARCHIVE")
     if not chosen:
-        from platformdirs import user_data_path
-
-        return user_data_path("rireki", appauthor=False) / FILE
+        return _data_directory() / FILE
     path = Path(chosen).expanduser().absolute()
     # A name without an ending is taken for a folder: the search index will lie beside the file.
     is_folder = path.is_dir() or (not path.suffix and not path.exists())
     return path / FILE if is_folder else path
+
+
+def _data_directory() -> Path:
+    """The user's own folder; closed to others where they could look into it until now."""
+    from platformdirs import user_data_path
+
+    folder = user_data_path("rireki", appauthor=False)
+    # Who may not change it (it is somebody else's, or nothing can be written) uses it as it is.
+    with suppress(OSError):
+        if os.name == "posix" and folder.stat().st_mode & 0o077:
+            folder.chmod(0o700)
+    return folder
 
 
 def open_archive(

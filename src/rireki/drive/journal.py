@@ -173,6 +173,8 @@ class Journal(GrowingFile):
 
     def _open(self) -> list[Entry]:
         flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
+        # A link in somebody else's folder would have us write to what it leads to.
+        flags |= getattr(os, "O_NOFOLLOW", 0)
         self._file = os.open(self.path, flags, 0o600)
         with self.path.open("rb") as file:
             file.seek(self._size)

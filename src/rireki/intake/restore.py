@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Collection
 from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
@@ -28,10 +29,9 @@ def restore(archive: Archive, found: Found, to: Path, as_of: str | None = None) 
     for strand in strands:
         path = _free(to / _name(strand, origins[strand.source, strand.place]), wanted)
         wanted[path] = archive.bytes_of(strand)
-    for path, data in wanted.items():
-        _refuse_to_overwrite(path, data)
-    for path, data in wanted.items():
-        path.parent.mkdir(parents=True, exist_ok=True)
+    missing = {path: data for path, data in wanted.items() if not _is_there(path, to, data)}
+    for path, data in missing.items():
+        _make_folder(path.parent, to)
         _write(path, data)
     return list(wanted)
 
@@ -39,7 +39,9 @@ def restore(archive: Archive, found: Found, to: Path, as_of: str | None = None) 
 def _write(path: Path, data: StrandBytes) -> None:
     """A little at a time: a file may be larger than the memory."""
     try:
-        with path.open("wb") as file:
+        # For its owner alone, and never through a link that was put there meanwhile.
+        made = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(made, "wb") as file:
             for block in data.stream():
                 file.write(block)
     except RirekiError:
@@ -64,7 +66,9 @@ def _name(strand: Strand, origin: KnownOrigin) -> Path:
 
 def _safe(part: str) -> str:
     """A name that stays inside the folder it is written to."""
-    return re.sub(r"[\\/\x00]", "_", part) if part not in (".", "..") else "_"
+    # On Windows `C:name` is a place on another drive, `name:x` a stream behind a file.
+    forbidden = r"[\\/\x00:]" if os.name == "nt" else r"[\\/\x00]"
+    return re.sub(forbidden, "_", part) if part not in (".", "..") else "_"
 
 
 def _free(path: Path, taken: Collection[Path]) -> Path:
@@ -82,9 +86,25 @@ def _is_same(path: Path, data: StrandBytes) -> bool:
         return all(file.read(len(block)) == block for block in data.stream()) and not file.read(1)
 
 
-def _refuse_to_overwrite(path: Path, data: StrandBytes) -> None:
+def _is_there(path: Path, to: Path, data: StrandBytes) -> bool:
+    """Whether nothing is left to do; raises when something else is in the way."""
+    for place in (path, *path.parents):
+        if place == to:
+            break
+        if place.is_symlink():
+            raise RirekiError(
+                f"{place} is a link, which may lead anywhere", "Name an empty folder with --to."
+            )
     if path.exists() and not (path.is_file() and _is_same(path, data)):
         raise RirekiError(
             f"{path} is there already, with other content",
             "Name an empty folder with --to.",
         )
+    return path.exists()
+
+
+def _make_folder(folder: Path, to: Path) -> None:
+    """What we make is for its owner alone; the folder that was named, and those above it, are theirs."""
+    for place in reversed([folder, *folder.parents]):
+        if not place.exists():
+            place.mkdir(mode=0o700 if place == to or to in place.parents else 0o777, exist_ok=True)

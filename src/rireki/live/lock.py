@@ -12,6 +12,7 @@ __all__ = ["KeeperLock", "WriterLock"]
 
 #: On Windows nobody can read a locked byte: so one far behind the number is locked.
 _FAR = 1 << 30
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 #: How often to look again when the file was replaced while it was being opened.
 ATTEMPTS = 20
 
@@ -31,8 +32,9 @@ class KeeperLock:
         """Whether the lock is ours now. Raises OSError where files cannot be locked."""
         if self._file is not None:
             return True
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        file = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
+        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # In somebody else's folder a link could lie here: what it leads to would be emptied.
+        file = os.open(self.path, os.O_RDWR | os.O_CREAT | _NO_LINK, 0o600)
         try:
             taken = _lock(file)
             if taken:

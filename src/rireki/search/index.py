@@ -13,6 +13,7 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from errno import ELOOP
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -288,9 +289,21 @@ def _clear(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
+def _refuse_other_folder(base: Path) -> None:
+    """A link in somebody else's folder could lead anywhere, and what we clear away would be lost there.
+
+    One that leads to an index, or to nothing yet, was made to have it on another disk.
+    """
+    if base.is_symlink() and base.is_dir():
+        inside = {path.name for path in base.iterdir()}
+        if inside and "lock.sqlite3" not in inside:
+            raise OSError(ELOOP, "it is a link to a folder that is no index", str(base))
+
+
 @contextmanager
 def _alone(base: Path) -> Iterator[None]:
     """One process at a time; a dead one's lock ends with it."""
+    _refuse_other_folder(base)
     base.mkdir(mode=0o700, parents=True, exist_ok=True)
     path = base / "lock.sqlite3"
     try:

@@ -15,6 +15,7 @@ from zlib import crc32
 
 import apsw
 
+from rireki.archive.sqlite.connect import distrust
 from rireki.errors import ArchiveTrouble
 
 __all__ = ["Damaged", "Kept", "Store", "cannot_write"]
@@ -241,6 +242,7 @@ def _connected(path: Path, create: bool) -> apsw.Connection:
     try:
         sql = apsw.Connection(str(path), flags=flags)
         sql.set_busy_timeout(PATIENCE_MS)
+        distrust(sql)
         if create:
             # Most blocks fill a few pages of this size; of larger ones half of the last is empty.
             sql.execute("PRAGMA page_size = 2048")

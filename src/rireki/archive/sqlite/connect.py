@@ -12,7 +12,7 @@ import apsw
 
 from rireki.errors import ArchiveTrouble, NotFound
 
-__all__ = ["connect", "explain", "keep_log", "select"]
+__all__ = ["connect", "distrust", "explain", "keep_log", "select"]
 
 #: "rirk", so that `file` and strangers can tell an archive from another database.
 APPLICATION_ID = 0x7269726B
@@ -56,8 +56,8 @@ def connect(
 
 def _make(path: Path) -> None:
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
         # Conversations are private: made readable for their owner alone.
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         path.touch(mode=0o600, exist_ok=True)
     except OSError as error:
         raise ArchiveTrouble(
@@ -136,7 +136,19 @@ def _copy(path: Path) -> str:
     )
 
 
+def distrust(connection: apsw.Connection) -> None:
+    """An archive may come from somebody else: nothing that its schema brings along is run.
+
+    We have no views and no triggers of our own.
+    """
+    connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
+    connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
+    connection.config(apsw.SQLITE_DBCONFIG_ENABLE_VIEW, 0)
+    connection.execute("PRAGMA cell_size_check = ON")
+
+
 def _prepare(connection: apsw.Connection, path: Path) -> None:
+    distrust(connection)
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute("PRAGMA cache_size = -16000")
     # By one statement: another process may be making the tables of a new file.

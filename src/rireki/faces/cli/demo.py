@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from rireki.errors import RirekiError
 from rireki.faces.cli.options import json_option
 
 if TYPE_CHECKING:
@@ -82,19 +83,36 @@ def ensure_demo(directory: Path | None, progress: Progress | None) -> Demo:
         archive.close()
 
 
+def _make_home(home: Path) -> None:
+    """Made aside and moved: an interrupted demo leaves no half of a home behind."""
+    from tempfile import mkdtemp
+
+    from rireki.intake.demo import make_demo_home
+
+    # Under a name that nobody else has used: the folder may be one with other things in it.
+    aside = Path(mkdtemp(prefix=".unfinished-", dir=home.parent))
+    try:
+        make_demo_home(aside)
+        aside.rename(home)
+    except BaseException:
+        shutil.rmtree(aside, ignore_errors=True)
+        raise
+
+
 def _take_in(archive: Archive, home: Path, progress: Progress | None) -> Report:
     """Import the home before and after its agents overwrote, compacted and deleted something."""
-    from rireki.intake.demo import change_demo_home, make_demo_home
+    from rireki.intake.demo import change_demo_home, is_demo_home
     from rireki.search.taking import take_in
     from rireki.sources.kit.places import Places
 
     changed = home.with_name("changed")
     if not home.exists():
-        # Made aside and moved: an interrupted demo leaves no half of a home behind.
-        aside = home.with_name("unfinished")
-        shutil.rmtree(aside, ignore_errors=True)
-        make_demo_home(aside)
-        aside.rename(home)
+        _make_home(home)
+    elif not changed.exists() and not is_demo_home(home):
+        # What comes next overwrites a conversation in it and removes another.
+        raise RirekiError(
+            f"{home} is there already, and is not the demo's", "Name another folder with --dir."
+        )
     report = take_in(archive, Places.at(home), progress=progress)
     if not changed.exists():
         change_demo_home(home)

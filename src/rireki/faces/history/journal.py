@@ -124,8 +124,10 @@ class Journal(GrowingFile):
             )
         fresh = self.path.with_suffix(".new")
         try:
-            fresh.touch(0o600)
-            with fresh.open("wb") as file:
+            fresh.unlink(missing_ok=True)
+            with os.fdopen(
+                os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb"
+            ) as file:
                 file.write(first)
                 if self.sync == "full":
                     file.flush()
@@ -137,6 +139,8 @@ class Journal(GrowingFile):
 
     def _read_and_mend(self) -> None:
         flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
+        # A link in somebody else's folder would have us write to what it leads to.
+        flags |= getattr(os, "O_NOFOLLOW", 0)
         self._file = os.open(self.path, flags, 0o600)
         self._read_all()
         self._size = self.path.stat().st_size

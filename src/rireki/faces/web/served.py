@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import msgspec
@@ -27,7 +28,11 @@ class Served(KeeperLock):
 
     def tell(self, address: Address) -> None:
         """Where we are; for whoever does not get the lock."""
-        self.note.write_bytes(msgspec.json.encode(address))
+        # Anew: in somebody else's folder a link could lie here, and would be followed.
+        self.note.unlink(missing_ok=True)
+        file = os.open(self.note, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(file, "wb") as opened:
+            opened.write(msgspec.json.encode(address))
 
     def other(self) -> Address | None:
         """Where the one that holds the lock is; None when nobody can, or does, or it does not say yet."""

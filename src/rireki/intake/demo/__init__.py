@@ -15,7 +15,7 @@ from rireki.intake.demo.words import amazon_q as q_words
 from rireki.intake.demo.words import claude_en, claude_ja
 from rireki.intake.demo.words import kiro as kiro_words
 
-__all__ = ["change_demo_home", "make_demo_home"]
+__all__ = ["change_demo_home", "is_demo_home", "make_demo_home"]
 
 
 def make_demo_home(directory: Path) -> None:
@@ -30,6 +30,11 @@ def make_demo_home(directory: Path) -> None:
     amazon_q.write_amazon_q(directory, q_words.STORIES)
     kiro.write_kiro_database(directory, kiro_words.CLASSIC)
     kiro.write_kiro_sessions(directory, kiro_words.SESSIONS)
+
+
+def is_demo_home(directory: Path) -> bool:
+    """Whether this was made by us, and time has not passed in it yet."""
+    return claude.transcript_path(directory, claude_ja.HAIKU).exists()
 
 
 def change_demo_home(directory: Path) -> None:

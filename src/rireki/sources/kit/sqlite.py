@@ -122,8 +122,17 @@ class Database:
         raise AssertionError("unreachable")
 
     def columns(self, table: str) -> set[str]:
-        """The column names of a table; empty when there is no such table."""
-        return {name for (name,) in self.rows("SELECT name FROM pragma_table_info(?)", (table,))}
+        """The column names of a table; empty when there is no such table.
+
+        A view, or a table that a module makes up, is none: reading it would run what the file says.
+        Columns that are worked out are left out for the same reason.
+        """
+        rows = self.rows(
+            """SELECT i.name FROM sqlite_schema s, pragma_table_info(s.name) i
+                WHERE s.type = 'table' AND s.rootpage > 0 AND s.name = ? COLLATE NOCASE""",
+            (table,),
+        )
+        return {name for (name,) in rows}
 
 
 @contextmanager
@@ -142,9 +151,22 @@ def open_database(place: str) -> Iterator[Database]:
         raise _trouble(place, error) from error
     try:
         connection.set_busy_timeout(PATIENCE)
+        _distrust(connection)
         yield Database(place, connection)
     finally:
         connection.close()
+
+
+def _distrust(connection: apsw.Connection) -> None:
+    """Whoever made the file: nothing that its schema brings along is run, and nothing is changed."""
+    for setting, value in (
+        (apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0),
+        (apsw.SQLITE_DBCONFIG_DEFENSIVE, 1),
+        (apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0),
+        (apsw.SQLITE_DBCONFIG_ENABLE_VIEW, 0),
+    ):
+        connection.config(setting, value)
+    connection.execute("PRAGMA cell_size_check = ON")
 
 
 def _check(path: Path) -> None:
