@@ -1,5 +1,9 @@
 """`python -m rireki` is `rireki`."""
 
-from rireki.faces.cli.start import main
+from rireki.python_path import leave_current_directory
+
+leave_current_directory()
+
+from rireki.faces.cli.start import main  # noqa: E402 - not before the path is ours
 
 main()

@@ -26,7 +26,10 @@ def test_known_agents_are_found_on_the_path_or_say_how_to_get_them(tmp_path: Pat
     program(tmp_path / "bin", "kiro-cli")
     found = named(agents(tmp_path / "config.toml", {"PATH": str(tmp_path / "bin")}))
     assert list(found) == ["claude-code", "kiro", "amazon-q", "codex", "gemini"]
-    assert found["kiro"].found and found["kiro"].command == ("kiro-cli", "acp")
+    assert found["kiro"].found and found["kiro"].command == (
+        str(tmp_path / "bin" / "kiro-cli"),
+        "acp",
+    )
     claude = found["claude-code"]
     assert not claude.found and claude.source == "claude-code"
     assert claude.reason.startswith("claude-agent-acp is not on PATH: npm install")
@@ -81,3 +84,19 @@ def test_settings_that_cannot_be_understood_name_their_file(
     with pytest.raises(RirekiError, match=why) as caught:
         agents(config, {})
     assert str(config) in caught.value.message and caught.value.hint
+
+
+@pytest.mark.parametrize("path", ["", ".", ":", ".:/nowhere", "bin/..:"])
+def test_a_program_of_the_current_directory_is_no_agent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    """It may be a project that was just cloned."""
+    program(tmp_path, "claude-agent-acp")
+    config = tmp_path / "settings" / "config.toml"
+    config.parent.mkdir()
+    config.write_text('[[agents]]\nname = "mine"\ncommand = ["./claude-agent-acp"]\n')
+    monkeypatch.chdir(tmp_path)
+    found = named(agents(config, {"PATH": path}))
+    assert not found["claude-code"].found and not found["mine"].found
+    # Where the user put the directory itself on the path, it is theirs.
+    assert named(agents(config, {"PATH": str(tmp_path)}))["claude-code"].found

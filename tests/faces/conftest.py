@@ -110,7 +110,7 @@ def rireki(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Rireki]:
     """Run a command; errors end as they do for a person, in two lines and an exit code."""
     addresses = {"toy": "tests.faces.toy:READER"}
     monkeypatch.setattr(registry, "_addresses", lambda: addresses)
-    registry.reader.cache_clear()
+    registry._loaded.cache_clear()
     monkeypatch.setenv("RIREKI_ARCHIVE", str(tmp_path / "archive.sqlite3"))
     monkeypatch.delenv("COLUMNS", raising=False)
 
@@ -123,7 +123,7 @@ def rireki(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Rireki]:
             return Ran(out.getvalue().decode(), err.getvalue().decode(), code)
 
     yield run
-    registry.reader.cache_clear()
+    registry._loaded.cache_clear()
 
 
 @pytest.fixture

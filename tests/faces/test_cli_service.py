@@ -95,7 +95,7 @@ def test_install_writes_the_unit_and_starts_it(
     unit = tmp_path / "me/.config/systemd/user/rireki.service"
     text = unit.read_text()
     assert ran.code == 0 and str(unit) in ran.out
-    assert f'"{sys.executable}" "-m" "rireki" "watch" "--quiet"' in text
+    assert f'"{sys.executable}" "-P" "-m" "rireki" "watch" "--quiet"' in text
     assert f'"--archive" "{tmp_path}/archive.sqlite3"' in text
     assert 'Environment="CLAUDE_CONFIG_DIR=/else/where"' in text
     assert system.ran == [

@@ -365,6 +365,8 @@ def test_thirty_listeners_hear_the_same(server: Server, write: Write) -> None:
 # ── The server killed and started again, by process ──
 
 SCRIPT = (
+    # Loaded at once: later nothing is taken from the current directory any more.
+    "import tests.support.plain;"
     "from rireki.sources import registry;"
     "registry._addresses = lambda: {'plain': 'tests.support.plain:READER'};"
     "from rireki.faces.cli.start import main; main()"

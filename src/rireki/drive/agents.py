@@ -10,6 +10,7 @@ An entry with the name of a known agent changes that one. Knows commands, not pr
 
 from __future__ import annotations
 
+import os
 import shutil
 import tomllib
 from collections.abc import Mapping
@@ -75,13 +76,23 @@ def agents(config: Path, environment: Mapping[str, str]) -> list[Agent]:
 
 
 def _looked_up(agent: Agent, how: str, environment: Mapping[str, str]) -> Agent:
-    path = environment.get("PATH")
     program = agent.command[0]
-    # Without a PATH, `which` would fall back to that of this process.
-    if shutil.which(program, path="" if path is None else path):
-        return msgspec.structs.replace(agent, found=True)
+    found = _find(program, environment.get("PATH", ""))
+    if found is not None:
+        # By its whole name: it is started in a project, where no other of that name is to be found.
+        return msgspec.structs.replace(agent, command=(found, *agent.command[1:]), found=True)
     place = "there" if Path(program).is_absolute() else "on PATH"
     return msgspec.structs.replace(agent, reason=f"{program} is not {place}: {how}")
+
+
+def _find(program: str, path: str) -> str | None:
+    """The program on the path, of which only whole names count: an empty entry, or `.`, is whatever
+    directory somebody is in. Windows looks there first of all, unless it is told where to look."""
+    folders = [folder for folder in path.split(os.pathsep) if Path(folder).is_absolute()]
+    if Path(program).name != program:
+        return shutil.which(program) if Path(program).is_absolute() else None
+    found = (shutil.which(str(Path(folder) / program)) for folder in folders)
+    return next((name for name in found if name is not None), None)
 
 
 def _configured(config: Path) -> list[Agent]:

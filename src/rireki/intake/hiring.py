@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO, Protocol, cast
 
 from rireki.intake.worker import work
+from rireki.python_path import child_environment, python_command
 
 __all__ = ["Worker", "hire"]
 
@@ -53,8 +54,12 @@ def _is_alone() -> bool:
 
 class _Started:
     def __init__(self) -> None:
-        command = [sys.executable, "-c", _COMMAND]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self._process = subprocess.Popen(
+            python_command(_COMMAND),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=child_environment(),
+        )
         self.tasks = cast(IO[bytes], self._process.stdin)
         self.answers = cast(IO[bytes], self._process.stdout)
 

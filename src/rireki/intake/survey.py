@@ -7,6 +7,7 @@ from collections import Counter
 import msgspec
 
 from rireki.archive.base import Archive
+from rireki.intake.understand import UNREADABLE
 from rireki.model.conversation import Trouble
 from rireki.sources import registry
 from rireki.sources.kit.places import Places
@@ -35,6 +36,9 @@ class Surveyed(msgspec.Struct, kw_only=True):
 def survey(archive: Archive | None, places: Places) -> list[Surveyed]:
     """Every source; without an archive, only what lies there."""
     found = {reader.name: _found(reader, reader.discover(places)) for reader in registry.readers()}
+    for name, trouble in registry.broken():
+        source = found.setdefault(name, Surveyed(source=name, looked=[], found=0, bytes=0))
+        source.troubles.append(trouble)
     if archive is not None:
         _count(archive, found)
     return list(found.values())
@@ -50,6 +54,18 @@ def _found(reader: Reader, discovery: Discovery) -> Surveyed:
     )
 
 
+def _count_unreadable(archive: Archive, found: dict[str, Surveyed]) -> None:
+    ids: dict[str, list[str]] = {}
+    for heading in archive.headings():
+        if heading.title == UNREADABLE:
+            ids.setdefault(heading.source, []).append(heading.id)
+    for name, some in ids.items():
+        if source := found.get(name):
+            told = f"{len(some)} of its conversations could not be interpreted, such as {some[0]}"
+            hint = f"'rireki show {some[0]}' tells why, and 'rireki rebuild' tries again."
+            source.troubles.append(Trouble(f"reader {name}", told, hint))
+
+
 def _count(archive: Archive, found: dict[str, Surveyed]) -> None:
     talks = Counter((h.source, h.nature == "subagent") for h in archive.headings())
     for origin in archive.origins():
@@ -61,6 +77,7 @@ def _count(archive: Archive, found: dict[str, Surveyed]) -> None:
                 source.gone += 1
             else:
                 source.read += 1
+    _count_unreadable(archive, found)
     for name, _, trouble in archive.troubles():
         if source := found.get(name):
             source.troubles.append(trouble)

@@ -7,13 +7,24 @@ from collections.abc import Sequence
 import msgspec
 
 from rireki.archive.base import Archive, Found
-from rireki.errors import NotFound
+from rireki.errors import NotFound, RirekiError
 from rireki.model.conversation import Answer, Conversation, Reading, Tie, Trouble
 from rireki.model.strand import PIECES, Strand
 from rireki.sources import registry
 from rireki.sources.kit.places import BRIDGE
 
-__all__ = ["as_readings", "interpret", "read_at", "read_conversation", "with_subagents"]
+__all__ = [
+    "UNREADABLE",
+    "as_readings",
+    "interpret",
+    "read_at",
+    "read_conversation",
+    "with_subagents",
+]
+
+#: The title of a conversation whose reader could not make anything of it.
+UNREADABLE = "(could not be interpreted)"
+_KEPT = "The records are kept; 'rireki rebuild' reads them again with a better version."
 
 
 def interpret(conversation: str, strands: list[Strand]) -> list[Reading]:
@@ -48,11 +59,14 @@ def _interpret_all(conversation: str, strands: list[Strand]) -> list[Reading]:
 def _interpret(conversation: str, strands: list[Strand]) -> list[Reading]:
     if not strands:
         return []
-    reader = registry.reader(strands[0].source)
     try:
-        return reader.interpret(conversation, strands)
+        return registry.reader(strands[0].source).interpret(conversation, strands)
+    except RirekiError as error:
+        # Its reader is not installed any more, cannot be used, or is a stranger's and failed.
+        trouble = Trouble(strands[0].place, error.message, f"{error.hint} {_KEPT}".strip())
+        return [_unreadable(conversation, strands[0], trouble)]
     except Exception as error:  # noqa: BLE001 - one conversation must not stop all others
-        return [_unreadable(conversation, strands[0], error)]
+        return [_unreadable(conversation, strands[0], _mistake(strands[0], error))]
 
 
 def _join(conversation: str, journals: list[Strand], readings: list[Reading]) -> list[Reading]:
@@ -65,7 +79,8 @@ def _join(conversation: str, journals: list[Strand], readings: list[Reading]) ->
     except Exception as error:  # noqa: BLE001 - what the agent itself has is told in any case
         for reading in readings[:1]:
             reading.conversation.troubles.append(_mistake(journals[0], error))
-        return readings or [_unreadable(conversation, journals[0], error)]
+        trouble = _mistake(journals[0], error)
+        return readings or [_unreadable(conversation, journals[0], trouble)]
 
 
 def as_readings(
@@ -143,15 +158,15 @@ def with_subagents(archive: Archive, found: Found) -> list[Found]:
     return list(everything.values())
 
 
-def _unreadable(conversation: str, strand: Strand, error: Exception) -> Reading:
+def _unreadable(conversation: str, strand: Strand, trouble: Trouble) -> Reading:
     return Reading(
         conversation=Conversation(
             id=f"{strand.source}/{conversation}",
             source=strand.source,
             native_id=conversation,
             project=strand.project,
-            title="(could not be interpreted)",
-            troubles=[_mistake(strand, error)],
+            title=UNREADABLE,
+            troubles=[trouble],
             upstream="present" if strand.present else "gone",
         ),
         messages=list,
@@ -162,6 +177,5 @@ def _mistake(strand: Strand, error: Exception) -> Trouble:
     return Trouble(
         place=strand.place,
         message=f"rireki could not interpret it ({type(error).__name__}: {error})",
-        hint="This is a mistake in rireki: please report it. The records are kept; "
-        "'rireki rebuild' reads them again with a better version.",
+        hint=f"This is a mistake in rireki: please report it. {_KEPT}",
     )

@@ -112,6 +112,8 @@ def import_history(
     walk = _Walk(archive, readers, discovery, progress or Silent(), follower, roster)
     walk.checker = Checker() if check else None
     walk.run()
+    if not sources:
+        walk.name_broken()
     return walk.report(started)
 
 
@@ -257,6 +259,11 @@ class _Walk:
     def report(self, started: float) -> Report:
         seconds = round(time.monotonic() - started, 3)
         return Report(list(self.reports.values()), self.discovery.looked, seconds)
+
+    def name_broken(self) -> None:
+        """Readers that could not be used: each costs itself alone, and is told."""
+        for name, trouble in registry.broken():
+            self.reports.setdefault(name, SourceReport(name)).troubles.append(trouble)
 
     def run_some(self) -> None:
         """Only the origins that were found: of others nothing is asked, and nothing is missed."""

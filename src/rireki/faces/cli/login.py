@@ -50,7 +50,8 @@ class Login(NamedTuple):
 
 def here(archive: Path) -> Login:
     """For this machine, this Python and this archive."""
-    command = [_python(), "-m", "rireki", "watch", "--quiet", "--archive", str(archive)]
+    # -P: a login starts programs in the home directory, and code is not taken from there.
+    command = [_python(), "-P", "-m", "rireki", "watch", "--quiet", "--archive", str(archive)]
     environment = {name: os.environ[name] for name in VARIABLES if os.environ.get(name)}
     home = Path.home()
     if sys.platform == "win32":

@@ -12,6 +12,8 @@ import sys
 import threading
 from typing import NoReturn
 
+from rireki.python_path import leave_current_directory
+
 __all__ = ["main"]
 
 
@@ -19,6 +21,7 @@ def main() -> NoReturn:
     # Importing makes many objects and little garbage: looking for it costs a tenth of a short command.
     gc.set_threshold(50_000)
     _open_closed()
+    leave_current_directory()
     from rireki.faces.cli.main import run
 
     _leave(run(sys.argv[1:]))

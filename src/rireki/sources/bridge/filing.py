@@ -31,12 +31,13 @@ class Filed(NamedTuple):
         known = self.source in registry.names() and self.source != BRIDGE
         if not known or not self.id or self.id.startswith("@"):
             return None
-        return registry.reader(self.source).family
+        reader = registry.find(self.source)
+        return reader.family if reader is not None else None
 
     @property
     def group(self) -> str:
         """What the records of that conversation are filed under."""
-        grouping = getattr(registry.reader(self.source), "grouping", None)
+        grouping = getattr(registry.find(self.source), "grouping", None)
         return grouping(self.id) if grouping is not None else self.id
 
 

@@ -10,19 +10,19 @@ from itertools import count
 
 from rireki.faces.chatkit.conformance.samples import reply
 
-__all__ = ["add_for_ever"]
+__all__ = ["main"]
 
 
-async def add_for_ever() -> None:
+def main() -> None:
+    asyncio.run(_add_for_ever())
+
+
+async def _add_for_ever() -> None:
     # Functions are found by their names, along the same path as in the process that asks.
-    sys.path[:] = pickle.load(sys.stdin.buffer)
+    sys.path += pickle.load(sys.stdin.buffer)
     make_store, make_context, folder = pickle.load(sys.stdin.buffer)
     store, context = make_store(folder), make_context("alice")
     for number in count():
         item = reply(number)
         await store.add_thread_item("thr_0000000a", item, context)
         os.write(1, f"{item.id}\n".encode())
-
-
-if __name__ == "__main__":
-    asyncio.run(add_for_ever())

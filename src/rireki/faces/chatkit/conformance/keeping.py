@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import pickle
 import sys
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 from rireki.faces.chatkit.conformance.case import Case, Property, collect, expect, missing, refused
@@ -17,6 +18,7 @@ from rireki.faces.chatkit.conformance.samples import (
     thread,
     typed,
 )
+from rireki.python_path import child_environment, python_command, safe_path
 
 __all__ = ["PROPERTIES"]
 
@@ -179,14 +181,13 @@ async def killed(case: Case) -> None:
     """What was acknowledged is there after the process was killed"""
     await case.store.save_thread(thread(), case.alice)
     await case.close()
-    told = pickle.dumps(sys.path)
+    told = pickle.dumps(_folders(case.make_store, case.make_context))
     told += pickle.dumps((case.make_store, case.make_context, case.folder))
     child = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        "rireki.faces.chatkit.conformance.child",
+        *python_command("from rireki.faces.chatkit.conformance.child import main; main()"),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
+        env=child_environment(),
     )
     assert child.stdin and child.stdout
     child.stdin.write(told)
@@ -208,3 +209,12 @@ async def killed(case: Case) -> None:
     ids = await case.ids(limit=50)
     lost = [id for id in acknowledged if id not in ids]
     expect(not lost, f"{len(lost)} of {len(acknowledged)} acknowledged items are lost")
+
+
+def _folders(*factories: Callable[..., Any]) -> list[str]:
+    """Where the factories themselves lie, if that is the current directory, which is not on the
+    path of a process that we start. They come last: nothing there stands in for anything else."""
+    modules = [sys.modules.get(each.__module__) for each in factories]
+    files = [Path(file).resolve() for each in modules if (file := getattr(each, "__file__", None))]
+    left = {Path(folder or ".").resolve() for folder in sys.path if folder not in safe_path()}
+    return [str(folder) for folder in left if any(file.is_relative_to(folder) for file in files)]

@@ -36,7 +36,8 @@ async def conversation(call: Call[Nothing]) -> ConversationAnswer:
         started = [
             link.id for link in found.links if link.kind == "subagent" and link.side == "child"
         ]
-        resume = registry.reader(found.source).resume(found)
+        reader = registry.find(found.source)
+        resume = reader.resume(found) if reader is not None else None
         return ConversationAnswer(
             found, list(archive.pick(started).values()), heading.changed, resume
         )

@@ -182,7 +182,8 @@ def _goes_on_somewhere(about: Conversation) -> bool:
     """Whether its own agent could go on with it, wherever that may be."""
     if about.upstream == "gone" or about.nature != "conversation" or not about.project:
         return False
-    return registry.reader(about.source).resume(about) is not None
+    reader = registry.find(about.source)
+    return reader is not None and reader.resume(about) is not None
 
 
 def _holders(driving: Driving, about: Conversation) -> list[Agent]:

@@ -8,6 +8,25 @@ from __future__ import annotations
 __all__ = ["JAPANESE"]
 
 JAPANESE = {
+    # a reader of somebody else's
+    "{owners} both bring a reader called {name}: {used}": (
+        "{owners} が同じ名前のリーダー {name} を持っています（{used}）"
+    ),
+    "Remove one of these packages, or ask its author for another name.": (
+        "いずれかのパッケージを外すか、作者に別の名前を依頼してください。"
+    ),
+    "the reader of {owner} cannot be imported ({why}: {error})": (
+        "{owner} のリーダーをインポートできません（{why}: {error}）"
+    ),
+    "the reader of {owner} failed to {verb} ({why}: {error})": (
+        "{owner} のリーダーが {verb} に失敗しました（{why}: {error}）"
+    ),
+    "The other sources are read as ever. Update that package, or remove it.": (
+        "ほかのソースは通常どおり読み込まれます。そのパッケージを更新するか、外してください。"
+    ),
+    "The other sources are read as ever. Tell the author of that package.": (
+        "ほかのソースは通常どおり読み込まれます。パッケージの作者に知らせてください。"
+    ),
     # a file or database as a whole
     "{place}: cannot be read ({why})": "{place}：読み取れません（{why}）",
     "cannot be read ({why})": "読み取れません（{why}）",

@@ -210,8 +210,10 @@ def _ties(archive: Archive, about: Conversation) -> list[tuple[str, Conversation
 
 def _resume(about: Conversation) -> dict[str, str | None]:
     """The command that goes on with it; for one the source has lost, what brings it back."""
-    reader = registry.reader(about.source)
+    reader = registry.find(about.source)
     if about.upstream == "gone":
         restore = f"rireki restore {about.id} --to DIR"
-        return {"command": None, "restore": restore, "after": reader.revive(about)}
-    return {"command": reader.resume(about), "restore": None, "after": None}
+        after = reader.revive(about) if reader is not None else None
+        return {"command": None, "restore": restore, "after": after}
+    command = reader.resume(about) if reader is not None else None
+    return {"command": command, "restore": None, "after": None}
