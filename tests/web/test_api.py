@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -85,12 +86,46 @@ def test_the_list_is_filtered_as_on_the_command_line(
             asked = httpx.QueryParams({name: value, "limit": 500})
             found = web.get(f"{API}/conversations?{asked}").json()["conversations"]
             assert found
-            assert all(c[name].startswith(value) for c in found)
+            assert all(c[name] == value for c in found)
     newest = everything[0].updated_at
     since = web.get(f"{API}/conversations", params={"since": newest or ""}).json()
     assert [c["id"] for c in since["conversations"]] == [everything[0].id]
     subagents = web.get(f"{API}/conversations?subagents=true&limit=500").json()["conversations"]
     assert {c["nature"] for c in subagents} > {"conversation"}
+
+
+def test_a_directory_is_listed_alone_unless_those_below_are_asked_for(
+    plain_source: None, archive: SqliteArchive, home: Path
+) -> None:
+    notes = home / "notes"
+    notes.mkdir()
+    for name, project in (("a", "/w/app"), ("b", "/w/app/frontend"), ("c", "/w/app-two")):
+        said = {"id": "1", "who": "person", "text": "hello", "project": project}
+        (notes / f"{name}.jsonl").write_text(json.dumps(said) + "\n", encoding="utf-8")
+    import_history(archive, places=Places.at(home))
+    with serving(archive.path, home) as server, client_of(server) as web:
+
+        def listed(query: str) -> list[str]:
+            found = web.get(f"{API}/conversations?{query}").json()["conversations"]
+            return sorted(one["native_id"] for one in found)
+
+        def shown(query: str) -> list[str]:
+            return sorted(
+                re.findall(r'<li class="row [^>]*plain/(\w)"', web.get(f"/?{query}").text)
+            )
+
+        def counted(query: str) -> list[str]:
+            side = web.get(f"/?fragment=1&{query}").json()["side"]
+            return re.findall(r'title="/w/app">.*?class="number">(\d+)<', side)
+
+        for look in (listed, shown):
+            assert look("project=/w/app") == ["a"]
+        assert listed("project=/w/app&below=true") == ["a", "b"]
+        assert shown("project=/w/app&below=1") == ["a", "b"]
+        assert shown("project=/w/app/") == ["a"]
+        assert counted("") == ["1"] and counted("below=1") == ["2"]
+        switch = re.search(r'<a id="below" href="([^"]*)"', web.get("/?project=/w/app").text)
+        assert switch is not None and switch[1] == "/?project=%2Fw%2Fapp&amp;below=1"
 
 
 def test_paging_goes_on_where_it_was_while_the_list_changes(

@@ -78,6 +78,8 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
 
     source: str | None = None
     project: str | None = None
+    #: Also the directories below that one.
+    below: bool = True
     since: str | None = None
     before: str | None = None
     title: str | None = None

@@ -461,7 +461,10 @@ def _conditions(wanted: Filter) -> tuple[str, list[Any]]:
         if value is not None:
             conditions.append(f"{column} = ?")
             values.append(value)
-    if wanted.project is not None:
+    if wanted.project is not None and not wanted.below:
+        conditions.append("project = ?")
+        values.append(wanted.project)
+    elif wanted.project is not None:
         conditions.append("(project = ? OR project GLOB ? OR project GLOB ?)")
         values += [wanted.project, _glob(f"{wanted.project}/"), _glob(f"{wanted.project}\\")]
     if wanted.since is not None:

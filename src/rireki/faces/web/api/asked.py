@@ -52,9 +52,8 @@ class Nothing(msgspec.Struct, forbid_unknown_fields=True):
 
 class ConversationsAsked(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     source: Annotated[str, Meta(description="Only this source.")] | None = None
-    project: (
-        Annotated[str, Meta(description="Only this directory and what lies below it.")] | None
-    ) = None
+    project: Annotated[str, Meta(description="Only this directory.")] | None = None
+    below: Annotated[bool, Meta(description="With `project`: also what lies below it.")] = False
     since: Time | None = None
     before: Time | None = None
     title: (

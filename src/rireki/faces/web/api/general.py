@@ -78,6 +78,7 @@ async def conversations(call: Call[ConversationsAsked]) -> ConversationsPage:
     wanted = Filter(
         source=asked.source,
         project=asked.project,
+        below=asked.below,
         since=moment(asked.since),
         before=moment(asked.before),
         title=asked.title,

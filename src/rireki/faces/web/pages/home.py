@@ -36,16 +36,27 @@ class Wanted(NamedTuple):
     project: str = ""
     state: str = ""
     subagents: bool = False
+    #: Also the directories below the project.
+    below: bool = False
 
     @classmethod
     def of(cls, request: Request) -> Wanted:
         given = request.query_params
         return cls(
             given.get("source", ""),
-            given.get("project", ""),
+            _directory(given.get("project", "")),
             given.get("state", ""),
             is_on(request, "subagents"),
+            is_on(request, "below"),
         )
+
+    def holds(self, project: str | None) -> bool:
+        """Whether what happened in a directory is listed."""
+        return not self.project or self.counts(project, self.project)
+
+    def counts(self, project: str | None, path: str) -> bool:
+        """Whether a project is counted as that directory."""
+        return project == path or (self.below and _is_below(project, path))
 
     def listed(self, archive: Archive, after: str = "") -> Iterator[Conversation]:
         """Newest first; with `after`, what comes behind that place, wherever it has moved."""
@@ -53,6 +64,7 @@ class Wanted(NamedTuple):
         wanted = Filter(
             source=self.source or None,
             project=self.project or None,
+            below=self.below,
             upstream=upstream,
             subagents=self.subagents,
             after=_place_of(after) if after else None,
@@ -65,7 +77,7 @@ class Wanted(NamedTuple):
         """Whether a conversation that changed belongs on the list."""
         return (
             (not self.source or about.source == self.source)
-            and (not self.project or _is_below(about.project, self.project))
+            and self.holds(about.project)
             and (self.subagents or about.nature != "subagent")
             and self.state in ("", about.upstream, "unfinished" if about.unfinished else "")
         )
@@ -177,12 +189,12 @@ def _facets(archive: Archive, wanted: Wanted) -> Facets:
     projects: Counter[str] = Counter()
     sources: Counter[str] = Counter()
     for about in _counted(archive, wanted):
-        if not wanted.project or _is_below(about.project, wanted.project):
+        if wanted.holds(about.project):
             sources[about.source] += 1
         if about.project and wanted.source in ("", about.source):
             projects[about.project] += 1
     shown = [
-        (path, sum(n for other, n in projects.items() if _is_below(other, path)))
+        (path, sum(n for other, n in projects.items() if wanted.counts(other, path)))
         for path in islice(projects, PROJECTS)
     ]
     return Facets(shown, sorted(sources.items()), len(projects) - len(shown))
@@ -200,6 +212,11 @@ def _counted(archive: Archive, wanted: Wanted) -> Iterable[Conversation | Headin
         and not (unfinished and heading.finished)
     ]
     return sorted(fitting, key=lambda heading: heading.updated_at or "", reverse=True)
+
+
+def _directory(path: str) -> str:
+    """A path as sources write it, without the slash that people put behind it."""
+    return path.rstrip("/") or path
 
 
 def _is_below(project: str | None, path: str) -> bool:
