@@ -422,6 +422,8 @@ def test_a_line_separator_inside_a_line_does_not_cut_it() -> None:
             [("summary", {"summary": "own", "leafUuid": "00000003-0000-4000-8000-000000000000"})],
             "own",
         ),
+        ([("ai-title", {"aiTitle": "API Error: 429 rate limited"})], "first"),
+        ([("custom-title", {"customTitle": "API Error: 429"})], "API Error: 429"),
     ],
 )
 def test_titles_in_their_order(

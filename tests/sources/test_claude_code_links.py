@@ -146,6 +146,31 @@ def asked(*prompts: str) -> bytes:
     return file.bytes()
 
 
+@pytest.mark.parametrize(
+    ("title", "failed"),
+    [
+        ("Invalid API key · Please run /login", True),
+        ('API Error: 500 {"type":"error"}', True),
+        ("API Error: Connection error.", True),
+        ("API Error (Request timed out.)", True),
+        ("Credit balance is too low", True),
+        ("Claude AI usage limit reached|1753207200", True),
+        ("Prompt is too long", True),
+        ("OAuth token has expired · Please run /login", True),
+        ("API Error Handling in the Fetch Layer", False),
+        ("Invalid API Keys Rejected Before the Request", False),
+        ("Fixing the flaky test", False),
+    ],
+)
+def test_a_summary_that_failed_gives_way_to_the_first_prompt(
+    archive: SqliteArchive, home: Path, title: str, failed: bool
+) -> None:
+    lay(home, asked("the first prompt", "and more"), SESSION)
+    lay(home, summaries(answer1=title), TITLES)
+    found = take_in(archive, home)
+    assert found[SESSION].title == ("the first prompt" if failed else title)
+
+
 TITLES = f"b{SESSION[1:]}"
 MORE_TITLES = f"c{SESSION[1:]}"
 

@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
+import re
 from itertools import islice
 
 from rireki.model.conversation import Tie
 from rireki.sources.claude_code.shapes import Look
 from rireki.sources.claude_code.tags import one_line
 
-__all__ = ["Titles"]
+__all__ = ["Titles", "is_failure"]
 
 
 #: How much of a prompt is kept to make a title of.
 LENGTH = 1000
 #: A title is filed under one of a session's last lines; a command and what it printed may follow.
 LAST_LINES = 10
+#: What the client writes in place of a title when the model that should make one did not answer.
+_FAILED = re.compile(
+    r"""API\ Error(:\ *(\d{3}\b|\{|Connection|Request|Cannot|Unable)|\ \(|:?$)
+      | .{0,80}\ ·\ (Please\ run\ /|Fix\ external)
+      | (Invalid|Missing)\ API\ key\b
+      | (Claude\ AI|Claude)\ usage\ limit\ reached
+      | \d+-hour\ limit\ reached
+      | (Credit\ balance\ is\ too\ low|Prompt\ is\ too\ long|Execution\ error
+        |Request\ timed\ out|Connection\ error|Not\ logged\ in|Login\ expired)[.!]?$
+      | OAuth\ (token|authentication)\b.*(revoked|expired|not\ )
+      | \[Request\ interrupted\ by\ user
+    """,
+    re.VERBOSE,
+)
 
 
 class Titles:
@@ -32,10 +47,10 @@ class Titles:
         if look.customTitle is not None:
             self._custom = look.customTitle
         elif look.aiTitle is not None:
-            self._ai = look.aiTitle
+            self._ai = "" if is_failure(look.aiTitle) else look.aiTitle
         elif look.lastPrompt:
             self._last_prompt = look.lastPrompt
-        elif look.summary and look.leafUuid:
+        elif look.summary and look.leafUuid and not is_failure(look.summary):
             self._summaries.pop(look.leafUuid, None)
             self._summaries[look.leafUuid] = look.summary
 
@@ -74,6 +89,11 @@ class Titles:
             self._command,
         )
         return next((title for title in candidates if title), "")
+
+
+def is_failure(title: str) -> bool:
+    """Whether it is the client's own words for that no title could be made: the prompt says more."""
+    return _FAILED.match(title.strip()) is not None
 
 
 def _same(last: str, typed: str) -> bool:
