@@ -145,7 +145,7 @@ def test_both_are_one_conversation_with_everything_once(
     assert [(m.id[-4:] if m.author == "agent" else m.author, m.label) for m in told][:3] == [
         ("person", None),
         ("0000", None),
-        ("harness", "allowed once: ls"),
+        ("person", "You allowed once: ls"),
     ]
     assert [m.id for m in told[-4:]][1:3] == ["b3", f"n{_number(journal, 'turn_end')}"]
     assert (told[-3].label, told[-2].label, told[-1].label) == (

@@ -166,19 +166,19 @@ REJECT = {"id": "n", "name": "Reject", "kind": "reject_once"}
         (
             "permission",
             {"outcome": "selected", "option": "y", "by": "web"},
-            "allowed once: rm -r build",
+            "You allowed once: rm -r build",
             "allowed once by web: Allow",
         ),
         (
             "permission",
             {"outcome": "selected", "option": "a", "by": "phone"},
-            "always allowed: rm -r build",
+            "You always allowed: rm -r build",
             "always allowed by phone: Always",
         ),
         (
             "permission",
             {"outcome": "refused", "option": "n", "reason": "keep it", "by": "web"},
-            "refused: rm -r build",
+            "You refused: rm -r build",
             "refused by web: Reject; keep it",
         ),
         ("permission", {"outcome": "expired"}, "expired: rm -r build", "expired"),
@@ -186,13 +186,13 @@ REJECT = {"id": "n", "name": "Reject", "kind": "reject_once"}
         (
             "plan",
             {"outcome": "selected", "option": "y", "by": "web"},
-            "plan approved: rm -r build",
+            "You approved the plan: rm -r build",
             "plan approved by web: Allow",
         ),
         (
             "plan",
             {"outcome": "selected", "option": "n", "by": "web"},
-            "plan rejected: rm -r build",
+            "You rejected the plan: rm -r build",
             "plan rejected by web: Reject",
         ),
     ],
@@ -209,7 +209,8 @@ def test_what_was_asked_and_how_it_ended_is_one_line(
         journal.write("answer", id="a1", **answer)
         journal.write("answer", id="a1", outcome="selected", option="a", by="somebody else")
     _, ask = told(home)
-    assert (ask.id, ask.author, ask.display, ask.label) == ("a1", "harness", "chip", label)
+    author = "person" if label.startswith("You ") else "harness"
+    assert (ask.id, ask.author, ask.display, ask.label) == ("a1", author, "chip", label)
     assert ask.parts == [Text('{\n  "command": "rm -r build"\n}'), Notice(words)]
 
 
@@ -221,7 +222,7 @@ def test_questions_are_told_with_their_options_and_what_was_chosen(home: Path) -
     journal.write("ask", id="a", what="question", title="Colours", questions=[question])
     journal.write("answer", id="a", outcome="answered", values={"q": ["red", "blue"]}, by="web")
     _, ask = told(home)
-    assert ask.label == "answered: Colours"
+    assert ask.label == "You answered: Colours"
     assert ask.parts == [
         Text("Which colours?\n- red: warm\n- blue"),
         Notice("answered by web: Which colours? red, blue"),

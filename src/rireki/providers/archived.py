@@ -26,7 +26,10 @@ from rireki.providers.neutral import (
 )
 from rireki.providers.notes import Notes
 
-__all__ = ["turns_of"]
+__all__ = ["DECISION", "turns_of"]
+
+#: The rule of what a person decided, where it came back to the model as the result of a call.
+DECISION = "decision"
 
 Bytes = Callable[[str], bytes | None]
 
@@ -56,16 +59,17 @@ def _role(message: Message) -> Role:
 
 def _is_instructions(message: Message) -> bool:
     """Instructions that a builder of an agent gave; not what some program put in by itself."""
-    return (
-        message.author == "harness"
-        and message.entry is not None
-        and (message.entry.rule == "system")
-    )
+    return message.author == "harness" and _rule(message) == "system"
+
+
+def _rule(message: Message) -> str:
+    return message.entry.rule if message.entry is not None else ""
 
 
 def _stays_out(message: Message) -> bool:
-    """Hidden, on a branch the person left, or told again by a later message."""
-    return message.display == "hidden" or message.abandoned or message.replaced_by is not None
+    """Hidden, on a branch the person left, told again by a later message, or in a result already."""
+    is_told = message.replaced_by is not None or _rule(message) == DECISION
+    return message.display == "hidden" or message.abandoned or is_told
 
 
 def _parts(message: Message, attachment: Bytes, notes: Notes, place: int) -> Iterator[Part]:
@@ -97,7 +101,9 @@ def _said(part: model.Part, message: Message) -> Iterator[Part]:
 
 def _marked(text: str, message: Message) -> str:
     """Words of the program, told from the person's by a line that names them."""
-    if message.author != "harness" or message.display == "bubble" or _is_instructions(message):
+    # What a person was asked is the program's words as well, whoever decided it.
+    by_program = message.author == "harness" or _rule(message) == "ask"
+    if not by_program or message.display == "bubble" or _is_instructions(message):
         return text
     return f"[{message.label or 'program'}]\n{text}"
 

@@ -12,15 +12,31 @@ from typing import Any
 from rireki.model.parts import Notice, Part, Text
 from rireki.sources.bridge.entry import Entry
 
-__all__ = ["ask_label", "ask_parts", "pretty"]
+__all__ = ["ask_label", "ask_parts", "is_decided", "pretty"]
 
 PENDING = "waits for you"
 _ALLOWED = {"allow_once": "allowed once", "allow_always": "always allowed"}
+#: What a person did, told to them.
+_DONE = {
+    "allowed once": "You allowed once",
+    "always allowed": "You always allowed",
+    "answered": "You answered",
+    "plan approved": "You approved the plan",
+    "plan rejected": "You rejected the plan",
+    "refused": "You refused",
+}
+
+
+def is_decided(answer: Entry | None) -> bool:
+    """Whether a person decided it; what nobody answered in time, or was withdrawn, ended by itself."""
+    return answer is not None and answer.text("outcome") in ("selected", "refused", "answered")
 
 
 def ask_label(ask: Entry, answer: Entry | None) -> str:
     """How it stands, and what it was about."""
-    return ": ".join(filter(None, [_stands(ask, answer), " ".join(ask.text("title").split())]))
+    stands = _stands(ask, answer)
+    told = _DONE.get(stands, stands) if is_decided(answer) else stands
+    return ": ".join(filter(None, [told, " ".join(ask.text("title").split())]))
 
 
 def ask_parts(ask: Entry, answer: Entry | None) -> list[Part]:

@@ -23,7 +23,7 @@ from rireki.model.parts import (
 )
 from rireki.model.strand import Ref
 from rireki.model.times import from_iso
-from rireki.sources.bridge.asks import ask_label, ask_parts, pretty
+from rireki.sources.bridge.asks import ask_label, ask_parts, is_decided, pretty
 from rireki.sources.bridge.entry import Entry
 from rireki.sources.bridge.lines import Line
 
@@ -79,6 +79,8 @@ class Draft(msgspec.Struct, gc=False):
 
     def message(self, turn: int | None) -> Message:
         author, display = _WHO.get(self.kind, ("harness", "chip"))
+        if self.ask is not None and is_decided(self.answer):
+            author = "person"
         return Message(
             id=self.id,
             author=author,

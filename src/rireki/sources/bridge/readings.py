@@ -26,6 +26,7 @@ from rireki.sources.bridge.filing import name_in, named
 from rireki.sources.bridge.join import Joined, join
 from rireki.sources.bridge.lines import Journal
 from rireki.sources.bridge.story import Story
+from rireki.sources.bridge.words import rule_of
 from rireki.sources.kit.places import BRIDGE
 
 __all__ = ["join_readings", "read_journals"]
@@ -193,7 +194,7 @@ def _said(entries: Sequence[Entry], name: str) -> str:
 def _title(entries: Sequence[Entry], messages: Sequence[Message]) -> str:
     if title := _said(entries, "title"):
         return title
-    typed = [m for m in messages if m.author == "person" and m.label != "withdrawn"]
+    typed = [m for m in messages if rule_of(m) == "prompt" and m.label != "withdrawn"]
     for message in typed:
         for part in message.parts:
             if isinstance(part, Text) and part.text.strip():

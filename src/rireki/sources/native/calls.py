@@ -20,6 +20,8 @@ class Calls:
         self.place = 0
         #: The ids given so far, by turn and part.
         self.given: dict[tuple[int, int], str] = {}
+        #: The tool behind each call.
+        self.tools: dict[str, str] = {}
 
     def skip(self, entry: Entry) -> None:
         """The turns of an entry that is told in another way."""
@@ -35,6 +37,7 @@ class Calls:
     def _id(self, spot: tuple[int, int], part: object, name: str) -> str:
         if isinstance(part, Call):
             id = part.id or f"{name}:{spot[1]}"
+            self.tools[id] = part.name
         elif isinstance(part, Result):
             id = part.id or self.given.get(self.asked.get(spot, (-1, -1)), "")
         else:

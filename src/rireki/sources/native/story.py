@@ -25,6 +25,8 @@ from rireki.model.strand import Ref, Strand
 from rireki.model.tally import Tally
 from rireki.model.times import from_iso
 from rireki.providers import Call, Media, Result, Turn
+from rireki.providers import Text as Said
+from rireki.providers.archived import DECISION
 from rireki.sources.kit.jsonl import LANE
 from rireki.sources.native.answers import answer_of, model_of, total
 from rireki.sources.native.calls import Calls
@@ -38,6 +40,8 @@ __all__ = ["read_journals"]
 #: Entries that people are told of in a line across the page, and what it says.
 _DIVIDERS = {"summary": "summary", "clear": "cleared", "trim": "trimmed", "branch": "branch"}
 TITLE = 200
+#: The tool with which an agent asks its person, and what it gets when they would rather not say.
+ASK, CANCELLED = "ask_user", "[User cancelled the question]"
 
 
 class Line(msgspec.Struct):
@@ -154,6 +158,8 @@ class _Story:
         self.tally = Tally()
         self.records: dict[str, list[Ref]] = {}
         self.left = self._left()
+        #: Calls that were marked as waiting for a person.
+        self.waiting = {line.entry.text("call") for line in lines if line.entry.kind == "waiting"}
         #: The last message of each entry, for those that follow it.
         self.ends: dict[str, str] = {}
         #: What is told of each message of an entry.
@@ -176,7 +182,8 @@ class _Story:
                     message.id += "~"
                 self.records[message.id] = [line.ref]
                 self.ends[line.entry.id] = message.id
-                self.told.setdefault((line.entry.id, place), []).append(message.id)
+                if message.entry is None or message.entry.rule != DECISION:
+                    self.told.setdefault((line.entry.id, place), []).append(message.id)
                 told.append(message)
         for message in told:
             message.parent = self._parent(message)
@@ -221,7 +228,27 @@ class _Story:
                 message = self._said(line, author, parts, suffix)
                 found.append((place, message))
                 self._count(author, turn, ids, message)
+            if decided := self._decided(turn, ids, calls):
+                found.append((place, self._decision(line, decided, f".{len(found)}")))
+                self.tally.messages += 1
         return found
+
+    def _decided(self, turn: Turn, ids: Sequence[str], calls: Calls) -> list[Part]:
+        """What a person said in the results of calls that were questions to them."""
+        answers = [
+            part
+            for part, id in zip(turn.parts, ids, strict=True)
+            if isinstance(part, Result)
+            and not part.is_error
+            and (ASK in (part.name, calls.tools.get(id)) or id in self.waiting)
+        ]
+        texts = [one.text for part in answers for one in part.content if isinstance(one, Said)]
+        return [Text(text) for text in texts if text.strip() and text != CANCELLED]
+
+    def _decision(self, line: Line, parts: list[Part], suffix: str) -> Message:
+        message = self._message(line, "person", "bubble", parts, "answered", suffix)
+        message.entry = Place(line.ref.record + 1, line.entry.kind, rule=DECISION)
+        return message
 
     def _said(self, line: Line, author: Author, parts: list[Part], suffix: str) -> Message:
         display: Display = "bubble" if author in ("person", "agent") else "fold"
@@ -312,7 +339,8 @@ def _last(entries: Sequence[Entry], name: str) -> str:
 def _first_words(messages: Sequence[Message]) -> str:
     for message in messages:
         for part in message.parts:
-            if message.author == "person" and isinstance(part, Text) and part.text.strip():
+            typed = message.author == "person" and message.label is None
+            if typed and isinstance(part, Text) and part.text.strip():
                 return beginning(" ".join(part.text.split()), TITLE)
     return ""
 
