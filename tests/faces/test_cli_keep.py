@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 from contextlib import closing
 from pathlib import Path
@@ -11,12 +12,33 @@ import pytest
 from rireki.archive.open import open_archive
 from rireki.archive.sqlite.store import SqliteArchive
 from rireki.intake.understand import interpret
-from tests.faces.conftest import CHILD, OTHER, TALK, Rireki
+from tests.faces.conftest import CHILD, OTHER, TALK, Rireki, said, write
 
 
-def test_resume_prints_the_command_and_nothing_else(imported: Rireki) -> None:
+def test_resume_prints_the_command_and_nothing_else(
+    imported: Rireki, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rireki.faces.cli.resume.is_directory", lambda path: True)
     assert imported("resume", "aaaa").out == f"cd /w/api && toy --resume {TALK}\n"
     assert imported("resume", "aaaa", "--json").json[0]["upstream"] == "present"
+
+
+def test_resume_says_what_to_do_when_the_directory_moved(
+    imported: Rireki, home: Path, tmp_path: Path
+) -> None:
+    ran = imported("resume", "aaaa")
+    assert ran.code == 1 and ran.out == ""
+    assert "the directory /w/api is not there any more" in ran.err
+    assert "ln -s NEW /w/api" in ran.err and f"rireki show toy/{TALK} --format markdown" in ran.err
+    assert imported("resume", "aaaa", "--json").json[0]["directory_exists"] is False
+    project = tmp_path / "here it is"
+    project.mkdir()
+    write(home, "dddd4444", [{"about": {"project": str(project)}}, said("x", "person", "hi", 1)])
+    imported("import", "--home", str(home))
+    assert (
+        imported("resume", "dddd").out
+        == f"cd {shlex.quote(str(project))} && toy --resume dddd4444\n"
+    )
 
 
 def test_resume_offers_to_restore_what_the_source_lost(imported: Rireki, home: Path) -> None:

@@ -147,3 +147,20 @@ def test_a_closed_stream_is_silence_and_the_work_is_done(tmp_path: Path, closed:
         assert (ran.returncode, "Traceback" in ran.stderr) == (code, False)
     with closing(open_archive(path)) as archive:
         assert archive.count() > 0
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [("serach", "rireki search"), ("lst", "rireki list"), ("reindex", "rireki --help")],
+)
+def test_a_mistyped_command_is_told_what_was_meant(rireki: Rireki, typed: str, meant: str) -> None:
+    ran = rireki(typed, "x")
+    assert ran.code == 2 and f"there is no command '{typed}'" in ran.err and meant in ran.err
+
+
+@pytest.mark.parametrize("command", ["list", "import", "stats"])
+def test_a_source_that_is_none_is_said_to_be_none(imported: Rireki, command: str) -> None:
+    ran = imported(command, "--source", "tyo")
+    assert ran.code == 1 and ran.out == ""
+    assert "there is no source 'tyo'" in ran.err and "Did you mean toy?" in ran.err
+    assert imported(command, "--source", "toy").code == 0

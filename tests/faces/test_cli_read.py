@@ -231,4 +231,4 @@ def test_stats_count_each_answer_once(imported: Rireki) -> None:
     assert figures["tokens"]["m-1"]["output_tokens"] == 12
     assert figures["tokens"]["m-1"]["lower_bound"] is True
     assert "≥ 12" in imported("stats").out
-    assert imported("stats", "--source", "other", "--json").json[0]["conversations"] == 0
+    assert imported("stats", "--source", "toy", "--json").json[0]["conversations"] == 2

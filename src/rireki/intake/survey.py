@@ -12,8 +12,12 @@ from rireki.model.conversation import Trouble
 from rireki.sources import registry
 from rireki.sources.kit.places import Places
 from rireki.sources.reader import Discovery, Looked, Reader
+from rireki.sources.unread import Unread, unread_stores
 
-__all__ = ["Surveyed", "survey"]
+__all__ = ["Surveyed", "survey", "survey_unread"]
+
+#: Projects that are looked into for what agents leave there.
+PROJECTS = 1000
 
 
 class Surveyed(msgspec.Struct, kw_only=True):
@@ -42,6 +46,13 @@ def survey(archive: Archive | None, places: Places) -> list[Surveyed]:
     if archive is not None:
         _count(archive, found)
     return list(found.values())
+
+
+def survey_unread(archive: Archive | None, places: Places) -> list[Unread]:
+    """Stores that lie there and that no reader understands yet."""
+    headings = archive.headings() if archive is not None else []
+    projects = dict.fromkeys(h.project for h in headings if h.project)
+    return unread_stores(places, list(projects)[:PROJECTS], registry.names())
 
 
 def _found(reader: Reader, discovery: Discovery) -> Surveyed:

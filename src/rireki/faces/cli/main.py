@@ -17,6 +17,7 @@ import click
 from rireki import __version__
 from rireki.errors import RirekiError
 from rireki.faces.cli.options import archive_option
+from rireki.faces.cli.spelling import nearest
 from rireki.faces.cli.terminal import guard_terminal
 
 __all__ = ["cli", "run"]
@@ -31,7 +32,11 @@ SECTIONS = {
     "Shell": ("completion",),
 }
 _FILES = {"import": "import_", "list": "list_"}
-INTERRUPTED, BROKEN_PIPE = 130, 141
+USAGE, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
+
+
+class NoCommand(RirekiError):
+    """What was typed is no command of ours."""
 
 
 class Commands(click.Group):
@@ -46,6 +51,16 @@ class Commands(click.Group):
         module = import_module(f"rireki.faces.cli.{_FILES.get(cmd_name, cmd_name)}")
         command: click.Command = module.command
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = click.utils.make_str(args[0])
+        if name in self.list_commands(ctx) or name.startswith("-"):
+            return super().resolve_command(ctx, args)
+        near = nearest(name, self.list_commands(ctx))
+        meant = f"Did you mean 'rireki {near}'?" if near else "'rireki --help' lists them."
+        raise NoCommand(f"there is no command {name!r}", meant)
 
     def invoke(self, ctx: click.Context) -> object:
         try:
@@ -92,7 +107,7 @@ def run(arguments: Sequence[str]) -> int:
         code = cli.main(list(arguments), prog_name="rireki", standalone_mode=False)
     except RirekiError as error:
         _say_error(error.message, error.hint)
-        return 1
+        return USAGE if isinstance(error, NoCommand) else 1
     except click.ClickException as error:
         error.show()
         return error.exit_code

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from rireki.errors import ArchiveTrouble
+from rireki.errors import ArchiveTrouble, NotFound
+from rireki.faces.cli.spelling import nearest
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -83,11 +84,28 @@ def source_option(multiple: bool, text: str) -> Callable[[F], F]:
             "sources" if multiple else "source",
             metavar="NAME",
             multiple=multiple,
+            callback=_known_sources,
             shell_complete=_complete_sources,
             help=text,
         )(function)
 
     return decorate
+
+
+def _known_sources(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
+    """What was named, if there are readers for it: a misspelt source must not look like an empty one."""
+    if not value:
+        return value
+    from rireki.sources.registry import names
+
+    for name in value if isinstance(value, tuple) else [value]:
+        if name is not None and name not in names():
+            near = nearest(name, names())
+            meant = f"Did you mean {near}? " if near else ""
+            raise NotFound(
+                f"there is no source {name!r}", f"{meant}Known sources: {', '.join(names())}."
+            )
+    return value
 
 
 def conversation_argument(function: F) -> F:
@@ -111,6 +129,8 @@ def places_of(home: Path | None) -> Places:
 
 def waiting_now() -> dict[str, Activity]:
     """The conversations that wait for the person at this moment, by their ids."""
+    if not _something_runs():
+        return {}
     from rireki.live.activity import stated_activities
 
     stated = stated_activities(places_of(None))
@@ -128,6 +148,15 @@ def tell_ignored(archive: Path, places: Places) -> None:
             f"Ignored: the agents and [drive] of {one_line(str(file))}; yours belong in {yours}.",
             err=True,
         )
+
+
+def _something_runs() -> bool:
+    """Whether an agent left a note that it runs: most often none did, and no reader is imported."""
+    import os
+
+    claude = Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
+    notes = (archive_path().parent / "bridge").glob("*.lock"), (claude / "sessions").glob("*.json")
+    return any(next(found, None) is not None for found in notes)
 
 
 @contextmanager

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING
 
 import click
@@ -39,6 +41,7 @@ def command(name: str, as_json: bool) -> None:
         Screen().json([_as_json(conversation, shell, after)])
         return
     _refuse_if_lost(conversation, shell, after)
+    _refuse_if_moved(conversation)
     if conversation.upstream == "changed":
         lost = f"{conversation.source} no longer has all of it; 'rireki show' does."
         click.echo(f"note: {lost}", err=True)
@@ -55,6 +58,8 @@ def _as_json(conversation: Conversation, shell: str | None, after: str | None) -
         "id": conversation.id,
         "command": shell if conversation.upstream != "gone" else None,
         "upstream": conversation.upstream,
+        "directory": conversation.project,
+        "directory_exists": is_directory(conversation.project) if conversation.project else None,
         "restore": _restore(conversation),
         "after_restore": after,
     }
@@ -72,3 +77,23 @@ def _refuse_if_lost(conversation: Conversation, shell: str | None, after: str | 
             f"{conversation.source} has no command that goes on with this conversation",
             f"'rireki show {conversation.id} --format markdown' gives it to another agent.",
         )
+
+
+def is_directory(path: str) -> bool:
+    """Whether it is there; one that may not be looked at is none that can be entered either."""
+    try:
+        return Path(path).is_dir()
+    except (OSError, ValueError):
+        return False
+
+
+def _refuse_if_moved(conversation: Conversation) -> None:
+    """The agent keeps conversations by directory: the command would end at its first step."""
+    project = conversation.project
+    if not project or is_directory(project):
+        return
+    raise RirekiError(
+        f"the directory {project} is not there any more",
+        f"If it moved, make a link to it under its old name: ln -s NEW {quote(project)}. "
+        f"Or 'rireki show {conversation.id} --format markdown' gives it to an agent elsewhere.",
+    )

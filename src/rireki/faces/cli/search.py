@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import click
 
 from rireki.errors import RirekiError
 from rireki.faces.cli.options import archive_option, json_option, no_pager_option, opened
+from rireki.faces.cli.spelling import distance
 
 if TYPE_CHECKING:
     from rireki.archive.base import Archive
@@ -34,7 +35,7 @@ class _Searching(click.Command):
             return super().parse_args(ctx, ["--help"])
         known = {name for param in self.params for name in param.opts} | {"--help"}
         for typed in (arg.partition("=")[0] for arg in options if arg.startswith("--")):
-            near = sorted(name for name in known if _distance(typed, name) <= _NEAR)
+            near = sorted(name for name in known if distance(typed, name) <= _NEAR)
             if typed not in known and near:
                 meant = f"Did you mean {' or '.join(near)}?"
                 quoted = f"To search for it, write '\"{typed}\"'."
@@ -253,14 +254,3 @@ def pointed(text: str, start: int, length: int, columns: int) -> list[str]:
     line = truncate(before + inside + after, room)
     carets = max(min(width(inside), width(line) - width(before)), 1)
     return [f"  {line}", f"  {' ' * width(before)}{'^' * carets}"]
-
-
-def _distance(one: str, other: str) -> int:
-    """How many letters have to be added, left out or changed."""
-    row: Sequence[int] = range(len(other) + 1)
-    for place, letter in enumerate(one, 1):
-        new = [place]
-        for index, against in enumerate(other):
-            new.append(min(row[index] + (letter != against), row[index + 1] + 1, new[index] + 1))
-        row = new
-    return row[-1]

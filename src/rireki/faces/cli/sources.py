@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rireki.intake.survey import Surveyed
     from rireki.sources.kit.places import Places
     from rireki.sources.reader import Looked
+    from rireki.sources.unread import Unread
 
 __all__ = ["command"]
 
@@ -42,21 +43,31 @@ def command(home: Path | None, as_json: bool) -> None:
     from rireki.faces.cli.output import Screen
 
     screen = Screen()
-    found = _survey(places_of(home))
+    found, unread = _survey(places_of(home))
     if as_json:
-        screen.json(found)
+        screen.json([*found, *unread])
     else:
         screen.say(line for source in found for line in _told(source, screen))
+        screen.say(_unread(one, screen) for one in unread)
 
 
-def _survey(places: Places) -> list[Surveyed]:
+def _survey(places: Places) -> tuple[list[Surveyed], list[Unread]]:
     """Also while there is no archive yet."""
-    from rireki.intake.survey import survey
+    from rireki.intake.survey import survey, survey_unread
 
     if not archive_path().exists():
-        return survey(None, places)
+        return survey(None, places), survey_unread(None, places)
     with opened() as archive:
-        return survey(archive, places)
+        return survey(archive, places), survey_unread(archive, places)
+
+
+def _unread(store: Unread, screen: Screen) -> str:
+    from rireki.show.safe import one_line
+    from rireki.show.words import count
+
+    files = count(store.files, "file")
+    line = f"seen, not readable yet: {store.source} ({one_line(store.place)}, {files})"
+    return screen.style.dim(line)
 
 
 def _told(source: Surveyed, screen: Screen) -> Iterator[str]:

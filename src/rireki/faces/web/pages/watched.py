@@ -9,7 +9,8 @@ from starlette.responses import Response
 
 from rireki.faces.web.desk import Desk
 from rireki.faces.web.pages.frame import desk_of, number_of, page, told
-from rireki.intake.survey import Surveyed, survey
+from rireki.intake.survey import Surveyed, survey, survey_unread
+from rireki.sources.unread import Unread
 
 if TYPE_CHECKING:
     from rireki.live.keeper import KeeperStatus
@@ -32,6 +33,8 @@ class Watched(NamedTuple):
     sources: list[Surveyed]
     #: How the keeper is doing, where this server keeps the archive.
     keeper: KeeperStatus | None
+    #: Stores that lie there and that no reader understands yet.
+    unread: list[Unread]
 
     @property
     def state(self) -> str:
@@ -48,7 +51,8 @@ async def show_sources(request: Request) -> Response:
 
 async def watched(desk: Desk) -> Watched:
     sources = await desk.read(lambda archive: survey(archive, desk.places))
-    return Watched(sources, desk.keeper.status if desk.keeper else None)
+    unread = await desk.read(lambda archive: survey_unread(archive, desk.places))
+    return Watched(sources, desk.keeper.status if desk.keeper else None, unread)
 
 
 def is_first_visit(desk: Desk, empty: bool) -> bool:

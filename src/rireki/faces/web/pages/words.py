@@ -250,6 +250,7 @@ JAPANESE = {
         "このサーバーは監視を行わず、アーカイブの内容だけを表示します。"
         "新しい履歴は rireki watch か rireki import で取り込めます。"
     ),
+    "Seen, not readable yet": "見つかったがまだ読めないもの",
     "Found here now": "現在あるもの",
     "Archived": "取り込み済み",
     "nothing: none of these is there, or they are empty": "なし（場所が存在しないか、空です）",
