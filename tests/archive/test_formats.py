@@ -10,11 +10,19 @@ import apsw
 import pytest
 
 from rireki.archive.base import Change
-from rireki.archive.sqlite import connect
+from rireki.archive.sqlite import migrate
 from rireki.archive.sqlite.store import SqliteArchive
+from rireki.archive.sqlite.sums import SUMMED
 from rireki.intake.walk import Report, import_history
 from rireki.sources.kit.places import Places
 from tests.sources.transcripts import SESSION, Transcript, lay
+
+
+def without_sums(old: apsw.Connection) -> None:
+    """As it was before format 4."""
+    old.execute("DROP TABLE chunk_sum")
+    for table in SUMMED.keys() - {"chunk"}:
+        old.execute(f"ALTER TABLE {table} DROP COLUMN sum")
 
 
 @pytest.mark.usefixtures("plain_source")
@@ -28,13 +36,14 @@ def test_format_1_gets_a_feed(
     known, number = archive.find("plain/talk").conversation, archive.number()
     archive.close()
     old = apsw.Connection(str(archive.path))
+    without_sums(old)
     old.execute("DROP TABLE change")
     old.execute("DROP TABLE naming")
     old.pragma("user_version", 1)
     old.close()
 
     opened = SqliteArchive(archive.path, clock=archive.clock)
-    assert opened.sql.pragma("user_version") == len(connect._steps()) >= 2
+    assert opened.sql.pragma("user_version") == len(migrate.steps()) >= 2
     assert opened.find("plain/talk").conversation == known
     (change,) = opened.changes(0, number)
     assert change == Change(change.number, "plain/talk", 0, change.number)
@@ -53,6 +62,7 @@ def test_format_2_gets_titles_out_of_files_that_have_nothing_else(
     import_history(archive, places=Places.at(home), sources=["claude-code"])
     archive.close()
     old = apsw.Connection(str(archive.path))
+    without_sums(old)
     old.execute("DROP TABLE naming")
     old.execute("UPDATE conversation SET title = 'the first prompt'")
     old.pragma("user_version", 2)

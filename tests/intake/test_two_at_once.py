@@ -43,7 +43,7 @@ def test_many_can_make_the_archive_at_once(tmp_path: Path) -> None:
     assert_many_can(tmp_path, lambda path: open_archive(path, create=True).close())
 
 
-@pytest.mark.parametrize("verb", ["groups", "strands", "read_as"])
+@pytest.mark.parametrize("verb", ["groups", "strands", "kept_as"])
 @pytest.mark.parametrize("interpret_anew", [SqliteArchive.soil, rebuild], ids=["begun", "finished"])
 def test_what_another_process_interprets_anew_meanwhile_is_no_trouble(
     home: Path,
@@ -76,7 +76,7 @@ def test_what_grows_while_it_is_verified_is_no_trouble(
     path = tmp_path / "archive.sqlite3"
     assert start(home, path).wait() == 0
     archive = open_archive(path)
-    look = archive.read_as
+    look = archive.kept_as
 
     def go_on_and_look(family: str, grouping: str) -> Any:
         for transcript in home.rglob(f"{grouping}.jsonl"):
@@ -85,6 +85,6 @@ def test_what_grows_while_it_is_verified_is_no_trouble(
         monkeypatch.undo()
         return look(family, grouping)
 
-    monkeypatch.setattr(archive, "read_as", go_on_and_look)
+    monkeypatch.setattr(archive, "kept_as", go_on_and_look)
     number = archive.number()
     assert verify(archive) == [] and archive.number() > number

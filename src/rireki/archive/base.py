@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import msgspec
 
-from rireki.model.conversation import Answer, Conversation, Reading, Trouble
+from rireki.model.conversation import Answer, Conversation, Reading, Tie, Trouble
 
 if TYPE_CHECKING:
     from rireki.archive.pack import Chunk, Opened
@@ -29,6 +29,7 @@ __all__ = [
     "Filter",
     "Found",
     "Heading",
+    "Kept",
     "KnownOrigin",
     "Sighting",
     "Stale",
@@ -116,6 +117,16 @@ class Heading(NamedTuple):
     finished: bool = True
 
 
+class Kept(NamedTuple):
+    """A conversation as it is stored, without its links, and what was noted with it."""
+
+    conversation: Conversation
+    answers: list[Answer]
+    ties: list[Tie]
+    #: Whether the copies for filtering are those of the conversation.
+    copies: bool
+
+
 class Sighting(msgspec.Struct, frozen=True, kw_only=True):
     """When a conversation was seen in a directory."""
 
@@ -184,8 +195,10 @@ class Batch(Protocol):
 
 class Archive(Protocol):
     path: Path
-    #: Whether it lies where it can only be read.
+    #: Whether it lies where it can only be read, or is damaged.
     read_only: bool
+    #: What cannot be read of it, as far as that was met; whatever can is given.
+    damage: list[Trouble]
 
     def writing(self) -> AbstractContextManager[Batch]: ...
 
@@ -324,12 +337,13 @@ class Archive(Protocol):
         """Every group of strands that makes up conversations."""
         ...
 
-    def read_as(self, family: str, grouping: str) -> dict[str, Conversation]:
-        """The conversations a group is stored as, by id, without their links."""
+    def kept_as(self, family: str, grouping: str) -> dict[str, Kept]:
+        """What a group is stored as, by the ids of its conversations."""
         ...
 
-    def check(self) -> list[str]:
-        """What the storage itself finds wrong; empty when it is sound."""
+    def check(self) -> list[Trouble]:
+        """What is wrong with the file and its rows, each with the conversation or table that it
+        concerns; empty when they are sound."""
         ...
 
     def settle(self) -> None:

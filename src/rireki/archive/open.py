@@ -7,11 +7,28 @@ from contextlib import suppress
 from datetime import datetime, timezone
 from pathlib import Path
 
-from rireki.archive.sqlite.store import SqliteArchive
+import apsw
 
-__all__ = ["archive_path", "now", "open_archive"]
+from rireki.archive.sqlite.connect import explain
+from rireki.archive.sqlite.copy import copy_database, is_database
+from rireki.archive.sqlite.store import SqliteArchive
+from rireki.model.conversation import Trouble
+
+__all__ = [
+    "FILE",
+    "StorageError",
+    "archive_path",
+    "copy_database",
+    "explain",
+    "is_database",
+    "now",
+    "open_archive",
+    "salvage_archive",
+]
 
 FILE = "archive.sqlite3"
+#: What the storage raises by itself; `explain` tells its owner what it means.
+StorageError = apsw.Error
 
 
 def archive_path(given: str | None = None) -> Path:
@@ -43,6 +60,14 @@ def open_archive(
     """Where nothing may be written it can only be read; raises ArchiveTrouble then if it is
     wanted to `write`, or to `create`."""
     return SqliteArchive(path, create=create, write=write, read_only=read_only, clock=now)
+
+
+def salvage_archive(old: Path, new: Path) -> tuple[SqliteArchive, list[Trouble]]:
+    """A new archive with all that can be read of another, and what could not be saved."""
+    # Imported late: hardly any archive is damaged.
+    from rireki.archive.sqlite.salvage import salvage
+
+    return salvage(old, new, now)
 
 
 def now() -> str:

@@ -16,7 +16,17 @@ import zstandard
 
 from rireki.errors import ArchiveTrouble
 
-__all__ = ["FULL", "Chunk", "Opened", "open_chunk", "pack", "squeeze", "unpack", "unsqueeze"]
+__all__ = [
+    "FULL",
+    "Chunk",
+    "Opened",
+    "damaged",
+    "open_chunk",
+    "pack",
+    "squeeze",
+    "unpack",
+    "unsqueeze",
+]
 
 #: A chunk is closed once it holds this many bytes: twice as many would make an archive four per
 #: cent smaller, but a search unpacks a whole one for a single record.
@@ -115,18 +125,22 @@ def unpack(data: bytes, size: int, lengths: str, place: str) -> list[bytes]:
 
 def open_chunk(data: bytes, size: int, lengths: str, place: str) -> Opened:
     """The same for those who want few of its records."""
-    ends = list(accumulate(msgspec.json.decode(lengths, type=list[int])))
+    try:
+        ends = list(accumulate(msgspec.json.decode(lengths, type=list[int])))
+    except msgspec.DecodeError as error:
+        raise damaged(place, str(error)) from error
     if (ends[-1] if ends else 0) != size:
-        raise _damaged(place, "its lengths do not add up")
+        raise damaged(place, "its lengths do not add up")
     try:
         plain = unsqueeze(data, size)
     except zstandard.ZstdError as error:
-        raise _damaged(place, str(error)) from error
+        raise damaged(place, str(error)) from error
     return Opened(plain, ends)
 
 
-def _damaged(place: str, why: str) -> ArchiveTrouble:
+def damaged(place: str, why: str) -> ArchiveTrouble:
     return ArchiveTrouble(
         f"{place} is damaged: {why}",
-        "Run 'rireki verify' to see what is affected, and restore the archive from a backup.",
+        "'rireki verify' tells what is affected; 'rireki verify --salvage NEW' saves all that can be"
+        " read into a new archive.",
     )

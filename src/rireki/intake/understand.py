@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import msgspec
 
 from rireki.archive.base import Archive, Found
-from rireki.errors import NotFound, RirekiError
+from rireki.errors import ArchiveTrouble, NotFound, RirekiError
 from rireki.model.conversation import Answer, Conversation, Reading, Tie, Trouble
+from rireki.model.message import Message
 from rireki.model.strand import PIECES, Strand
 from rireki.sources import registry
 from rireki.sources.kit.places import BRIDGE
@@ -60,13 +61,49 @@ def _interpret(conversation: str, strands: list[Strand]) -> list[Reading]:
     if not strands:
         return []
     try:
-        return registry.reader(strands[0].source).interpret(conversation, strands)
+        readings = registry.reader(strands[0].source).interpret(conversation, strands)
+    except ArchiveTrouble:
+        return _interpret_readable(conversation, strands)
     except RirekiError as error:
         # Its reader is not installed any more, cannot be used, or is a stranger's and failed.
         trouble = Trouble(strands[0].place, error.message, f"{error.hint} {_KEPT}".strip())
         return [_unreadable(conversation, strands[0], trouble)]
     except Exception as error:  # noqa: BLE001 - one conversation must not stop all others
         return [_unreadable(conversation, strands[0], _mistake(strands[0], error))]
+    return [_lenient(reading, conversation, strands) for reading in readings]
+
+
+def _lenient(reading: Reading, conversation: str, strands: list[Strand]) -> Reading:
+    """The same reading; of a damaged archive, the messages that can be read."""
+    whole = reading.messages
+
+    def messages() -> list[Message]:
+        try:
+            return whole()
+        except ArchiveTrouble:
+            for other in _interpret_readable(conversation, strands):
+                if other.conversation.id == reading.conversation.id:
+                    return other.messages()
+            raise
+
+    reading.messages = messages
+    return reading
+
+
+def _interpret_readable(conversation: str, strands: list[Strand]) -> list[Reading]:
+    """What is left of a conversation, some of whose records are damaged."""
+    left = [strand.readable() for strand in strands]
+    lost = _loss(strands[0], sum(number for _, number in left))
+    try:
+        reader = registry.reader(strands[0].source)
+        readings = reader.interpret(conversation, [strand for strand, _ in left])
+        for reading in readings:
+            reading.conversation.troubles.append(lost)
+            # Now, while its failure can be told from a mistake of ours.
+            reading.messages()
+    except Exception:  # noqa: BLE001 - what is left makes no sense to the reader, and need not
+        return [_unreadable(conversation, strands[0], lost)]
+    return readings
 
 
 def _join(conversation: str, journals: list[Strand], readings: list[Reading]) -> list[Reading]:
@@ -76,6 +113,9 @@ def _join(conversation: str, journals: list[Strand], readings: list[Reading]) ->
 
     try:
         return READER.join(conversation, journals, readings)
+    except ArchiveTrouble:
+        left = [journal.readable()[0] for journal in journals]
+        return _join(conversation, left, readings) if left != journals else readings
     except Exception as error:  # noqa: BLE001 - what the agent itself has is told in any case
         for reading in readings[:1]:
             reading.conversation.troubles.append(_mistake(journals[0], error))
@@ -170,6 +210,15 @@ def _unreadable(conversation: str, strand: Strand, trouble: Trouble) -> Reading:
             upstream="present" if strand.present else "gone",
         ),
         messages=list,
+    )
+
+
+def _loss(strand: Strand, lost: int) -> Trouble:
+    return Trouble(
+        place=strand.place,
+        message=f"{lost} of its records cannot be read: the archive is damaged",
+        hint="'rireki verify' tells what is affected; 'rireki verify --salvage NEW' saves all that "
+        "can be read into a new archive.",
     )
 
 

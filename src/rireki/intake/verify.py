@@ -1,26 +1,29 @@
-"""Checking the archive: the file, every record's checksum, every version, and the projection."""
+"""Checking the archive: the file, every row and record against its checksum, every version, and
+the projection."""
 
 from __future__ import annotations
 
 import msgspec
 
-from rireki.archive.base import Archive, Dirty
+from rireki.archive.base import Archive, Dirty, Kept
 from rireki.errors import RirekiError
 from rireki.intake.progress import Progress, Silent
 from rireki.intake.rules import is_current
 from rireki.intake.understand import interpret
-from rireki.model.conversation import Conversation, Trouble
+from rireki.model.conversation import Conversation, Reading, Trouble
 
-__all__ = ["verify"]
+__all__ = ["HINT", "verify"]
+
+HINT = (
+    "'rireki verify --salvage NEW' saves all that can be read into a new archive; or put a backup in"
+    " its place."
+)
 
 
 def verify(archive: Archive, progress: Progress | None = None) -> list[Trouble]:
     """What is wrong with the archive; empty when all is well."""
     progress = progress or Silent()
-    troubles = [
-        Trouble("the archive file", message, "Restore the archive from a backup.")
-        for message in archive.check()
-    ]
+    troubles = archive.check()
     groups = archive.groups()
     progress.start("verifying", len(groups))
     for group in groups:
@@ -29,7 +32,8 @@ def verify(archive: Archive, progress: Progress | None = None) -> list[Trouble]:
             troubles += _verify_group(archive, group)
         progress.advance(1)
     progress.finish()
-    return troubles
+    troubles += archive.damage
+    return list(dict.fromkeys(troubles))
 
 
 def _verify_group(archive: Archive, group: Dirty) -> list[Trouble]:
@@ -41,26 +45,30 @@ def _verify_group(archive: Archive, group: Dirty) -> list[Trouble]:
         try:
             for state in strand.states:
                 strand.document(state)
-        except (RirekiError, KeyError) as error:
-            message = error.message if isinstance(error, RirekiError) else "records are missing"
-            troubles.append(
-                Trouble(f"{place} ({strand.place})", message, "Restore the archive from a backup.")
-            )
+        except (RirekiError, ValueError) as error:
+            message = error.message if isinstance(error, RirekiError) else str(error)
+            troubles.append(Trouble(f"{place} ({strand.place})", message, HINT))
     if troubles or group.conversation.startswith("@") or archive.is_dirty(*group[:2]):
         return troubles
     if not is_current(archive):
         # The next import interprets it again.
         return troubles
-    stored = archive.read_as(group.family, group.conversation)
+    stored = archive.kept_as(group.family, group.conversation)
     readings = interpret(group.conversation, strands)
-    read = [one.conversation for one in readings if one.conversation.nature != "titles"]
-    found = {conversation.id: conversation for conversation in read}
-    if {key: _plain(value) for key, value in found.items()} != {
-        key: _plain(value) for key, value in stored.items()
-    }:
+    read = {r.conversation.id: r for r in readings if r.conversation.nature != "titles"}
+    if stored.keys() != read.keys() or not all(_fits(stored[id], read[id]) for id in read):
         hint = "Run 'rireki rebuild': the records are sound, only their interpretation is old."
         troubles.append(Trouble(place, "the projection does not fit the records", hint))
     return troubles
+
+
+def _fits(kept: Kept, reading: Reading) -> bool:
+    return (
+        kept.copies
+        and _plain(kept.conversation) == _plain(reading.conversation)
+        and kept.answers == reading.answers
+        and kept.ties == list(reading.ties)
+    )
 
 
 def _plain(conversation: Conversation) -> bytes:

@@ -33,6 +33,10 @@ __all__ = [
 PIECES = "pieces"
 
 
+#: More records than any strand has: a larger number is damage, and would fill the memory.
+MOST = 1 << 28
+
+
 class Run(msgspec.Struct, frozen=True, array_like=True):
     """Records of one lane that follow each other, with the bytes that stand between them."""
 
@@ -80,7 +84,10 @@ def expand(records: str) -> list[int]:
     for span in records.split(","):
         if span:
             first, _, last = span.partition("-")
-            numbers.extend(range(int(first), int(last or first) + 1))
+            end = int(last or first) + 1
+            if end > MOST:
+                raise ValueError(f"no strand has {end} records")
+            numbers.extend(range(int(first), end))
     return numbers
 
 
@@ -259,6 +266,8 @@ class Strand(msgspec.Struct, kw_only=True):
     #: What the reader noted when it last read the strand; None for an earlier time.
     cursor: Any = None
     fetch: Callable[[str, Sequence[int]], list[bytes]]
+    #: The same for a damaged archive, without what cannot be read; None where nothing can be damaged.
+    fetch_readable: Callable[[str, Sequence[int]], dict[int, bytes]] | None = None
 
     @property
     def present(self) -> bool:
@@ -287,3 +296,32 @@ class Strand(msgspec.Struct, kw_only=True):
             for run in state.runs
         ]
         return b"".join(pieces) + state.tail
+
+    def readable(self) -> tuple[Strand, int]:
+        """The strand without the records that cannot be read, and how many these are."""
+        if self.fetch_readable is None:
+            return self, 0
+        lanes = {run.lane for state in self.states for run in state.runs}
+        wanted = {
+            lane: {n for s in self.states for numbers in s.ordinals(lane) for n in numbers}
+            for lane in lanes
+        }
+        there = {lane: self.fetch_readable(lane, sorted(wanted[lane])) for lane in lanes}
+        states = [
+            msgspec.structs.replace(
+                state, runs=tuple(_without(run, there[run.lane]) for run in state.runs)
+            )
+            for state in self.states
+        ]
+        left = msgspec.structs.replace(
+            self,
+            states=states,
+            fetch=lambda lane, ordinals: [there[lane][ordinal] for ordinal in ordinals],
+            fetch_readable=None,
+        )
+        return left, sum(len(wanted[lane]) - len(there[lane]) for lane in lanes)
+
+
+def _without(run: Run, there: dict[int, bytes]) -> Run:
+    kept = [ordinal for ordinal in expand(run.records) if ordinal in there]
+    return Run(run.lane, shorten(kept), run.separator)

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import TypeAlias
+from contextlib import suppress
+from typing import Any, TypeAlias
 
 import apsw
 
-from rireki.archive.pack import FULL, Chunk, Opened, open_chunk, pack, unpack
-from rireki.archive.sqlite.connect import select
+from rireki.archive.pack import FULL, Chunk, Opened, damaged, open_chunk, pack, unpack
+from rireki.archive.sqlite.connect import DAMAGE, select
 from rireki.errors import ArchiveTrouble
 from rireki.model.record import DIGEST_SIZE, digest_of_bytes
 
@@ -102,7 +103,32 @@ class Chunks:
         for number, first, size, lengths, data in rows:
             found = unpack(data, size, lengths, f"chunk {number}")
             records.update(enumerate(found, first))
-        return [records[ordinal] for ordinal in ordinals]
+        try:
+            return [records[ordinal] for ordinal in ordinals]
+        except KeyError as error:
+            raise damaged(f"strand {strand}", f"record {error} of {lane} is missing") from error
+
+    def fetch_readable(self, strand: int, lane: str, ordinals: Sequence[int]) -> dict[int, bytes]:
+        """The same, without those that cannot be read."""
+        records: dict[int, bytes] = {}
+        wanted = set(ordinals)
+        places = "SELECT id FROM chunk WHERE strand = ? AND lane = ? ORDER BY first"
+        chunk = "SELECT first, size, lengths, data FROM chunk WHERE id = ?"
+        for (number,) in self._readable(places, (strand, lane)):
+            for first, size, lengths, data in self._readable(chunk, (number,)):
+                try:
+                    found = unpack(data, size, lengths, f"chunk {number}")
+                except ArchiveTrouble:
+                    continue
+                records.update(enumerate(found, first))
+        return {ordinal: record for ordinal, record in records.items() if ordinal in wanted}
+
+    def _readable(self, query: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+        """The rows before one that cannot be read."""
+        rows: list[tuple[Any, ...]] = []
+        with suppress(*DAMAGE):
+            rows.extend(self.sql.execute(query, values))
+        return rows
 
     def around(self, wanted: Sequence[tuple[int, str, int]]) -> dict[tuple[int, str, int], Opened]:
         """The chunks that hold these records; all by one statement, which is many times faster."""

@@ -9,15 +9,21 @@ from pathlib import Path
 from typing import Any
 
 import apsw
+import msgspec
 
+from rireki.archive.sqlite.migrate import APPLICATION_ID, READABLE, migrate, steps
 from rireki.errors import ArchiveTrouble, NotFound
 
-__all__ = ["connect", "distrust", "explain", "keep_log", "select"]
+__all__ = ["DAMAGE", "connect", "damage", "distrust", "explain", "keep_log", "select"]
 
-#: "rirk", so that `file` and strangers can tell an archive from another database.
-APPLICATION_ID = 0x7269726B
 #: How long a writer waits for another process to finish its transaction.
 PATIENCE_MS = 30_000
+#: What comes of reading a file whose bytes are not what was written.
+DAMAGE = (
+    *(apsw.CorruptError, apsw.NotADBError, apsw.SQLError, apsw.IOError, apsw.TooBigError),
+    *(apsw.NoMemError, apsw.MismatchError, apsw.InternalError, msgspec.MsgspecError),
+    *(UnicodeError, ValueError, TypeError, LookupError, AttributeError),
+)
 #: What SQLite says of a file that it may not open, write, or make others beside.
 _SHUT = (apsw.ReadOnlyError, apsw.PermissionsError, apsw.CantOpenError)
 
@@ -100,10 +106,7 @@ def explain(error: apsw.Error, path: Path) -> ArchiveTrouble:
             f"{path} is not a rireki archive", "Choose another file with --archive."
         )
     if isinstance(error, apsw.CorruptError):
-        return ArchiveTrouble(
-            f"{path} is damaged ({error})",
-            "Restore it from a backup; 'rireki verify' tells what is affected.",
-        )
+        return damage(path, error)
     if isinstance(error, apsw.FullError):
         return ArchiveTrouble(
             f"the disk is full: {path} could not grow",
@@ -116,6 +119,14 @@ def explain(error: apsw.Error, path: Path) -> ArchiveTrouble:
     if isinstance(error, _SHUT):
         return _cannot_write(path, error) if access(path, R_OK) else _cannot_read(path)
     return ArchiveTrouble(f"{path}: {error}", "Run 'rireki verify' to check the archive.")
+
+
+def damage(path: Path, reason: object) -> ArchiveTrouble:
+    return ArchiveTrouble(
+        f"{path} is damaged ({reason})",
+        "'rireki verify' tells what is affected; 'rireki verify --salvage NEW' saves all that can be"
+        " read into a new archive.",
+    )
 
 
 def _cannot_write(path: Path, reason: object) -> ArchiveTrouble:
@@ -139,7 +150,7 @@ def _copy(path: Path) -> str:
 def distrust(connection: apsw.Connection) -> None:
     """An archive may come from somebody else: nothing that its schema brings along is run.
 
-    We have no views and no triggers of our own.
+    We have no views and no triggers of our own but temporary ones, which stay allowed.
     """
     connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
     connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
@@ -156,10 +167,10 @@ def _prepare(connection: apsw.Connection, path: Path) -> None:
         """SELECT user_version, application_id, (SELECT count(*) FROM sqlite_schema)
              FROM pragma_user_version, pragma_application_id"""
     ).get
-    steps = _steps()
-    if version > len(steps):
+    known = steps()
+    if version > len(known):
         raise ArchiveTrouble(
-            f"{path} was written by a newer rireki (format {version}, this one knows {len(steps)})",
+            f"{path} was written by a newer rireki (format {version}, this one knows {len(known)})",
             "Update rireki.",
         )
     if version == 0 and owner != APPLICATION_ID and tables:
@@ -167,15 +178,15 @@ def _prepare(connection: apsw.Connection, path: Path) -> None:
             f"{path} is another program's database", "Choose another file with --archive."
         )
     if connection.readonly("main"):
-        if version < len(steps):
-            reason = f"it has format {version} and has to be brought to {len(steps)} first"
+        if version < READABLE:
+            reason = f"it has format {version} and has to be brought to {len(known)} first"
             raise _cannot_write(path, reason)
         return
     keep_log(connection)
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute("PRAGMA wal_autocheckpoint = 4000")
-    if version < len(steps):
-        _migrate(connection, steps)
+    if version < len(known):
+        migrate(connection, known)
 
 
 def keep_log(connection: apsw.Connection) -> None:
@@ -193,23 +204,3 @@ def keep_log(connection: apsw.Connection) -> None:
             time.sleep(0.005)
         else:
             return
-
-
-def _migrate(connection: apsw.Connection, steps: list[str]) -> None:
-    """Apply the steps this archive has not seen. Two processes may get here at once."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        version = connection.pragma("user_version")
-        for number, step in enumerate(steps[version:], version + 1):
-            connection.execute(step)
-            connection.pragma("user_version", number)
-        connection.pragma("application_id", APPLICATION_ID)
-    except BaseException:
-        connection.execute("ROLLBACK")
-        raise
-    connection.execute("COMMIT")
-
-
-def _steps() -> list[str]:
-    files = sorted((Path(__file__).parent / "schema").glob("*.sql"))
-    return [file.read_text(encoding="utf-8") for file in files]

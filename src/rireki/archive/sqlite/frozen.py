@@ -12,7 +12,7 @@ from pathlib import Path
 
 import apsw
 
-__all__ = ["Frozen", "is_shut", "log_of", "open_frozen"]
+__all__ = ["Frozen", "is_shut", "log_of", "open_frozen", "stamps_of"]
 
 #: SQLite's way to the disk without locks; Windows does not have it.
 NO_LOCKS = "unix-none"
@@ -31,7 +31,7 @@ class Frozen(apsw.Connection):
 
     def is_outdated(self) -> bool:
         """Whether somebody wrote the database since it was opened, or put another in its place."""
-        return _stamps(self.path) != self.seen
+        return stamps_of(self.path) != self.seen
 
 
 def is_shut(path: Path) -> bool:
@@ -50,7 +50,7 @@ def open_frozen(path: Path) -> Frozen:
     """Raises apsw.CantOpenError where something beside the file is needed and cannot be used."""
     # SQLite looks for them where the file is, not where a link to it is.
     path = path.resolve()
-    seen = _stamps(path)
+    seen = stamps_of(path)
     _, log, journal = seen
     if journal is not None:
         raise apsw.CantOpenError("a change was interrupted, and has to be undone first")
@@ -69,7 +69,7 @@ def _beside(path: Path, ending: str) -> Path:
     return path.with_name(path.name + ending)
 
 
-def _stamps(path: Path) -> list[Stamp]:
+def stamps_of(path: Path) -> list[Stamp]:
     """Of the file, its write-ahead log, and its rollback journal."""
     return [_stamp(_beside(path, ending)) for ending in ("", "-wal", "-journal")]
 

@@ -11,10 +11,10 @@ from typing import Any
 import apsw
 import msgspec
 
-from rireki.archive.base import Change, Dirty, Filter, Found, Heading, Sighting
+from rireki.archive.base import Change, Dirty, Filter, Found, Heading, Kept, Sighting
 from rireki.archive.sqlite.connect import select
 from rireki.errors import Ambiguous, NotFound
-from rireki.model.conversation import Answer, Conversation, Link, Reading
+from rireki.model.conversation import Answer, Conversation, Link, Reading, Tie
 from rireki.model.tally import pattern_of
 
 __all__ = ["Projection"]
@@ -147,7 +147,8 @@ class Projection:
     def log(self, number: int, conversation: str, reached: int) -> None:
         """Note in the feed that a conversation was read anew, or with 0 that it is gone."""
         self.sql.execute(
-            "INSERT OR REPLACE INTO change VALUES (?, ?, ?)", (number, conversation, reached)
+            "INSERT OR REPLACE INTO change (number, conversation, reached) VALUES (?, ?, ?)",
+            (number, conversation, reached),
         )
 
     def reached(self, conversation: str, number: int | None = None) -> int:
@@ -263,21 +264,41 @@ class Projection:
         where, values = _conditions(wanted)
         rows = select(
             self.sql,
-            f"""SELECT number, data, title FROM conversation {where}
+            f"""SELECT number, data, id, title FROM conversation {where}
                  ORDER BY updated_at DESC, id LIMIT ?""",
             (*values, -1 if wanted.limit is None else wanted.limit),
         )
         links = self._links()
-        for number, data, title in rows:
-            yield _told(data, title, links.get(number, []))
+        for number, data, id, title in rows:
+            yield _told(data, id, title, links.get(number, []))
 
-    def read_as(self, family: str, grouping: str) -> dict[str, Conversation]:
+    def kept_as(self, family: str, grouping: str) -> dict[str, Kept]:
         rows = select(
             self.sql,
-            "SELECT id, data FROM conversation WHERE family = ? AND grouping = ?",
+            """SELECT number, data, id, native_id, source, nature, project, started_at, updated_at,
+                      upstream
+                 FROM conversation WHERE family = ? AND grouping = ?""",
             (family, grouping),
         )
-        return {name: _opened(data) for name, data in rows}
+        return {row[2]: self._kept(row) for row in rows}
+
+    def _kept(self, row: tuple[Any, ...]) -> Kept:
+        number, data, *copies = row
+        told = _opened(data)
+        ties = select(
+            self.sql,
+            "SELECT kind, role, token, detail FROM tie WHERE conversation = ? ORDER BY rowid",
+            (number,),
+        )
+        answers = self.sql.execute(
+            "SELECT data FROM answers WHERE conversation = ?", (number,)
+        ).fetchone()
+        said = [
+            *(told.id, told.native_id, told.source, told.nature, told.project),
+            *(told.started_at, told.updated_at, told.upstream),
+        ]
+        kept = _answers(answers[0]) if answers else []
+        return Kept(told, kept, [Tie(*tie) for tie in ties], said == copies)
 
     def _links(self, only: Sequence[int] | None = None) -> dict[int, list[Link]]:
         """The links of every conversation (or of some), from both of their ends."""
@@ -324,7 +345,7 @@ class Projection:
             (_list(ids),),
         )
         links = self._links([row[1] for row in rows])
-        found = {id: _told(data, title, links.get(n, [])) for id, n, data, title in rows}
+        found = {id: _told(data, id, title, links.get(n, [])) for id, n, data, title in rows}
         return {id: found[id] for id in ids if id in found}
 
     def find(self, name: str) -> Found:
@@ -337,9 +358,9 @@ class Projection:
                 f"{name!r} fits {len(rows)} conversations",
                 f"Write more of the id: {examples}{' …' if len(rows) > EXAMPLES else ''}",
             )
-        number, data, family, grouping, _, title = rows[0]
+        number, data, family, grouping, id, title = rows[0]
         links = self._links([number]).get(number, [])
-        return Found(_told(data, title, links), family, grouping)
+        return Found(_told(data, id, title, links), family, grouping)
 
     def _why_not(self) -> str:
         """What to do when a conversation is not found."""
@@ -383,7 +404,7 @@ class Projection:
         )
         rows = select(
             self.sql,
-            f"""SELECT c.number, c.data, c.title, coalesce(s.project, c.project), min(s.first_seen),
+            f"""SELECT c.number, c.data, c.id, c.title, coalesce(s.project, c.project), min(s.first_seen),
                        max(coalesce(s.vanished_at, s.last_seen)),
                        iif(s.project IS NULL, iif(c.upstream = 'gone', NULL, c.source),
                            group_concat(DISTINCT iif(s.vanished_at IS NULL AND s.project IS NOT NULL,
@@ -394,15 +415,15 @@ class Projection:
                  WHERE (s.project IS NOT NULL AND ({condition.format("s.project")}))
                     OR (s.project IS NULL AND ({condition.format("c.project")})
                         AND c.nature <> 'subagent')
-                 GROUP BY c.number, 4
-                 ORDER BY c.updated_at DESC NULLS LAST, 6 DESC, c.number DESC""",
+                 GROUP BY c.number, 5
+                 ORDER BY c.updated_at DESC NULLS LAST, 7 DESC, c.number DESC""",
             values if below else values[:1],
         )
         links = self._links()
         resumable: set[tuple[str, str]] = set()
         found = []
-        for number, data, title, held_for, first_seen, last_seen, holders in rows:
-            conversation = _told(data, title, links.get(number, []))
+        for number, data, id, title, held_for, first_seen, last_seen, holders in rows:
+            conversation = _told(data, id, title, links.get(number, []))
             # Each agent goes on with one conversation of a directory, whoever wrote it first.
             slots = {(holder, held_for) for holder in (holders or "").split(",") if holder}
             current = bool(slots - resumable)
@@ -419,8 +440,6 @@ class Projection:
         return found
 
     def answers(self, source: str | None) -> Iterator[tuple[str, list[Answer]]]:
-        from rireki.archive.pack import unsqueeze
-
         rows = select(
             self.sql,
             """SELECT c.id, a.data FROM answers a JOIN conversation c ON c.number = a.conversation
@@ -428,7 +447,19 @@ class Projection:
             (source,),
         )
         for conversation, data in rows:
-            yield conversation, _ANSWERS.decode(unsqueeze(data))
+            yield conversation, _answers(data)
+
+
+def _answers(data: bytes) -> list[Answer]:
+    # Imported late: who only lists conversations unpacks nothing.
+    from zstandard import ZstdError
+
+    from rireki.archive.pack import unsqueeze
+
+    try:
+        return _ANSWERS.decode(unsqueeze(data))
+    except ZstdError as error:
+        raise ValueError(str(error)) from error
 
 
 def _list(values: Sequence[int] | Sequence[str]) -> str:
@@ -436,9 +467,11 @@ def _list(values: Sequence[int] | Sequence[str]) -> str:
     return msgspec.json.encode(values).decode()
 
 
-def _told(data: str, title: str, links: list[Link]) -> Conversation:
+def _told(data: str, id: str, title: str, links: list[Link]) -> Conversation:
     """A conversation as it was read, with what others have to say of it: its title and links."""
     conversation = _opened(data)
+    # The same, unless the row is damaged: whoever looks it up goes by the column.
+    conversation.id = id
     conversation.title = title
     conversation.links = links
     return conversation

@@ -6,7 +6,7 @@ what a record means.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
@@ -22,10 +22,12 @@ from rireki.model.conversation import Trouble
 from rireki.model.record import Content, Origin, Update
 from rireki.model.strand import Run, State, Strand, expand, extended, shorten
 
-__all__ = ["Group", "Records"]
+__all__ = ["Fetch", "Group", "Records"]
 
 #: A family and a conversation's own id in it: strands of one group are interpreted together.
 Group: TypeAlias = tuple[str, str | None]
+#: Records by strand, lane and number.
+Fetch: TypeAlias = Callable[[int, str, Sequence[int]], list[bytes]]
 _RUNS = msgspec.json.Decoder(tuple[Run, ...])
 _STRAND = """
     SELECT s.id, s.key, s.conversation, s.role, s.project, s.first_seen, s.last_seen, s.vanished_at,
@@ -44,9 +46,11 @@ class _Last(NamedTuple):
 
 
 class Records:
-    def __init__(self, connection: apsw.Connection) -> None:
+    def __init__(self, connection: apsw.Connection, fetch: Fetch | None = None) -> None:
         self.sql = connection
         self.chunks = Chunks(connection)
+        #: How the strands that are handed out get their records.
+        self.fetch = fetch or self.chunks.fetch
 
     # ── origins ──
 
@@ -100,7 +104,8 @@ class Records:
                 WHERE o.source = ? AND o.place = ?""",
             (source, place),
         )
-        return {key: msgspec.json.decode(cursor) for key, cursor in rows}
+        # Without the strands that are to be read from their beginning again.
+        return {key: msgspec.json.decode(cursor) for key, cursor in rows if cursor != "null"}
 
     def held_bytes(self, source: str, place: str, key: str) -> HeldBytes | None:
         row = self.sql.execute(
@@ -111,7 +116,7 @@ class Records:
         if row is None:
             return None
         last = self._last_state(row[0])
-        return HeldBytes(self.sql, row[0], last.held, last.tail)
+        return HeldBytes(self.sql, row[0], last.held, last.tail) if last else None
 
     def bytes_of(self, strand: Strand, state: State) -> HeldBytes:
         return HeldBytes(self.sql, strand.id, state.runs, state.tail)
@@ -140,7 +145,7 @@ class Records:
         runs, size = self._keep(strand, update, packed, last)
         changed = self._keep_state(strand, runs, update, last, number, now)
         left = row[3:] if row and row[3:] != (family, update.conversation) else None
-        if row and (changed or left or row[2] is not None):
+        if row and (changed or left or row[2] is not None or before is None):
             changed = True
             self._touch(strand, family, update, now)
         elif row:
@@ -255,7 +260,8 @@ class Records:
             vanished_at=vanished,
             states=[State(n, at, _RUNS.decode(runs), tail) for n, at, runs, tail in log if runs],
             cursor=None if earlier else msgspec.json.decode(cursor),
-            fetch=partial(self.chunks.fetch, number),
+            fetch=partial(self.fetch, number),
+            fetch_readable=partial(self.chunks.fetch_readable, number),
         )
 
     # ── chunks ──
@@ -334,15 +340,18 @@ class Records:
 
     # ── states ──
 
-    def _last_state(self, strand: int) -> _Last:
+    def _last_state(self, strand: int) -> _Last | None:
         rows = select(
             self.sql,
             "SELECT number, runs, tail FROM state WHERE strand = ? ORDER BY number DESC LIMIT 2",
             (strand,),
         )
+        if not rows:
+            return None
         # Before an empty state (it was not there) stands what it held until then.
         number, runs, tail = rows[0]
-        return _Last(number, runs, tail, _RUNS.decode(runs or rows[1][1]))
+        before = rows[1][1] if len(rows) > 1 else ""
+        return _Last(number, runs, tail, _RUNS.decode(runs or before or "[]"))
 
     def _keep_state(
         self,

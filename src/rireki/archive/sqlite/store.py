@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import apsw
 
-from rireki.archive.base import Change, Dirty, Filter, Found, Heading, KnownOrigin, Sighting
-from rireki.archive.sqlite.connect import connect, explain, select
+from rireki.archive.base import Change, Dirty, Filter, Found, Heading, Kept, KnownOrigin, Sighting
+from rireki.archive.sqlite.connect import DAMAGE, connect, damage, explain, select
+from rireki.archive.sqlite.lenient import lenient, lenient_rows
 from rireki.archive.sqlite.projection import Projection
+from rireki.archive.sqlite.sums import ensure_triggers
+from rireki.errors import ArchiveTrouble
 from rireki.model.conversation import Answer, Conversation, Reading, Trouble
 
 if TYPE_CHECKING:
     from rireki.archive.pack import Chunk, Opened
     from rireki.archive.sqlite.held import HeldBytes
     from rireki.archive.sqlite.records import Group, Records
+    from rireki.archive.sqlite.rescued import Rescued
     from rireki.model.record import Origin, Update
     from rireki.model.strand import State, Strand
 
@@ -37,16 +41,62 @@ class SqliteArchive:
     ) -> None:
         self.path = path
         self.clock = clock
-        self.sql = connect(path, create=create, write=write, read_only=read_only)
-        self.read_only = self.sql.readonly("main")
+        #: What cannot be read, as far as it was met.
+        self.damage: list[Trouble] = []
+        self._damaged: list[apsw.Connection] = []
+        self._is_writing = False
+        try:
+            self.sql: apsw.Connection = connect(
+                path, create=create, write=write, read_only=read_only
+            )
+        except ArchiveTrouble as error:
+            if create or write or not isinstance(error.__cause__, DAMAGE):
+                raise
+            self.sql = self._rescued(error)
+        self.read_only = bool(self.damage) or self.sql.readonly("main")
         self.projection = Projection(self.sql)
+
+    def _rescued(self, error: Exception) -> Rescued:
+        """What can be read of a damaged file; the error itself if that is nothing."""
+        from rireki.archive.sqlite.rescued import open_rescued
+
+        rescued = open_rescued(self.path)
+        found = "SELECT EXISTS (SELECT 1 FROM strand) OR EXISTS (SELECT 1 FROM conversation)"
+        if not rescued.execute(found).get:
+            rescued.close()
+            raise error
+        self.damage = rescued.lost or [Trouble(str(self.path), str(error), "")]
+        return rescued
+
+    def turn_to_rescued(self, error: Exception) -> None:
+        """Read on in what can be rescued of the file; the error again where that is no help."""
+        if self.damage or self._is_writing:
+            raise error
+        rescued = self._rescued(error)
+        if not rescued.lost and not isinstance(error, apsw.Error):
+            # Nothing is damaged: it is a mistake in rireki.
+            rescued.close()
+            self.damage = []
+            raise error
+        self.sql.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+        # Not closed yet: somebody up the stack may be reading in it.
+        self._damaged.append(self.sql)
+        self.sql = rescued
+        self.read_only = True
+        self.projection = Projection(rescued)
+        self.__dict__.pop("records", None)
 
     @cached_property
     def records(self) -> Records:
         # Imported late: a list of conversations needs no records, nor what unpacks them.
         from rireki.archive.sqlite.records import Records
 
-        return Records(self.sql)
+        return Records(self.sql, self.fetch)
+
+    @lenient
+    def fetch(self, strand: int, lane: str, ordinals: Sequence[int]) -> list[bytes]:
+        """Records of a strand, by their numbers in a lane."""
+        return self.records.chunks.fetch(strand, lane, ordinals)
 
     @contextmanager
     def writing(self) -> Iterator[SqliteBatch]:
@@ -55,14 +105,24 @@ class SqliteArchive:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
+        sql = self.sql
         # A savepoint: it may also lie within a transaction.
-        with self.sql:
+        sql.execute("SAVEPOINT reading")
+        try:
             yield
+        finally:
+            # Of a damaged file nothing is read by it any more: it need not end well.
+            with suppress(apsw.Error) if sql in self._damaged else nullcontext():
+                sql.execute("RELEASE reading")
 
     @contextmanager
     def _changing(self) -> Iterator[None]:
+        if self.damage:
+            raise damage(self.path, "nothing is written to it any more")
         try:
+            ensure_triggers(self.sql)
             self.sql.execute("BEGIN IMMEDIATE")
+            self._is_writing = True
             try:
                 yield
             except BaseException:
@@ -73,42 +133,56 @@ class SqliteArchive:
             if self.sql.in_transaction:
                 self.sql.execute("ROLLBACK")
             raise explain(error, self.path) from error
+        finally:
+            self._is_writing = False
 
+    @lenient
     def origins(self) -> list[KnownOrigin]:
         return self.records.origins()
 
+    @lenient
     def owners(self) -> dict[int, str | None]:
         return self.records.owners()
 
+    @lenient
     def cursors(self, source: str, place: str) -> dict[str, Any]:
         return self.records.cursors(source, place)
 
+    @lenient
     def held_bytes(self, source: str, place: str, key: str = "") -> HeldBytes | None:
         return self.records.held_bytes(source, place, key)
 
+    @lenient
     def bytes_of(self, strand: Strand, state: State | None = None) -> HeldBytes:
         return self.records.bytes_of(strand, state or strand.states[-1])
 
+    @lenient
     def strands(
         self, family: str, conversation: str, as_of: str | None = None, number: int | None = None
     ) -> list[Strand]:
         return self.records.strands(family, conversation, as_of, number)
 
+    @lenient
     def changes(self, after: int, until: int) -> list[Change]:
         return self.projection.changes(after, until)
 
+    @lenient
     def reached(self, conversation: str, number: int | None = None) -> int:
         return self.projection.reached(conversation, number)
 
+    @lenient
     def dirty(self) -> list[Dirty]:
         return self.projection.dirty()
 
+    @lenient
     def is_dirty(self, family: str, conversation: str) -> bool:
         return self.projection.waiting(family, conversation) is not None
 
+    @lenient
     def forgotten(self) -> set[tuple[str, str]]:
         return set(self.sql.execute("SELECT family, conversation FROM forgotten"))
 
+    @lenient
     def ids(self) -> set[str]:
         return {row[0] for row in self.sql.execute("SELECT id FROM conversation")}
 
@@ -121,12 +195,15 @@ class SqliteArchive:
             with self.writing() as batch:
                 self.projection.soil_groups(batch.number)
 
+    @lenient_rows
     def conversations(self, wanted: Filter = Filter()) -> Iterator[Conversation]:  # noqa: B008
         return self.projection.conversations(wanted)
 
+    @lenient
     def find(self, name: str) -> Found:
         return self.projection.find(name)
 
+    @lenient
     def number(self) -> int:
         found: int = self.sql.execute(
             "SELECT coalesce((SELECT value FROM meta WHERE key = 'number'), 0)"
@@ -141,34 +218,43 @@ class SqliteArchive:
             with self._changing():
                 # Another process may have been faster.
                 self.sql.execute(
-                    "INSERT OR IGNORE INTO meta VALUES ('identity', ?)", (token_hex(16),)
+                    "INSERT OR IGNORE INTO meta (key, value) VALUES ('identity', ?)",
+                    (token_hex(16),),
                 )
             known = self.note_of("identity")
         return known or ""
 
+    @lenient
     def note_of(self, name: str) -> str | None:
         row = self.sql.execute("SELECT value FROM meta WHERE key = ?", (name,)).fetchone()
         return str(row[0]) if row else None
 
     def set_note(self, name: str, value: str) -> None:
         with self._changing():
-            self.sql.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
+            self.sql.execute(
+                "INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", (name, value)
+            )
 
+    @lenient
     def headings(
         self, finished: bool = False, ids: Sequence[str] | None = None, after: int = 0
     ) -> list[Heading]:
         return self.projection.headings(finished, ids, after)
 
+    @lenient
     def count(self) -> int:
         number: int = self.sql.execute("SELECT count(*) FROM conversation").get
         return number
 
+    @lenient
     def pick(self, ids: Sequence[str]) -> dict[str, Conversation]:
         return self.projection.pick(ids)
 
+    @lenient
     def around(self, wanted: Sequence[tuple[int, str, int]]) -> dict[tuple[int, str, int], Opened]:
         return self.records.chunks.around(wanted)
 
+    @lenient
     def strand_ids(self, family: str, grouping: str) -> dict[str, int]:
         rows: Any = select(
             self.sql,
@@ -178,6 +264,7 @@ class SqliteArchive:
         )
         return dict(rows)
 
+    @lenient
     def weight(self, family: str, grouping: str) -> int:
         size: int = self.sql.execute(
             """SELECT coalesce(sum(c.size), 0) FROM strand s JOIN chunk c ON c.strand = s.id
@@ -186,12 +273,15 @@ class SqliteArchive:
         ).get
         return size
 
+    @lenient
     def sightings(self, directory: str, below: bool = False) -> list[Sighting]:
         return self.projection.sightings(directory, below)
 
+    @lenient_rows
     def answers(self, source: str | None = None) -> Iterator[tuple[str, list[Answer]]]:
         return self.projection.answers(source)
 
+    @lenient
     def troubles(self, source: str | None = None) -> list[tuple[str, str, Trouble]]:
         rows = select(
             self.sql,
@@ -226,6 +316,7 @@ class SqliteArchive:
             )
             return known
 
+    @lenient
     def groups(self) -> list[Dirty]:
         rows = select(
             self.sql,
@@ -234,13 +325,22 @@ class SqliteArchive:
         )
         return [Dirty(family, conversation, 0) for family, conversation in rows]
 
-    def read_as(self, family: str, grouping: str) -> dict[str, Conversation]:
-        return self.projection.read_as(family, grouping)
+    @lenient
+    def kept_as(self, family: str, grouping: str) -> dict[str, Kept]:
+        return self.projection.kept_as(family, grouping)
 
-    def check(self) -> list[str]:
-        """What SQLite itself finds wrong with the file; empty when it is sound."""
-        rows = [row[0] for row in self.sql.execute("PRAGMA integrity_check")]
-        return [row for row in rows if row != "ok"]
+    def check(self) -> list[Trouble]:
+        """What is wrong with the file and its rows; empty when they are sound."""
+        from rireki.archive.sqlite.check import check
+
+        if self.damage:
+            return []
+        try:
+            with self.reading():
+                return check(self.sql)
+        except DAMAGE as error:
+            self.turn_to_rescued(error)
+            return []
 
     def settle(self) -> None:
         """Move what was written from the log into the file, and to the disk.
@@ -257,11 +357,13 @@ class SqliteArchive:
         if not self.read_only:
             return False
         from rireki.archive.sqlite.frozen import Frozen
+        from rireki.archive.sqlite.rescued import Rescued
 
-        return isinstance(self.sql, Frozen) and self.sql.is_outdated()
+        return isinstance(self.sql, (Frozen, Rescued)) and self.sql.is_outdated()
 
     def close(self) -> None:
-        self.sql.close()
+        for each in (self.sql, *self._damaged):
+            each.close()
 
 
 class SqliteBatch:

@@ -131,7 +131,7 @@ def _hand_over_title(sql: apsw.Connection, number: int, title: Any, change: int)
 def _note_change(sql: apsw.Connection, number: int, change: int) -> None:
     """Tell the feed of a conversation whose records did not change."""
     sql.execute(
-        """INSERT OR IGNORE INTO change
+        """INSERT OR IGNORE INTO change (number, conversation, reached)
            SELECT ?1, c.id, (SELECT max(reached) FROM change WHERE conversation = c.id)
              FROM conversation c WHERE c.number = ?2""",
         (change, number),

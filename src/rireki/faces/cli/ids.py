@@ -10,11 +10,17 @@ __all__ = ["short_ids"]
 SHORTEST = 8
 
 
+class _Names(dict[str, str]):
+    def __missing__(self, id: str) -> str:
+        """In a damaged archive there may be one that the list of all does not know."""
+        return id
+
+
 def short_ids(ids: Iterable[str]) -> dict[str, str]:
     """For every id what to type for it. The beginning of an id means it, not what it started."""
     known = sorted((id.partition("/")[2], id) for id in ids)
     natives = [native for native, _ in known]
-    short: dict[str, str] = {}
+    short = _Names()
     for place, (native, id) in enumerate(known):
         rivals = [natives[place - 1]] if place else []
         after = place + 1

@@ -116,7 +116,8 @@ def _lacking(archive: Archive) -> int:
     """How many conversations are kept and cannot be listed before they are read again."""
     # "@" groups are files that many conversations share.
     waiting = {group[:2] for group in archive.dirty() if not group.conversation.startswith("@")}
-    if not waiting:
+    if not waiting or archive.damage:
+        # Of a damaged archive more is said than that.
         return 0
     return len(waiting - {(each.family, each.grouping) for each in archive.headings()})
 

@@ -10,7 +10,6 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from typing import TextIO
 
 import click
 
@@ -28,7 +27,7 @@ SECTIONS = {
     "Read": ("serve", "list", "search", "show", "path", "latest"),
     "Understand": ("stats", "explain"),
     "Go on": ("chat", "resume", "restore"),
-    "Keep": ("verify", "rebuild", "forget", "token"),
+    "Keep": ("backup", "verify", "rebuild", "forget", "token"),
     "Shell": ("completion",),
 }
 _FILES = {"import": "import_", "list": "list_"}
@@ -122,12 +121,6 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _say_error(message: str, hint: str) -> None:
-    from rireki.faces.cli.output import wants_colour
-    from rireki.show.safe import one_line
-    from rireki.show.style import Style
+    from rireki.faces.cli.output import say_aside
 
-    stream: TextIO = sys.stderr
-    style = Style(wants_colour(stream))
-    stream.write(f"{style.red('error:')} {one_line(message)}\n")
-    if hint:
-        stream.write(f"{style.dim('hint:')} {one_line(hint)}\n")
+    say_aside("error:", message, hint)

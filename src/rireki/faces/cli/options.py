@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from rireki.errors import ArchiveTrouble, NotFound
+from rireki.errors import ArchiveTrouble, NotFound, RirekiError
 from rireki.faces.cli.spelling import nearest
 
 if TYPE_CHECKING:
@@ -38,6 +38,10 @@ __all__ = [
 F = TypeVar("F", bound=Callable[..., Any])
 _CHOSEN = "rireki.archive"
 _MANY = 200
+SALVAGE = (
+    "'rireki verify' names what cannot be read; 'rireki verify --salvage NEW' saves all else into a"
+    " new archive."
+)
 
 
 def _choose_archive(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
@@ -160,20 +164,47 @@ def _something_runs() -> bool:
 
 
 @contextmanager
-def opened(create: bool = False, write: bool = False) -> Iterator[Archive]:
-    """The archive the user means, for as long as a command needs it."""
-    from rireki.archive.open import open_archive
+def opened(create: bool = False, write: bool = False, checking: bool = False) -> Iterator[Archive]:
+    """The archive the user means, for as long as a command needs it.
+
+    Where it is damaged that is said afterwards, unless the command is there for `checking` it.
+    """
+    from rireki.archive.open import StorageError, explain, open_archive
 
     archive = open_archive(archive_path(), create=create, write=write)
+    told = checking
     try:
         yield archive
+    except RirekiError as error:
+        if archive.damage:
+            # What is not found may be what cannot be read.
+            error.hint, told = f"{archive.path} is damaged: {SALVAGE}", True
+        raise
+    except StorageError as error:
+        # Met while something was read bit by bit, and cannot be read elsewhere.
+        told = True
+        raise explain(error, archive.path) from error
     finally:
         outdated = archive.is_outdated()
         archive.close()
+        if archive.damage and not told:
+            _tell_damage(archive)
         if outdated:
             raise ArchiveTrouble(
                 f"{archive.path} was written while it was read", "Run the command again."
             )
+
+
+def _tell_damage(archive: Archive) -> None:
+    from rireki.faces.cli.output import say_aside
+    from rireki.show.words import count
+
+    lost = count(len(archive.damage), "thing")
+    say_aside(
+        "damaged:",
+        f"{archive.path}: {lost} in it cannot be read, all else is given",
+        SALVAGE,
+    )
 
 
 def directory_of(given: str) -> str:

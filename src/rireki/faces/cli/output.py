@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from rireki.intake.progress import Progress
 
-__all__ = ["Bar", "Screen", "now", "progress", "wants_colour"]
+__all__ = ["Bar", "Screen", "now", "progress", "say_aside", "wants_colour"]
 
 #: In a pipe lines are as long as they are, unless COLUMNS says otherwise.
 WIDE = 100_000
@@ -38,6 +38,16 @@ def wants_colour(stream: IO[str]) -> bool:
     if os.environ.get("FORCE_COLOR"):
         return True
     return stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def say_aside(what: str, message: str, hint: str) -> None:
+    """Two lines for the person, beside what a program may read."""
+    from rireki.show.safe import one_line
+
+    style = Style(wants_colour(sys.stderr))
+    sys.stderr.write(f"{style.red(what)} {one_line(message)}\n")
+    if hint:
+        sys.stderr.write(f"{style.dim('hint:')} {one_line(hint)}\n")
 
 
 class Screen:

@@ -35,11 +35,10 @@ def read_lines(origin: Origin, known: Known) -> Iterator[Update]:
     with _open(origin) as file:
         status = os.fstat(file.fileno())
         identity = [status.st_dev, status.st_ino]
-        if cursor is None:
-            yield from _Lines(origin, file, identity, known.largest).updates()
-            return
         held = known.held("")
-        if _only_grew(file, cursor, identity, status.st_size, known, held):
+        if cursor is None and held is None:
+            yield from _Lines(origin, file, identity, known.largest).updates()
+        elif cursor is not None and _only_grew(file, cursor, identity, status.st_size, known, held):
             lines = _Lines(origin, file, identity, known.largest)
             lines.go_on(cursor)
             yield from lines.updates()
@@ -141,7 +140,8 @@ def _rewritten(
     origin: Origin, file: Any, identity: list[int], known: Known, held: StrandBytes | None
 ) -> Iterator[Update]:
     """From the first line on that is another one; what it held before is recognised where it comes again."""
-    cursor = known.cursors[""]
+    # None in an archive that was saved from damage: nobody knows any more how far it was read.
+    cursor = known.cursors.get("") or {"offset": 0}
     lines = _Lines(origin, file, identity, known.largest, recognise=True)
     lines.go_on_from(cursor, _same(file, held) if held is not None else 0)
     keeps = lines.position

@@ -1,0 +1,300 @@
+"""Facts that fit together again, out of what was recovered of a damaged archive.
+
+What a lost row said is taken from where it is said a second time: an index, the chunks of a
+strand, the strands of an origin. States are cut down to the records that are there, and what
+is lost is named by conversation.
+"""
+
+from __future__ import annotations
+
+from pathlib import PurePath, PurePosixPath, PureWindowsPath
+
+import msgspec
+
+from rireki.archive.pack import open_chunk
+from rireki.archive.sqlite.pages import Unreadable
+from rireki.archive.sqlite.recover import Recovered, Row, Values
+from rireki.errors import ArchiveTrouble
+from rireki.model.conversation import Trouble
+from rireki.model.strand import Run, expand, shorten
+
+__all__ = ["Facts", "complete"]
+
+_RUNS = msgspec.json.Decoder(tuple[Run, ...])
+_LENGTHS = msgspec.json.Decoder(list[int])
+#: What a strand's cursor says that makes its reader begin again.
+NOWHERE = "null"
+AGAIN = "If its agent still has it, the next import takes it in again; else it is lost."
+_EPOCH = "1970-01-01T00:00:00.000Z"
+_FORMS = {".jsonl": "lines", ".json": "document"}
+
+
+class Facts(msgspec.Struct):
+    origins: dict[int, Values]
+    strands: dict[int, Values]
+    chunks: list[Row]
+    states: list[Values]
+    successions: list[Values]
+    forgotten: list[Values]
+    troubles: list[Values]
+    number: int
+    #: What could not be saved, by the conversation or table it belongs to.
+    lost: list[Trouble]
+
+
+def complete(recovered: Recovered, *, opening: bool) -> Facts:
+    """With `opening`, chunks count only if their records can be unpacked."""
+    return _Completing(recovered, opening).facts()
+
+
+class _Completing:
+    def __init__(self, recovered: Recovered, opening: bool) -> None:
+        self.found = recovered
+        self.opening = opening
+        self.lost: list[Trouble] = []
+        self.strands: dict[int, Values] = {}
+        self.origins: dict[int, Values] = {}
+        #: The records that are there, by strand and lane.
+        self.held: dict[int, dict[str, set[int]]] = {}
+
+    def facts(self) -> Facts:
+        rows = self.found.rows
+        self._lose_pages()
+        self._keep_strands()
+        self._keep_origins()
+        chunks = [row for row in rows["chunk"] if self._holds(row)]
+        states = self._states()
+        self._read_again()
+        return Facts(
+            origins=self.origins,
+            strands=self.strands,
+            chunks=chunks,
+            states=states,
+            successions=self._sure("succession"),
+            forgotten=self._sure("forgotten"),
+            troubles=[row for row in self._sure("trouble") if row["origin"] in self.origins],
+            number=self._number(),
+            lost=self.lost,
+        )
+
+    def _lose(self, place: str, message: str, hint: str = AGAIN) -> None:
+        trouble = Trouble(place, message, hint)
+        if trouble not in self.lost:
+            self.lost.append(trouble)
+
+    def _lose_pages(self) -> None:
+        for loss in self.found.losses:
+            hint = "What stood there is lost, unless it is said elsewhere."
+            self._lose(f"table {loss.table}", f"page {loss.page}: {loss.why}", hint)
+
+    def _sure(self, table: str) -> list[Values]:
+        """Rows that stand for themselves: one that is not what was written is of no use."""
+        for row in self.found.rows[table]:
+            if not row.trust:
+                said = ", ".join(str(value) for value in list(row.values.values())[:3])
+                self._lose(f"table {table}", f"a row is damaged ({said})")
+        return [row.values for row in self.found.rows[table] if row.trust]
+
+    def _number(self) -> int:
+        rows = self.found.rows
+        noted = [row.values["value"] for row in rows["meta"] if row.values["key"] == "number"]
+        seen = [row.values["number"] for row in (*rows["state"], *rows["change"]) if row.trust]
+        return max([n for n in noted if isinstance(n, int) and n < 1 << 53] + seen, default=0)
+
+    # ── strands and origins ──
+
+    def _keep_strands(self) -> None:
+        gone = {
+            (f.values["family"], f.values["conversation"]) for f in self.found.rows["forgotten"]
+        }
+        for row in self.found.rows["strand"]:
+            values = dict(row.values)
+            if not row.reached and (values["family"], values["conversation"]) in gone:
+                continue
+            echo = self.found.echoes["strand"].get(values["id"], {})
+            if not row.trust and echo:
+                # Of a damaged row, what the indexes say counts.
+                values |= echo
+            self.strands[values["id"]] = values
+            if not row.trust or not _is_json(values["cursor"]):
+                values["cursor"] = NOWHERE
+                self._lose(self._name(values["id"]), "what is known of its file is damaged")
+        for number in self._mentioned() - self.strands.keys():
+            self._reconstruct_strand(number)
+
+    def _mentioned(self) -> set[int]:
+        """The strands that have records or states."""
+        rows = [*self.found.rows["chunk"], *self.found.rows["state"]]
+        return {row.values["strand"] for row in rows if row.trust and row.reached}
+
+    def _reconstruct_strand(self, number: int) -> None:
+        said = self.found.echoes["strand"].get(number, {})
+        states = [r.values for r in self.found.rows["state"] if r.values["strand"] == number]
+        times = [state["at"] for state in states] or [_EPOCH]
+        if "origin" not in said:
+            self._lose("table strand", f"row {number} is lost, and with it what it names")
+            return
+        self.strands[number] = {
+            "id": number,
+            "origin": said["origin"],
+            "key": said["key"],
+            "family": said.get("family", ""),
+            "conversation": said.get("conversation"),
+            "role": "",
+            "project": said.get("project"),
+            "cursor": NOWHERE,
+            "first_seen": min(times),
+            "last_seen": max(times),
+            "vanished_at": None,
+        }
+        self._lose(self._name(number), "what is known of its file is lost, its records are not")
+
+    def _keep_origins(self) -> None:
+        for row in self.found.rows["origin"]:
+            values = dict(row.values)
+            if not row.trust:
+                values |= self.found.echoes["origin"].get(values["id"], {})
+                values["stamp"] = ""
+                self._lose(values["place"], "what is known of this file is damaged")
+            self.origins[values["id"]] = values
+        for number, strand in list(self.strands.items()):
+            if strand["origin"] not in self.origins:
+                self._reconstruct_origin(strand["origin"])
+            origin = self.origins.get(strand["origin"])
+            if origin is None:
+                self._lose(self._name(number), "nothing tells any more which file it was")
+                del self.strands[number]
+                continue
+            self._borrow(strand, origin)
+
+    def _borrow(self, strand: Values, origin: Values) -> None:
+        """What a lost strand had in common with its file, and a lost file with its strand."""
+        strand["role"] = strand["role"] or origin["role"]
+        origin["role"] = origin["role"] or strand["role"]
+        if not strand["family"]:
+            of_source = (
+                other["family"]
+                for other in self.strands.values()
+                if other["family"]
+                and self.origins.get(other["origin"], {}).get("source") == origin["source"]
+            )
+            strand["family"] = next(of_source, origin["source"])
+
+    def _reconstruct_origin(self, number: int) -> None:
+        said = self.found.echoes["origin"].get(number)
+        if not said:
+            return
+        place = said["place"]
+        kind = PureWindowsPath if "\\" in place else PurePosixPath
+        path: PurePath = kind(place)
+        self.origins[number] = {
+            "id": number,
+            "source": said["source"],
+            "place": place,
+            "root": str(path.parent),
+            "form": _FORMS.get(path.suffix, "database"),
+            "role": "",
+            "stamp": "",
+            "first_seen": _EPOCH,
+            "vanished_at": None,
+        }
+        self._lose(place, "what is known of this file is lost, its records are not")
+
+    def _name(self, strand: int) -> str:
+        values = self.strands.get(strand)
+        if values is None or not values["conversation"]:
+            return f"strand {strand}"
+        return f"{values['family']}/{values['conversation']}"
+
+    # ── records and states ──
+
+    def _holds(self, row: Row) -> bool:
+        """Whether a chunk can be kept; notes which records it has."""
+        values = row.values
+        if values["strand"] not in self.strands:
+            if row.reached:
+                self._lose("table chunk", f"row {values['id']} belongs to nothing that is known")
+            return False
+        try:
+            lengths = _LENGTHS.decode(values["lengths"])
+            if not row.trust or len(lengths) != values["count"] or sum(lengths) != values["size"]:
+                raise Unreadable("what is known of it is damaged")
+            if self.opening:
+                open_chunk(self.found.data(row), values["size"], values["lengths"], "")
+        except (Unreadable, ArchiveTrouble, msgspec.DecodeError) as error:
+            name = self._name(values["strand"])
+            why = str(error).strip() if not isinstance(error, ArchiveTrouble) else error.message
+            self._lose(name, f"a chunk of {values['count']} records is damaged ({why.strip(' :')})")
+            return False
+        lane = self.held.setdefault(values["strand"], {}).setdefault(values["lane"], set())
+        lane.update(range(values["first"], values["first"] + values["count"]))
+        return True
+
+    def _states(self) -> list[Values]:
+        found: list[Values] = []
+        known: set[int] = set()
+        for row in self.found.rows["state"]:
+            values = dict(row.values)
+            if values["strand"] not in self.strands:
+                continue
+            try:
+                if not row.trust:
+                    raise Unreadable
+                values["runs"] = self._cut(values["strand"], values["runs"])
+            except (Unreadable, ValueError, msgspec.DecodeError):
+                self._lose(self._name(values["strand"]), f"what it was at {values['at']} is lost")
+                self.strands[values["strand"]]["cursor"] = NOWHERE
+                continue
+            found.append(values)
+            known |= {values["strand"]} if values["runs"] else set()
+        stateless = [n for n in self.strands.keys() - known if self.held.get(n)]
+        return found + [self._state_of_all(strand) for strand in stateless]
+
+    def _cut(self, strand: int, runs: str) -> str:
+        """The runs of a state without the records that are lost."""
+        if not runs:
+            return runs
+        held = self.held.get(strand, {})
+        kept: list[Run] = []
+        lost = 0
+        for run in _RUNS.decode(runs):
+            wanted = expand(run.records)
+            there = [ordinal for ordinal in wanted if ordinal in held.get(run.lane, ())]
+            lost += len(wanted) - len(there)
+            kept.append(Run(run.lane, shorten(there), run.separator))
+        if not lost:
+            return runs
+        self.strands[strand]["cursor"] = NOWHERE
+        # Another state of the same strand has lost the same ones.
+        self._lose(self._name(strand), f"{lost:,} of its records are lost")
+        return msgspec.json.encode(kept).decode()
+
+    def _state_of_all(self, strand: int) -> Values:
+        """Where no state is left, the strand is taken to hold all of its records."""
+        runs = [
+            Run(lane, shorten(sorted(held)), "" if len(self.held[strand]) == 1 else ",")
+            for lane, held in sorted(self.held[strand].items())
+        ]
+        self.strands[strand]["cursor"] = NOWHERE
+        self._lose(self._name(strand), "which of its records were there when is lost")
+        return {
+            "strand": strand,
+            "number": max(self._number(), 1),
+            "at": self.strands[strand]["last_seen"],
+            "runs": msgspec.json.encode(runs).decode(),
+            "tail": b"",
+        }
+
+    def _read_again(self) -> None:
+        """Once something is lost every file is to be opened again, whatever its stamp says."""
+        if self.lost:
+            for origin in self.origins.values():
+                origin["stamp"] = ""
+
+
+def _is_json(text: str) -> bool:
+    try:
+        msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return False
+    return True

@@ -1,0 +1,104 @@
+"""A backup: a copy of the archive, and of the journals and stores beside it, while others write.
+
+The archive comes first: whatever it has read of a journal is then in the copy of the journal, too.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from rireki.archive.open import FILE, copy_database, is_database, open_archive
+from rireki.errors import RirekiError
+from rireki.model.conversation import Trouble
+from rireki.sources.kit.places import BRIDGE, HISTORIES, STORES
+
+__all__ = ["Backup", "backup"]
+
+#: Locks, tokens, and what SQLite keeps beside a database, which is in the copy of it already.
+_LEFT_OUT = (".lock", ".keeper", ".token", "-wal", "-shm", "-journal")
+BLOCK = 1 << 20
+
+
+class Backup(msgspec.Struct):
+    to: str
+    conversations: int
+    #: Journals of histories and of driven agents, stores, and their attachments.
+    files: int
+    bytes: int
+    #: What is wrong with the archive, and so with its copy.
+    troubles: list[Trouble]
+
+
+def backup(archive: Path, to: Path) -> Backup:
+    """Copy everything into the folder `to`, which is made; raises RirekiError if it is not empty."""
+    _make(to)
+    if not archive.is_file():
+        # In two lines, as for every command.
+        open_archive(archive).close()
+    target = to / FILE
+    copy_database(archive, target)
+    files = [_copy(file, archive.parent, to) for file in _beside(archive.parent)]
+    copied = [size for size in files if size is not None]
+    opened = open_archive(target)
+    try:
+        troubles = opened.check() + opened.damage
+        conversations = opened.count()
+    finally:
+        opened.close()
+    size = target.stat().st_size + sum(copied)
+    return Backup(str(to), conversations, len(copied), size, troubles)
+
+
+def _make(to: Path) -> None:
+    try:
+        to.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if any(to.iterdir()):
+            raise RirekiError(f"{to} is not empty", "Name a folder that is not there yet.")
+    except OSError as error:
+        raise RirekiError(
+            f"{to} cannot be made ({error.strerror})", "Name another folder."
+        ) from error
+
+
+def _beside(folder: Path) -> Iterator[Path]:
+    """The journals and stores beside an archive."""
+    for name in (HISTORIES, BRIDGE, STORES):
+        for parent, folders, files in os.walk(folder / name):
+            folders.sort()
+            for file in sorted(files):
+                path = Path(parent) / file
+                if not file.endswith(_LEFT_OUT) and path.is_file() and not path.is_symlink():
+                    yield path
+
+
+def _copy(file: Path, root: Path, to: Path) -> int | None:
+    """Copy one file; None if it was removed meanwhile."""
+    target = to / file.relative_to(root)
+    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        if is_database(file):
+            copy_database(file, target)
+        else:
+            _copy_bytes(file, target)
+    except FileNotFoundError:
+        return None
+    return target.stat().st_size
+
+
+def _copy_bytes(file: Path, target: Path) -> None:
+    """A journal that grows meanwhile is copied to the end of a line."""
+    with file.open("rb") as source, target.open("wb") as copy:
+        target.chmod(0o600)
+        left = os.fstat(source.fileno()).st_size
+        last = 0
+        while left > 0 and (block := source.read(min(left, BLOCK))):
+            end = block.rfind(b"\n")
+            last = copy.tell() + end + 1 if end >= 0 else last
+            copy.write(block)
+            left -= len(block)
+        if file.suffix == ".jsonl":
+            copy.truncate(last)
