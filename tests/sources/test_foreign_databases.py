@@ -1,13 +1,18 @@
-"""A database that somebody made to harm whoever reads it: nothing that its schema says is run."""
+"""Files that somebody made to harm whoever reads them: nothing in them is run, nor unpacked without end."""
 
 from __future__ import annotations
 
+import io
+import tracemalloc
+import zipfile
 from pathlib import Path
 
 import apsw
 import pytest
 
 from rireki.errors import SourceTrouble
+from rireki.sources.kit.q.decode import NotReadable
+from rireki.sources.kit.q.files import open_export, recognise_saved
 from rireki.sources.kit.q.tables import tables_of
 from rireki.sources.kit.sqlite import open_database
 
@@ -45,3 +50,22 @@ def test_a_plain_table_is_found_however_its_name_is_spelled(tmp_path: Path) -> N
     with open_database(place) as database:
         assert database.columns("conversations") == {"key", "value"}
         assert database.columns("nothing") == set()
+
+
+def test_a_packed_export_that_unpacks_to_a_gigabyte_takes_no_memory() -> None:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("session_metadata.json", b'{"session_id": "x"}')
+        with archive.open("conversation_log.jsonl", "w") as log:
+            for _ in range(300):
+                log.write(bytes(1 << 20))
+    data = packed.getvalue()
+    assert len(data) < 1 << 20
+    tracemalloc.start()
+    try:
+        with pytest.raises(NotReadable, match="unpacks to 314572800 bytes"):
+            open_export(data)
+        assert recognise_saved(data) is None
+        assert tracemalloc.get_traced_memory()[1] < 4 << 20
+    finally:
+        tracemalloc.stop()

@@ -23,7 +23,11 @@ class TerminalStream(io.TextIOWrapper):
         # A terminal without our letters shows question marks rather than a traceback.
         errors = "replace" if stream.errors in ("strict", "surrogateescape") else stream.errors
         super().__init__(
-            stream.buffer, stream.encoding, errors, line_buffering=stream.line_buffering
+            stream.buffer,
+            stream.encoding,
+            errors,
+            line_buffering=stream.line_buffering,
+            write_through=stream.write_through,
         )
         # It closes the terminal when it is collected.
         self._kept = stream

@@ -17,6 +17,9 @@ from rireki.sources.kit.q.roles import EXPORT, SAVE
 __all__ = ["Saved", "is_history_alone", "open_export", "recognise_saved"]
 
 ZIP = b"PK\x03\x04"
+#: What a packed file may unpack to: so many bytes, or so many times what it has. A megabyte of zeros
+#: that are packed would take a gigabyte of memory.
+PLENTY, TIMES = 64 << 20, 100
 _FORMAT = "kiro-session-export-v1"
 _METADATA, _LOG = "session_metadata.json", "conversation_log.jsonl"
 
@@ -89,6 +92,11 @@ def _open_zip(data: bytes) -> Export:
 
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            for name in (_METADATA, _LOG):
+                # No more is read than it says, and what it says is asked first.
+                said, room = archive.getinfo(name).file_size, max(PLENTY, TIMES * len(data))
+                if said > room:
+                    raise NotReadable(f"{name} says it unpacks to {said} bytes")
             return Export(load(archive.read(_METADATA)), archive.read(_LOG).split(b"\n"))
     except (zipfile.BadZipFile, zlib.error, KeyError, ValueError, RuntimeError, EOFError) as error:
         raise NotReadable(f"not a session export: {error}") from None
