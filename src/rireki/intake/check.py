@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from rireki.archive.base import Archive
 from rireki.errors import ArchiveTrouble, SourceTrouble
+from rireki.model.names import as_path
 from rireki.model.record import Origin
 from rireki.model.strand import StrandBytes
 from rireki.sources.kit.stamps import open_plain
@@ -106,7 +107,7 @@ class Checker:
 def _compare(origin: Origin, held: StrandBytes, start: int, limit: int | None) -> tuple[int, bool]:
     """How far the file was compared from `start` on, and whether it is the same so far."""
     position = start
-    with open_plain(origin.place) as file:
+    with open_plain(as_path(origin.place)) as file:
         for begin, records in held.blocks(start):
             data = b"".join(records)[position - begin :]
             if limit is not None:

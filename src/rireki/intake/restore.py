@@ -10,9 +10,14 @@ from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
 from rireki.archive.base import Archive, Found, KnownOrigin
 from rireki.errors import NotFound, RirekiError
 from rireki.intake.understand import with_subagents
+from rireki.model.names import as_path
+from rireki.model.record import digest_of_bytes
 from rireki.model.strand import Strand, StrandBytes
 
 __all__ = ["restore"]
+
+#: How many bytes the name of a file may have on nearly every system.
+LONGEST = 255
 
 
 def restore(archive: Archive, found: Found, to: Path, as_of: str | None = None) -> list[Path]:
@@ -53,7 +58,7 @@ def _write(path: Path, data: StrandBytes) -> None:
 def _name(strand: Strand, origin: KnownOrigin) -> Path:
     """A file goes where it lay below its root; a row becomes a file named after its conversation."""
     if strand.key:
-        return Path(_safe(f"{strand.conversation}") + ".json")
+        return Path(_safe(f"{strand.conversation}.json"))
     kind = PureWindowsPath if "\\" in origin.place else PurePosixPath
     place: PurePath = kind(origin.place)
     try:
@@ -65,10 +70,24 @@ def _name(strand: Strand, origin: KnownOrigin) -> Path:
 
 
 def _safe(part: str) -> str:
-    """A name that stays inside the folder it is written to."""
+    """A name that stays inside the folder it is written to, as the system spells it."""
     # On Windows `C:name` is a place on another drive, `name:x` a stream behind a file.
     forbidden = r"[\\/\x00:]" if os.name == "nt" else r"[\\/\x00]"
-    return re.sub(forbidden, "_", part) if part not in (".", "..") else "_"
+    name = re.sub(forbidden, "_", as_path(part)) if part not in (".", "..") else "_"
+    return _short(name)
+
+
+def _short(name: str) -> str:
+    """No longer than a file's name may be: what is left out is told by a digest."""
+    data = os.fsencode(name)
+    if len(data) <= LONGEST:
+        return name
+    stem, dot, ending = name.rpartition(".")
+    ending = f"{dot}{ending}" if stem and len(os.fsencode(ending)) <= 16 else ""
+    mark = f"~{digest_of_bytes(data).hex()[:16]}{ending}"
+    # Room for the number that a second one of its name gets.
+    room = LONGEST - len(os.fsencode(mark)) - 8
+    return os.fsencode(name)[:room].decode("utf-8", "ignore") + mark
 
 
 def _free(path: Path, taken: Collection[Path]) -> Path:

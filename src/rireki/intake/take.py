@@ -10,7 +10,9 @@ import msgspec
 from rireki.archive.base import Archive, KnownOrigin, Stale
 from rireki.errors import SourceTrouble
 from rireki.intake.limits import largest
+from rireki.intake.naming import read_origin
 from rireki.model.conversation import Trouble
+from rireki.model.names import as_text
 from rireki.model.record import Origin, Roll, Update
 from rireki.sources.reader import Known, Reader
 
@@ -53,7 +55,8 @@ def take_origin(
         except Stale:
             continue
         except SourceTrouble as trouble:
-            return _note(archive, origin, Trouble(origin.place, trouble.message, trouble.hint))
+            message = as_text(trouble.message)
+            return _note(archive, origin, Trouble(origin.place, message, trouble.hint))
     busy = Trouble(origin.place, "another process keeps taking it in", "Run the import again.")
     return _note(archive, origin, busy)
 
@@ -76,7 +79,7 @@ def _take(
         thorough=thorough,
     )
     keys: list[str] | None = None
-    for items in _batches(reader.read(origin, known)):
+    for items in _batches(read_origin(reader, origin, known)):
         if calm and all(_is_nothing(item, cursors) for item in items):
             continue
         calm = False

@@ -16,12 +16,14 @@ import msgspec
 from rireki.archive.base import Archive, KnownOrigin
 from rireki.errors import NotFound
 from rireki.intake.check import Checker
+from rireki.intake.naming import name_in_text, named_in_text
 from rireki.intake.progress import Progress, Silent
 from rireki.intake.project import Witness, project_dirty
 from rireki.intake.roster import Roster, name_of
 from rireki.intake.rules import ensure_current
 from rireki.intake.take import take_origin
 from rireki.model.conversation import Conversation, Trouble
+from rireki.model.names import as_path
 from rireki.model.record import Origin
 from rireki.sources import registry
 from rireki.sources.kit.places import Places
@@ -156,7 +158,7 @@ def take_some(
     """
     started = time.monotonic()
     found = Discovery(origins=list(origins))
-    _set_apart_nameless(found)
+    name_in_text(found)
     readers = registry.readers()
     if roster.newcomers and not all(map(roster.find, found.origins)):
         roster = Roster(archive)
@@ -178,7 +180,7 @@ def discover(readers: Sequence[Reader], places: Places, paths: Sequence[Path] = 
         whole.origins += found.origins
         whole.looked += found.looked
         whole.troubles += found.troubles
-    _set_apart_nameless(whole)
+    name_in_text(whole)
     return whole
 
 
@@ -189,31 +191,11 @@ def _look_again(readers: Sequence[Reader], roster: Roster, found: Discovery) -> 
     for known in roster.origins.values():
         if known.source not in anywhere or (known.source, known.place) in here:
             continue
-        path = Path(known.place)
+        path = Path(as_path(known.place))
         there = path.exists()
         found.looked.append(Looked(known.source, known.place, there, "named before"))
-        found.origins += anywhere[known.source].recognise(path) if there else []
-
-
-def _set_apart_nameless(found: Discovery) -> None:
-    """Names that are no text can neither be kept nor told; the file's owner can rename it."""
-    nameless = [origin for origin in found.origins if not _is_text(origin.place)]
-    if nameless:
-        found.origins = [origin for origin in found.origins if _is_text(origin.place)]
-    for origin in nameless:
-        place = origin.place.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-        hint = "Rename it and import again; until then it is left alone."
-        found.troubles.append(Trouble(place, "its name is not valid UTF-8", hint))
-
-
-def _is_text(place: str) -> bool:
-    if place.isascii():
-        return True
-    try:
-        place.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+        again = anywhere[known.source].recognise(path) if there else []
+        found.origins += map(named_in_text, again)
 
 
 def _recognise(readers: Sequence[Reader], path: Path) -> list[Origin]:
@@ -476,7 +458,7 @@ class _Walk:
 def _exists(place: str) -> bool:
     """Whether something is there. A folder we may not look into is no proof of absence."""
     try:
-        os.lstat(place)
+        os.lstat(as_path(place))
     except (FileNotFoundError, NotADirectoryError):
         return False
     except OSError:

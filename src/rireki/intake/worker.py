@@ -25,8 +25,10 @@ from rireki.errors import SourceTrouble
 from rireki.intake.follow import digest_of
 from rireki.intake.limits import largest
 from rireki.intake.memory import hold_on
+from rireki.intake.naming import read_origin
 from rireki.intake.understand import interpret
 from rireki.model.conversation import Answer, Conversation, Tie, Trouble
+from rireki.model.names import as_text
 from rireki.model.record import Content, Origin, Update
 from rireki.model.strand import PIECES, Run, State, Strand, extended
 from rireki.sources import registry
@@ -202,7 +204,8 @@ def pack_files(task: PackTask) -> Iterator[Packed | PackedOrigin | PackedGroup]:
                 yield from _pack_file(origin, strands if group.whole else [])
             except SourceTrouble as trouble:
                 readable = False
-                yield PackedOrigin(origin, Trouble(origin.place, trouble.message, trouble.hint))
+                message = as_text(trouble.message)
+                yield PackedOrigin(origin, Trouble(origin.place, message, trouble.hint))
             else:
                 yield PackedOrigin(origin)
         if group.whole and readable and group.conversation is not None:
@@ -214,7 +217,7 @@ def _pack_file(origin: Origin, strands: list[Strand]) -> Iterator[Packed]:
     records: dict[str, list[bytes]] = {}
     runs: tuple[Run, ...] = ()
     tail = b""
-    for update in registry.reader(origin.source).read(origin, Known(largest=largest())):
+    for update in read_origin(registry.reader(origin.source), origin, Known(largest=largest())):
         assert isinstance(update, Update), "a file has no roll"
         (content,) = update.contents
         lane, known = content.lane, records.setdefault(content.lane, [])

@@ -15,6 +15,7 @@ from rireki.archive.open import now
 from rireki.errors import ArchiveTrouble
 from rireki.intake.check import PER_SWEEP, Checker
 from rireki.intake.memory import give_back
+from rireki.intake.naming import named_in_text
 from rireki.intake.progress import Progress
 from rireki.intake.roster import Roster
 from rireki.intake.walk import Swept, sweep, take_some
@@ -23,6 +24,7 @@ from rireki.live.retries import Retries
 from rireki.live.status import Told
 from rireki.live.watch import Hinted, Hints, Watcher
 from rireki.model.conversation import Trouble
+from rireki.model.names import as_path, as_text
 from rireki.search.taking import take_in
 from rireki.sources import registry
 from rireki.sources.kit.places import Places
@@ -164,18 +166,22 @@ class Keeping:
     def _paths(self, hinted: Hinted, at: float) -> set[str]:
         """What to look at now; what went is left to a sweep, unless it only goes with a database."""
         assert self.roster is not None
-        if len(hinted.gone) > MANY or any(map(self.roster.has_below, hinted.gone)):
+        if len(hinted.gone) > MANY or any(map(self._is_missed, hinted.gone)):
             self.sweep_at = min(self.sweep_at, at + SOON)
         return hinted.touched | hinted.gone
+
+    def _is_missed(self, path: str) -> bool:
+        assert self.roster is not None
+        return self.roster.has_below(as_text(path))
 
     def _due(self, at: float) -> set[str]:
         due = {path for path, date in self.later.items() if date <= at}
         for path in due:
             del self.later[path]
-        again = self.retries.take_due(at)
+        again = set(map(as_path, self.retries.take_due(at)))
         gone = {path for path in again if not os.path.lexists(path)}
         for path in gone:
-            self.retries.succeed(path)
+            self.retries.succeed(as_text(path))
         if gone:
             self._tell_troubles()
         return due | again - gone
@@ -197,13 +203,13 @@ class Keeping:
         if not any(path.startswith(folders) for path in paths):
             return ()
         everything = reader.discover(self.places).origins
-        return (o for o in everything if not _is_known(self.roster, o))
+        return (o for o in everything if not _is_known(self.roster, named_in_text(o)))
 
     # ── taking in ──
 
     def _ready(self, origins: list[Origin], due: set[str], at: float) -> list[Origin]:
         """Those to be read now: not what many conversations share, nor what failed just before."""
-        resting = self.retries.resting(at)
+        resting = set(map(as_path, self.retries.resting(at)))
         ready = []
         for origin in origins:
             if (origin.conversation or "").startswith("@") and origin.place not in due:
@@ -254,10 +260,11 @@ class Keeping:
     def _mistrust(self, swept: Swept) -> None:
         """A change that no hint announced: there are folders of which we do not hear."""
         assert self.watcher is not None
-        failed = {origin.place for origin, _ in swept.failed}
-        compared = {origin.place for origin in swept.compared}
+        failed = {as_path(origin.place) for origin, _ in swept.failed}
+        compared = {as_path(origin.place) for origin in swept.compared}
         pending = self.hints.pending() | self.later.keys() | failed | compared
-        unheard = [origin.place for origin in swept.read if origin.place not in pending]
+        read = (as_path(origin.place) for origin in swept.read)
+        unheard = [place for place in read if place not in pending]
         if not unheard:
             return
         self.mistrust_until = self._clock() + MISTRUST

@@ -27,8 +27,10 @@ _CLASS = (
     "\ud800-\udfff\ufff9-\ufffb"
 )
 _TAGS = "\U000e0000-\U000e007f"
-_SUSPECT = re.compile(f"[{_CLASS}]|[{_TAGS}]+")
-_OURS_OR_SUSPECT = re.compile(f"(?P<ours>{CODES})|[{_CLASS}]|[{_TAGS}]+")
+#: Bytes of a file's name that are no text (`model/names.py`).
+_BYTES = "\U0010ff80-\U0010ffff"
+_SUSPECT = re.compile(f"[{_CLASS}{_BYTES}]|[{_TAGS}]+")
+_OURS_OR_SUSPECT = re.compile(f"(?P<ours>{CODES})|[{_CLASS}{_BYTES}]|[{_TAGS}]+")
 
 
 def safe(text: str) -> str:
@@ -69,6 +71,8 @@ def _visible(found: str) -> str:
         return "\u2421"
     if 0xD800 <= code <= 0xDFFF:
         return "\ufffd"
+    if code >= 0x10FF80:
+        return f"\\x{code & 0xFF:02x}"
     if code >= 0xE0000:
         spelled = "".join(chr(ord(tag) - 0xE0000) for tag in found)
         return f"‹tags {''.join(filter(str.isprintable, spelled))}›"

@@ -15,6 +15,7 @@ from rireki.archive.base import Change, Dirty, Filter, Found, Heading, Kept, Sig
 from rireki.archive.sqlite.connect import select
 from rireki.errors import Ambiguous, NotFound
 from rireki.model.conversation import Answer, Conversation, Link, Reading, Tie
+from rireki.model.names import as_text, is_bytes
 from rireki.model.tally import pattern_of
 
 __all__ = ["Projection"]
@@ -349,6 +350,8 @@ class Projection:
         return {id: found[id] for id in ids if id in found}
 
     def find(self, name: str) -> Found:
+        # As it stands in a list, or as the system spells what somebody typed.
+        name = name if is_bytes(name) else as_text(name)
         rows = self._named(name)
         if not rows:
             raise NotFound(f"no conversation has the id {name!r}", self._why_not())

@@ -218,8 +218,10 @@ def directory_of(given: str) -> str:
         return given
     from os.path import abspath
 
+    from rireki.model.names import as_text
+
     # Not resolve(): agents note the name of a directory, not what its links lead to.
-    return abspath(Path(given).expanduser())  # noqa: PTH100
+    return as_text(abspath(Path(given).expanduser()))  # noqa: PTH100
 
 
 def time_of(text: str | None, end_of_day: bool = False) -> str | None:

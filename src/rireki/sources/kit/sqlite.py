@@ -15,7 +15,8 @@ from typing import Any, TypeVar
 import apsw
 
 from rireki.errors import SourceTrouble
-from rireki.sources.kit.stamps import is_regular
+from rireki.model.names import as_text
+from rireki.sources.kit.stamps import is_regular, open_plain
 
 __all__ = ["Database", "open_database"]
 
@@ -189,20 +190,30 @@ def _header(path: Path) -> bytes:
     A plain open and close would drop the locks that another connection of this
     process may hold on the file.
     """
+    header = _read_header(path) if as_text(str(path)) == str(path) else _head_of(path)
+    if not header.startswith(MAGIC):
+        raise SourceTrouble(f"{path}: is not an SQLite database", "It was left alone.")
+    return header
+
+
+def _read_header(path: Path) -> bytes:
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_MAIN_DB
     try:
         file = apsw.VFSFile("", str(path), [flags, 0])
     except apsw.Error as error:
         raise _trouble(str(path), error) from error
     try:
-        header = file.xRead(20, 0)
+        return file.xRead(20, 0)
     except apsw.Error as error:
         raise _trouble(str(path), error) from error
     finally:
         file.xClose()
-    if not header.startswith(MAGIC):
-        raise SourceTrouble(f"{path}: is not an SQLite database", "It was left alone.")
-    return header
+
+
+def _head_of(path: Path) -> bytes:
+    """The same for a name that is no text, which SQLite takes in an address only."""
+    with open_plain(str(path)) as file:
+        return file.read(20)
 
 
 def _trouble(place: str, error: apsw.Error) -> SourceTrouble:

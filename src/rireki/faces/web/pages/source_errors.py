@@ -59,7 +59,6 @@ JAPANESE = {
     "a part of it is too large to be read, and kept whole": (
         "一部が大きすぎるため内容を読み取っていません。データはすべて保存しています"
     ),
-    "its name is not valid UTF-8": "名前が UTF-8 として正しくありません",
     "another process keeps taking it in": "ほかのプロセスが取り込みを続けています",
     "rireki could not interpret it ({why})": "rireki が解釈できませんでした（{why}）",
     # one entry of it
@@ -109,9 +108,6 @@ JAPANESE = {
     ),
     "Import again in a moment.": "少し待ってから取り込み直してください。",
     "Run the import again.": "取り込み直してください。",
-    "Rename it and import again; until then it is left alone.": (
-        "名前を変えてから取り込み直してください。それまでは読み取りません。"
-    ),
     "It is kept as it is; the next import reads it again.": (
         "そのまま保存しています。次の取り込みで読み直します。"
     ),

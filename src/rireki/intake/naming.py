@@ -1,0 +1,67 @@
+"""Origins as the archive names them, and as the system does: the same, but for names that are no text.
+
+Readers see the names of the system, the archive and everything above it see text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from rireki.model.conversation import Trouble
+from rireki.model.names import as_path, as_text, is_bytes
+from rireki.model.record import Origin, Roll, Update
+from rireki.sources.reader import Discovery, Known, Reader
+
+__all__ = ["name_in_text", "named_in_text", "read_origin"]
+
+
+def name_in_text(found: Discovery) -> None:
+    """Give what readers found the names under which it is kept."""
+    found.origins = [named_in_text(origin) for origin in found.origins]
+    for number, looked in enumerate(found.looked):
+        if not _is_text(looked.place):
+            found.looked[number] = msgspec.structs.replace(looked, place=as_text(looked.place))
+    found.troubles = [
+        trouble if _is_text(trouble.place) else _trouble(trouble) for trouble in found.troubles
+    ]
+
+
+def named_in_text(origin: Origin) -> Origin:
+    """As the archive names it."""
+    place = as_text(origin.place)
+    if place is origin.place:
+        return origin
+    conversation = None if origin.conversation is None else as_text(origin.conversation)
+    return msgspec.structs.replace(
+        origin, place=place, root=as_text(origin.root), conversation=conversation
+    )
+
+
+def read_origin(reader: Reader, origin: Origin, known: Known) -> Iterator[Update | Roll]:
+    """What a reader finds new in an origin, which it knows by the name the system has for it."""
+    if not is_bytes(origin.place):
+        yield from reader.read(origin, known)
+        return
+    conversation = None if origin.conversation is None else as_path(origin.conversation)
+    there = msgspec.structs.replace(
+        origin,
+        place=as_path(origin.place),
+        root=as_path(origin.root),
+        conversation=conversation,
+    )
+    for item in reader.read(there, known):
+        if isinstance(item, Update):
+            item.conversation = None if item.conversation is None else as_text(item.conversation)
+            item.project = None if item.project is None else as_text(item.project)
+            item.troubles = list(map(_trouble, item.troubles))
+        yield item
+
+
+def _trouble(trouble: Trouble) -> Trouble:
+    return Trouble(as_text(trouble.place), as_text(trouble.message), trouble.hint)
+
+
+def _is_text(place: str) -> bool:
+    return as_text(place) is place
