@@ -251,13 +251,17 @@ def test_of_states_and_ends_only_what_people_must_know_is_told(home: Path) -> No
     journal.say("b1", "done")
     journal.end("p1")
     journal.write("process", pid=1)
-    journal.write("a kind of tomorrow", text="what?")
-    assert [m.id for m in told(home)] == ["p1", "b1"]
+    unknown = journal.write("a kind of tomorrow", text="what?")
+    assert [(m.id, m.display) for m in told(home)] == [
+        ("p1", "bubble"),
+        ("b1", "bubble"),
+        (f"n{unknown}", "fold"),
+    ]
     assert tell(home).conversation.finished and tell(home).conversation.updated_at == time(8)
     journal.send("p2", "more")
     journal.end("p2", "cancelled")
     journal.write("note", text="started again", level="warning")
-    labels = [(m.label, m.parts) for m in told(home)[3:]]
+    labels = [(m.label, m.parts) for m in told(home)[4:]]
     assert labels == [
         ("stopped", [Notice("stopped")]),
         (None, [Notice("started again", "warning")]),
@@ -297,7 +301,10 @@ def test_hostile_lines_cost_themselves_alone(home: Path) -> None:
     assert [t.message for t in reading.conversation.troubles] == [
         "not an entry of a driven conversation"
     ] * 2
-    assert {m.id for m in reading.messages()} == {"p1", "b", "call:c", "a", "n6", "q"}
+    assert {m.id for m in reading.messages()} == {
+        *("p1", "b", "call:c", "a", "n6", "q"),
+        *("n8", "n9"),
+    }
     json.dumps([str(m) for m in reading.messages()]).encode()
 
 

@@ -220,10 +220,12 @@ def test_bad_lines_cost_a_trouble_each_and_not_their_neighbours(kiro: Sessions) 
     path = kiro.folder / "s1.jsonl"
     assert [trouble.place for trouble in reading.conversation.troubles] == [
         f"{path}:2",
-        f"{path}:4",
         f"{path}:6",
     ]
     assert words(reading) == ["remember 41", "Remembered."]
+    assert [m.parts for m in reading.messages() if m.display == "fold"] == [
+        [Unknown("line", [1, 2])]
+    ]
 
 
 def test_a_last_line_without_its_newline_is_read(kiro: Sessions) -> None:

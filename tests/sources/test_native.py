@@ -130,7 +130,7 @@ def test_nothing_that_is_not_understood_is_dropped(archive: SqliteArchive, home:
     take_in(archive, home)
     _, messages = read(archive, "x")
     kinds = [[type(part) for part in message.parts] for message in messages]
-    assert kinds == [[Unknown, Unknown], [Unknown, Attachment], [], [Unknown], [Notice]]
+    assert kinds == [[Unknown, Unknown], [Unknown, Attachment], [], [Unknown], [Notice], [Unknown]]
     assert 'not finished: {"v":1' in messages[4].parts[0].text  # type: ignore[union-attr]
 
 

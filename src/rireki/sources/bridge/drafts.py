@@ -68,6 +68,8 @@ class Draft(msgspec.Struct, gc=False):
     #: Words for a chip: its label, what is told behind it, how grave it is.
     label: str | None = None
     notice: Notice | None = None
+    #: What nobody could make anything of.
+    unknown: dict[str, Any] | None = None
 
     def take(self, line: Line) -> None:
         """A further line that belongs to it."""
@@ -75,12 +77,24 @@ class Draft(msgspec.Struct, gc=False):
         self.present = self.present or line.present
 
     def is_empty(self) -> bool:
-        return self.kind in ("text", "thought") and not "".join(self.stretches).strip()
+        spoken = self.kind in ("text", "thought") and self.unknown is None
+        return spoken and not "".join(self.stretches).strip()
 
     def message(self, turn: int | None) -> Message:
+        try:
+            return self._message(turn)
+        except (TypeError, ValueError, LookupError, AttributeError):
+            # A value of a sort that nobody foresaw costs its entry, not the conversation.
+            self.unknown = self.unknown or {**self.more}
+            self.ask = self.answer = self.notice = None
+            return self._message(turn)
+
+    def _message(self, turn: int | None) -> Message:
         author, display = _WHO.get(self.kind, ("harness", "chip"))
         if self.ask is not None and is_decided(self.answer):
             author = "person"
+        if self.unknown is not None:
+            author, display = "harness", "fold"
         return Message(
             id=self.id,
             author=author,
@@ -99,6 +113,8 @@ class Draft(msgspec.Struct, gc=False):
         return tuple(name for name, stands in flags.items() if stands)
 
     def _label(self) -> str | None:
+        if self.unknown is not None:
+            return self.kind
         if self.ask is not None:
             return ask_label(self.ask, self.answer)
         if self.kind == "prompt":
@@ -106,6 +122,8 @@ class Draft(msgspec.Struct, gc=False):
         return self.label or ("plan" if self.kind == "plan" else None)
 
     def _parts(self) -> list[Part]:
+        if self.unknown is not None:
+            return [Unknown(self.kind, self.unknown)]
         if self.ask is not None:
             return ask_parts(self.ask, self.answer)
         if self.notice is not None:

@@ -11,9 +11,20 @@ from typing import Any
 
 import msgspec
 
-__all__ = ["VERSION", "Entry", "parse", "spell"]
+__all__ = ["SILENT", "VERSION", "Entry", "fits", "parse", "spell"]
 
 VERSION = 1
+#: Kinds in which the bridge speaks to itself.
+SILENT = frozenset({"session", "process", "proceed"})
+#: What an entry of each kind cannot do without.
+_NAMED = {
+    **dict.fromkeys(("prompt", "edit", "withdraw", "given", "ask", "answer"), "id"),
+    **dict.fromkeys(("text", "thought"), "block"),
+    **dict.fromkeys(("call", "result"), "call"),
+}
+#: Fields that are text and lists wherever they are.
+_TEXTS = ("text", "level", "state")
+_LISTS = ("images", "diffs", "entries")
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -29,6 +40,17 @@ class Entry(msgspec.Struct, frozen=True):
         """A field that is text; empty when it is not there or something else."""
         value = self.more.get(name)
         return value if isinstance(value, str) else ""
+
+
+def fits(entry: Entry) -> bool:
+    """Whether its values are of the sort that its kind has."""
+    name = _NAMED.get(entry.kind)
+    more = entry.more
+    return (
+        (name is None or bool(entry.text(name)))
+        and all(isinstance(more.get(text, ""), str | None) for text in _TEXTS)
+        and all(isinstance(more.get(some, []), list | None) for some in _LISTS)
+    )
 
 
 def spell(entry: Entry) -> bytes:

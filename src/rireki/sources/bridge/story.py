@@ -14,7 +14,7 @@ from rireki.model.parts import Notice
 from rireki.model.strand import Ref
 from rireki.model.tally import Tally
 from rireki.sources.bridge.drafts import Draft, order_of, tool_of
-from rireki.sources.bridge.entry import Entry
+from rireki.sources.bridge.entry import SILENT, Entry, fits
 from rireki.sources.bridge.lines import Journal, Line
 
 __all__ = ["Story"]
@@ -82,7 +82,9 @@ class _Teller:
         self.running: set[str] = set()
         for line in journal.lines.values():
             take = _KINDS.get(line.entry.kind)
-            if take is not None:
+            if take is None or not fits(line.entry):
+                self._unknown(line)
+            else:
                 take(self, line)
 
     def _draft(self, line: Line, id: str, message: str = "") -> Draft:
@@ -102,6 +104,12 @@ class _Teller:
             self.drafts[entry.kind, id] = draft
         draft.take(line)
         return draft
+
+    def _unknown(self, line: Line) -> None:
+        """Of a kind that nobody knows yet, or not as its kind should be: kept, and shown folded."""
+        if line.entry.kind not in SILENT:
+            number = str(line.entry.number)
+            self._draft(line, f"unknown {number}", f"n{number}").unknown = line.entry.more
 
     def _start(self, line: Line) -> None:
         self.model = line.entry.text("model") or self.model

@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from msgspec import Struct
 
 from rireki.model.message import Author, Display
+from rireki.sources.claude_code.kinds import CONTEXT as CONTEXTS
 from rireki.sources.claude_code.kinds import FILES, HOOKS, SYNTHETIC
 from rireki.sources.claude_code.shapes import Attached, Look
 from rireki.sources.claude_code.tags import (
@@ -247,7 +248,9 @@ def judge_attachment(attached: Attached, prompt: str, agent: bool, empty: bool) 
         return TYPED_MEANWHILE if by_person else QUEUED_BY_OTHERS
     if kind.startswith(HOOKS):
         return QUIET_HOOK if empty else HOOK
-    return MENTIONED if kind in FILES else CONTEXT
+    if kind in FILES:
+        return MENTIONED
+    return CONTEXT if kind in CONTEXTS or not kind else STRANGE
 
 
 def _typed_meanwhile(attached: Attached, agent: bool) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["FILES", "HOOKS", "QUIET_SYSTEM", "SILENT_SYSTEM", "SYNTHETIC", "is_metadata"]
+__all__ = ["CONTEXT", "FILES", "HOOKS", "QUIET_SYSTEM", "SILENT_SYSTEM", "SYNTHETIC", "is_metadata"]
 
 #: The model of answers that no model gave.
 SYNTHETIC = "<synthetic>"
@@ -81,3 +81,56 @@ SILENT_SYSTEM = frozenset(
 
 HOOKS = ("hook_", "async_hook_response")
 FILES = frozenset(("file", "directory"))
+#: Attachments by which the program tells the model where it is; people are not shown them.
+CONTEXT = frozenset(
+    [
+        "agent_listing_delta",
+        "agent_mention",
+        "auto_mode",
+        "budget_usd",
+        "command_permissions",
+        "compact_file_reference",
+        "critical_system_reminder",
+        "date",
+        "date_change",
+        "deferred_tools_delta",
+        "delegate_mode",
+        "diagnostics",
+        "dynamic_skill",
+        "edited_image_file",
+        "edited_text_file",
+        "environment",
+        "instructions",
+        "invoked_skills",
+        "mcp_instructions_delta",
+        "mcp_resource",
+        "memory",
+        "model",
+        "nested_memory",
+        "new_directory",
+        "opened_file_in_ide",
+        "output_style",
+        "plan_file_reference",
+        "plan_mode",
+        "plan_mode_exit",
+        "plan_mode_reentry",
+        "prompt_snapshot",
+        "relevant_memories",
+        "remote_session_change",
+        "selected_lines_in_ide",
+        "session_context",
+        "skill_listing",
+        "structured_output",
+        "task_progress",
+        "task_reminder",
+        "task_status",
+        "team_context",
+        "teammate_mailbox",
+        "todo",
+        "todo_reminder",
+        "token_usage",
+        "ultramemory",
+        "ultrathink_effort",
+        "unified_tasks",
+    ]
+)

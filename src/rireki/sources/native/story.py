@@ -20,7 +20,7 @@ from rireki.model.clusters import beginning
 from rireki.model.conversation import Conversation, ConversationUpstream, Reading, Tie, Trouble
 from rireki.model.message import Author, Display, Message
 from rireki.model.message import Entry as Place
-from rireki.model.parts import Notice, Part, Text
+from rireki.model.parts import Notice, Part, Text, Unknown
 from rireki.model.strand import Ref, Strand
 from rireki.model.tally import Tally
 from rireki.model.times import from_iso
@@ -37,6 +37,8 @@ from rireki.sources.native.reader import NAME
 
 __all__ = ["read_journals"]
 
+#: Entries that say nothing by themselves.
+_SILENT = ("start", "title", "note", "waiting")
 #: Entries that people are told of in a line across the page, and what it says.
 _DIVIDERS = {"summary": "summary", "clear": "cleared", "trim": "trimmed", "branch": "branch"}
 TITLE = 200
@@ -216,6 +218,9 @@ class _Story:
             text = f"a line that was not finished: {entry.more.get('torn')}"
             parts: list[Part] = [Notice(text, "warning")]
             return [(0, self._message(line, "harness", "chip", parts, "torn line"))]
+        if entry.kind not in (*MESSAGES, *_SILENT):
+            parts = [Unknown(entry.kind, {**entry.more, "raw": entry.raw})]
+            return [(0, self._message(line, "harness", "fold", parts, entry.kind))]
         found: list[tuple[int, Message]] = []
         each = ((place, turn) for place, turns in enumerate(entry.turns) for turn in turns)
         for place, turn in each:

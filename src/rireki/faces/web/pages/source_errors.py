@@ -69,8 +69,6 @@ JAPANESE = {
     "damaged, but repaired": "壊れていましたが、修復できました",
     "not an entry of a driven conversation": "操作した会話のエントリーではありません",
     "not an entry of a history": "履歴のエントリーではありません",
-    "not a log entry": "ログのエントリーではありません",
-    "not a message": "メッセージではありません",
     "not a session export": "セッションの書き出しではありません",
     "not a session export: {why}": "セッションの書き出しではありません：{why}",
     "broken JSON: {why}": "JSON が壊れています：{why}",

@@ -72,7 +72,8 @@ def open_entry(data: bytes, digest: bytes | None = None) -> Said:
     if isinstance(value, list):
         opened: Any = fit(value, state.HistoryPair)
     else:
-        opened = fit(value, state.HistoryEntry) if isinstance(value, dict) else None
+        known = isinstance(value, dict) and ("user" in value or "assistant" in value)
+        opened = fit(value, state.HistoryEntry) if known else None
     if opened is None:
         opened = state.HistoryEntry(user=value)
     metadata, _ = fit_loosely(opened.request_metadata, state.RequestMetadata)

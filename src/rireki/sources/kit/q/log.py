@@ -88,14 +88,13 @@ class Replay:
 
     def _feed(self, value: Any, position: int, held: bool) -> None:
         kind = value.get("kind") if isinstance(value, dict) else None
-        if not isinstance(kind, str):
-            self._report(position, "not a log entry")
-            return
         self.entries += 1
-        understood = self._apply(kind, value.get("data"), position, held)
+        understood = isinstance(kind, str) and self._apply(kind, value.get("data"), position, held)
         if not understood:
             name = f"l{short_hash(text_of(value))}.{position}"
-            self.items.append(Item([unknown(name, kind, value, position)], live=True))
+            self.items.append(
+                Item([unknown(name, str(kind or "line"), value, position)], live=True)
+            )
 
     def finish(self, present: bool) -> list[Draft]:
         """Everything in the order of the log, marked live or not."""

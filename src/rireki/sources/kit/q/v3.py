@@ -61,20 +61,21 @@ class Telling:
         except NotReadable as error:
             self.troubles.append(Trouble(f"{self.place}:{position}", str(error), _HINT))
             return
-        payload = value.get("payload") if isinstance(value, dict) else None
-        if not isinstance(payload, dict):
-            self.troubles.append(Trouble(f"{self.place}:{position}", "not a message", _HINT))
-            return
+        fields = value if isinstance(value, dict) else {}
+        payload = fields.get("payload")
         self.entries += 1
-        draft = self._draft(value, payload, position)
+        if isinstance(payload, dict):
+            draft = self._draft(fields, payload, position)
+        else:
+            draft = unknown(self._name(fields, value), "line", value, position)
         draft.group = draft.message.id
         draft.refs += refs
-        draft.message.at = from_iso(value.get("timestamp"))
+        draft.message.at = from_iso(fields.get("timestamp"))
         draft.message.upstream = "present" if held else "gone"
         self.drafts.append(draft)
 
     def _draft(self, value: dict[str, Any], payload: dict[str, Any], position: int) -> Draft:
-        name = self._name(value)
+        name = self._name(value, value)
         kind = payload.get("type")
         content = payload.get("content")
         if kind == "user":
@@ -106,8 +107,8 @@ class Telling:
             return draft
         return unknown(name, str(kind), value, position)
 
-    def _name(self, value: dict[str, Any]) -> str:
-        name = value.get("id")
+    def _name(self, fields: dict[str, Any], value: Any) -> str:
+        name = fields.get("id")
         name = name if isinstance(name, str) and name else f"v{short_hash(text_of(value))}"
         while name in self._seen:
             name += "+"
