@@ -11,6 +11,7 @@ import pytest
 from rireki.chatkit import RirekiStore
 from rireki.chatkit.testing import (
     PROPERTIES,
+    FactoryNotImportable,
     StoreConformance,
     StoreFailed,
     check_store,
@@ -89,3 +90,27 @@ def test_a_store_that_cannot_be_made_fails_everywhere() -> None:
 
 def _broken(folder: Path) -> RirekiStore[dict[str, str]]:
     raise ZeroDivisionError
+
+
+def test_a_factory_that_cannot_be_imported_is_no_fault_of_the_store(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A function inside of a function, and one whose module is gone in the other process."""
+
+    def inside(folder: Path) -> RirekiStore[dict[str, str]]:
+        return ours(folder)
+
+    (tmp_path / "their_store.py").write_text(
+        "from tests.chatkit.stores import ours\n\n\ndef make_store(folder):\n    return ours(folder)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    from their_store import make_store  # type: ignore[import-not-found]
+
+    (tmp_path / "their_store.py").write_text("raise RuntimeError('no settings')\n")
+    for factory, why in [(inside, "inside"), (make_store, "RuntimeError: no settings")]:
+        (outcome,) = asyncio.run(check_store(factory, only={"20"}))
+        assert isinstance(outcome.error, FactoryNotImportable) and not outcome.checked
+        assert why in str(outcome.error)
+        with pytest.raises(StoreFailed, match="your factory cannot be imported") as caught:
+            asyncio.run(run_store_conformance(factory, only={"20"}))
+        assert "the store fails" not in str(caught.value)

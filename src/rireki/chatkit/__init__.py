@@ -16,10 +16,11 @@ with warnings.catch_warnings():
         ) from error
 
 from rireki.faces.chatkit import (
+    Adopted,
     AttachmentRefused,
     RirekiAttachmentStore,
     RirekiStore,
     attachment_app,
 )
 
-__all__ = ["AttachmentRefused", "RirekiAttachmentStore", "RirekiStore", "attachment_app"]
+__all__ = ["Adopted", "AttachmentRefused", "RirekiAttachmentStore", "RirekiStore", "attachment_app"]

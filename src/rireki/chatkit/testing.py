@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rireki.faces.chatkit.conformance.kit import (
     PROPERTIES,
+    FactoryNotImportable,
     Outcome,
     StoreConformance,
     StoreFailed,
@@ -13,6 +14,7 @@ from rireki.faces.chatkit.conformance.kit import (
 
 __all__ = [
     "PROPERTIES",
+    "FactoryNotImportable",
     "Outcome",
     "StoreConformance",
     "StoreFailed",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Collection
@@ -18,6 +19,8 @@ __all__ = ["restore"]
 
 #: How many bytes the name of a file may have on nearly every system.
 LONGEST = 255
+#: The role of a strand that is a file of its own inside a database's origin.
+FILE = "file"
 
 
 def restore(archive: Archive, found: Found, to: Path, as_of: str | None = None) -> list[Path]:
@@ -57,6 +60,9 @@ def _write(path: Path, data: StrandBytes) -> None:
 
 def _name(strand: Strand, origin: KnownOrigin) -> Path:
     """A file goes where it lay below its root; a row becomes a file named after its conversation."""
+    if strand.key and strand.role == FILE:
+        # What came with a message, as it was: no JSON.
+        return Path(_safe(f"{strand.conversation}.files"), _safe(json.loads(strand.key)[1]))
     if strand.key:
         return Path(_safe(f"{strand.conversation}.json"))
     kind = PureWindowsPath if "\\" in origin.place else PurePosixPath

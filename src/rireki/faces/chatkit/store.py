@@ -20,6 +20,7 @@ from chatkit.types import Attachment, Page, ThreadItem, ThreadMetadata
 from rireki.archive.open import archive_path
 from rireki.errors import RirekiError
 from rireki.faces.chatkit import files, rows
+from rireki.faces.chatkit.adopt import Adopted, Adoption
 from rireki.faces.chatkit.database import Sync, store_path
 from rireki.faces.chatkit.taking import forget_thread, forgotten_threads, take_in_store
 from rireki.faces.chatkit.values import (
@@ -230,6 +231,26 @@ class RirekiStore(Store[TContext], Generic[TContext]):
         gone = await self.work.change(purge)
         gone += await self.work.aside(self.blobs.abandoned)
         await self._clean(gone, scrub=True)
+
+    async def adopt(
+        self,
+        old: str | Path,
+        *,
+        files: str | Path | None = None,
+        users: Callable[[str], str] | None = None,
+    ) -> Adopted:
+        """Take over the database of another store: threads, items and attachments, checked at the end.
+
+        `files` is the folder where the old app kept uploaded bytes under the ids of their
+        attachments; `users` says what `user_key` calls a user of the old store. The old database
+        is only read. What is there already stays: repeat it if it was cut short.
+        """
+        folder = Path(files) if files is not None else None
+        adoption = Adoption(Path(old).absolute(), self.blobs, self.placeholders, folder, users)
+        steps = adoption.steps()
+        while (step := await self.work.aside(lambda: next(steps, None))) is not None:
+            await self.work.change(step)
+        return await self.work.read(adoption.verify)
 
     async def close(self) -> None:
         """Let go of the file. Where no keeper runs, the archive is brought up to date."""

@@ -23,7 +23,7 @@ __all__ = ["cli", "run"]
 
 #: Commands as `--help` groups them; a name that Python reserves has an underscore behind its file.
 SECTIONS = {
-    "Take in": ("import", "watch", "service", "sources", "demo"),
+    "Take in": ("import", "watch", "service", "sources", "chatkit", "demo"),
     "Read": ("serve", "list", "search", "show", "path", "latest"),
     "Understand": ("stats", "explain"),
     "Go on": ("chat", "resume", "restore"),

@@ -109,6 +109,9 @@ def command(
             return
         teller = _Reading(archive, moment, everything, upstream, nested)
         story = teller.story(found, place)
+        if form == "html" or form in WIRES:
+            # Asked for once, all bytes are at hand after the archive is closed.
+            teller.bytes_with("")
     at = teller.at
     if form in WIRES:
         request = _wire(story, teller, form, model)

@@ -28,6 +28,7 @@ from rireki.sources.chatkit.records import Opened, open_record
 from rireki.sources.chatkit.steps import doubled_workflows
 from rireki.sources.chatkit.story import Kept, ranked, rows_of
 from rireki.sources.chatkit.tables import ITEMS, THREADS
+from rireki.sources.chatkit.uploads import StoredFile, files_in
 
 __all__ = ["interpret"]
 
@@ -38,7 +39,10 @@ _HINT = "It is kept as it was found; the other rows are not affected."
 def interpret(conversation: str, strands: Sequence[Strand]) -> list[Reading]:
     """A reading per thread: those that only share an id, in two databases, stay apart."""
     threads = sorted((one for one in strands if one.states and one.role == THREAD), key=_id)
-    return [_read(name, copies) for name, copies in _apart(conversation, threads)]
+    return [
+        _read(name, copies, files_in(strands, user_of(copies[0].key)))
+        for name, copies in _apart(conversation, threads)
+    ]
 
 
 def _id(strand: Strand) -> int:
@@ -92,11 +96,12 @@ class _Telling:
         return not deleted and any(copy.present for copy in self.copies)
 
 
-def _read(name: str, strands: Sequence[Strand]) -> Reading:
+def _read(name: str, strands: Sequence[Strand], files: dict[str, StoredFile]) -> Reading:
     copies = ranked(strands)
     heads = rows_of(copies, THREADS)
     current = [head for head in heads if head.replaced_by is None and not head.row.wrong]
     told = _Telling(name, copies, next(reversed(current or heads), None))
+    told.pictures.files = files
     for head in heads:
         if head.row.wrong and head.present:
             told.troubles.append(_trouble(told, THREADS, head))
@@ -113,7 +118,7 @@ def _read(name: str, strands: Sequence[Strand]) -> Reading:
     return Reading(
         conversation=conversation,
         messages=lambda: [draft.message for draft in told.flow],
-        attachment=told.pictures.found.get,
+        attachment=told.pictures.bytes_of,
         records=lambda: records,
     )
 

@@ -34,6 +34,8 @@ def drafts_of(name: str, item: dict[str, Any], pictures: Pictures, doubled: bool
     kind = string(item, "type")
     if kind == "generated_image":
         return _image(name, item, pictures)
+    if kind == "user_message":
+        return _user(name, item, pictures)
     if kind == "workflow":
         return workflow_drafts(name, item, doubled)
     build = _BUILD.get(kind)
@@ -43,11 +45,11 @@ def drafts_of(name: str, item: dict[str, Any], pictures: Pictures, doubled: bool
 # ── a person ──
 
 
-def _user(name: str, item: dict[str, Any]) -> list[Draft]:
+def _user(name: str, item: dict[str, Any], pictures: Pictures) -> list[Draft]:
     quote = string(item, "quoted_text")
     parts: list[Part] = [Text(_quoted(quote))] if quote.strip() else []
     parts += _typed(item.get("content"))
-    parts += [_attached(file) for file in items(item, "attachments")]
+    parts += [_attached(file, pictures) for file in items(item, "attachments")]
     wishes = _wishes(item.get("inference_options"))
     parts += [Notice(wishes)] if wishes else []
     flags = {
@@ -90,13 +92,18 @@ def _tag(tag: Any) -> str:
     return f"@{string(tag, 'text')}: {', '.join(filter(None, about))}"
 
 
-def _attached(file: Any) -> Part:
+def _attached(file: Any, pictures: Pictures) -> Part:
+    """A file that came with a message: with its bytes, where the store had them."""
     if not isinstance(file, dict):
         return Unknown("attachment", file)
+    name = string(file, "name") or string(file, "id")
+    stored = pictures.files.get(string(file, "id"))
+    if stored is not None:
+        return Attachment(string(file, "mime_type"), stored.digest, name, stored.size)
     size = get(file.get("metadata"), "size")
     return Attachment(
         string(file, "mime_type"),
-        name=string(file, "name") or string(file, "id"),
+        name=name,
         size=size if isinstance(size, int) and 0 <= size < 1 << 53 else 0,
     )
 
@@ -234,7 +241,6 @@ def _end(name: str, item: dict[str, Any]) -> list[Draft]:
 
 
 _BUILD: dict[str, Callable[[str, dict[str, Any]], list[Draft]]] = {
-    "user_message": _user,
     "assistant_message": _assistant,
     "client_tool_call": _call,
     "widget": _widget,

@@ -12,12 +12,15 @@ from hashlib import sha256
 
 __all__ = [
     "ATTACHMENT",
+    "FILE",
     "NAME",
     "STORE_ID",
     "THREAD",
     "attachment_key",
     "conversation_of",
     "digest_of",
+    "file_key",
+    "named_in",
     "thread_key",
     "user_of",
 ]
@@ -25,8 +28,9 @@ __all__ = [
 NAME = "chatkit"
 #: What the file of a store of ours says it is ("rirc"), so that it can be told from any other.
 STORE_ID = 0x72697263
-#: What a strand is: a thread with its items, or the row of a file that no message mentions.
-THREAD, ATTACHMENT = "thread", "attachment"
+#: What a strand is: a thread with its items, the row of a file that no message mentions, or the
+#: bytes of one that a message came with.
+THREAD, ATTACHMENT, FILE = "thread", "attachment", "file"
 
 #: What can stand in an id as it is.
 _PLAIN = re.compile(r"[A-Za-z0-9][\w.:-]{0,127}", re.ASCII)
@@ -40,6 +44,15 @@ def thread_key(thread: str, user: str) -> str:
 
 def attachment_key(attachment: str, user: str) -> str:
     return json.dumps([ATTACHMENT, attachment, user], ensure_ascii=False)
+
+
+def file_key(attachment: str, user: str) -> str:
+    return json.dumps([FILE, attachment, user], ensure_ascii=False)
+
+
+def named_in(key: str) -> list[str]:
+    """The names that a strand's key is made of."""
+    return [str(name) for name in json.loads(key)]
 
 
 def user_of(key: str) -> str:

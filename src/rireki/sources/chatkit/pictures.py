@@ -1,4 +1,4 @@
-"""Pictures that stand in an item as a data URL: their bytes, by digest."""
+"""Pictures that stand in an item as a data URL, and files that came with messages: bytes, by digest."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 
 from rireki.model.parts import Attachment, Notice, Part, Unknown
 from rireki.sources.chatkit.fields import string
+from rireki.sources.chatkit.uploads import StoredFile
 
 __all__ = ["Pictures"]
 
@@ -22,6 +23,15 @@ class Pictures:
     """The bytes of the pictures met so far."""
 
     found: dict[str, bytes] = field(default_factory=dict)
+    #: Files that were uploaded, by the id of their attachment.
+    files: dict[str, StoredFile] = field(default_factory=dict)
+
+    def bytes_of(self, digest: str) -> bytes | None:
+        """Files are brought when bytes are first asked for, all at once: the archive may close then."""
+        while self.files:
+            _, stored = self.files.popitem()
+            self.found[stored.digest] = stored.read()
+        return self.found.get(digest)
 
     def add(self, image: Any) -> Part:
         """The picture itself where the item holds it, else where it was to be had."""

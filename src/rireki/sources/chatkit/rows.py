@@ -36,6 +36,7 @@ from rireki.sources.chatkit.tables import (
     numbers_of,
     tables_of,
 )
+from rireki.sources.chatkit.uploads import uploads_of
 from rireki.sources.kit.digests import digest_of_bytes
 from rireki.sources.kit.q.decode import NotReadable, load
 from rireki.sources.kit.sqlite import Database, open_database
@@ -117,6 +118,13 @@ class _Reading:
                 if self.known.get(key) != cursor:
                     yield self._unmentioned(key, rowid, cursor)
                 keys.append(key)
+        for upload in uploads_of(self.database):
+            if self.known.get(upload.key) != upload.cursor:
+                bytes_ = upload.update(self.place, self.folder)
+                if bytes_ is None:
+                    continue
+                yield bytes_
+            keys.append(upload.key)
         yield Roll(keys)
 
     def _list(self) -> None:

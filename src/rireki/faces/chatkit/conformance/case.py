@@ -14,6 +14,7 @@ from chatkit.types import ThreadItem
 __all__ = [
     "Case",
     "Check",
+    "FactoryNotImportable",
     "MakeContext",
     "MakeStore",
     "Property",
@@ -31,6 +32,16 @@ MakeContext: TypeAlias = Callable[[str], Any]
 
 #: A walk that goes on for longer than this goes round in circles.
 PAGES = 1000
+
+
+class FactoryNotImportable(Exception):
+    """Not the store's fault: another process could not find the function that makes it."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(
+            f"not checked: your factory cannot be imported in another process ({why}); "
+            "make it a function of a module that can be imported by its name"
+        )
 
 
 def user_id(user: str) -> dict[str, str]:

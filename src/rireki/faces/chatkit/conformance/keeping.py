@@ -9,7 +9,16 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from rireki.faces.chatkit.conformance.case import Case, Property, collect, expect, missing, refused
+from rireki.faces.chatkit.conformance.case import (
+    Case,
+    FactoryNotImportable,
+    Property,
+    collect,
+    expect,
+    missing,
+    refused,
+)
+from rireki.faces.chatkit.conformance.child import NOT_IMPORTED, READY
 from rireki.faces.chatkit.conformance.samples import (
     FutureItem,
     attachment,
@@ -176,13 +185,20 @@ async def whole(case: Case) -> None:
     expect(counts <= {0}, "a part of what was added together was seen")
 
 
+def _factory(case: Case) -> bytes:
+    """The functions as another process finds them: by the names of their modules and their own."""
+    try:
+        return pickle.dumps((case.make_store, case.make_context, case.folder))
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise FactoryNotImportable(str(error)) from error
+
+
 @collect(PROPERTIES, "20")
 async def killed(case: Case) -> None:
     """What was acknowledged is there after the process was killed"""
     await case.store.save_thread(thread(), case.alice)
     await case.close()
-    told = pickle.dumps(_folders(case.make_store, case.make_context))
-    told += pickle.dumps((case.make_store, case.make_context, case.folder))
+    told = pickle.dumps(_folders(case.make_store, case.make_context)) + _factory(case)
     child = await asyncio.create_subprocess_exec(
         *python_command("from rireki.faces.chatkit.conformance.child import main; main()"),
         stdin=asyncio.subprocess.PIPE,
@@ -194,6 +210,10 @@ async def killed(case: Case) -> None:
     child.stdin.close()
     acknowledged = []
     try:
+        first = await asyncio.wait_for(child.stdout.readline(), PATIENCE)
+        if first != READY:
+            said = first.decode(errors="replace").strip()
+            raise FactoryNotImportable(said.removeprefix(NOT_IMPORTED) or "the process ended")
         for _ in range(ACKNOWLEDGED):
             line = await asyncio.wait_for(child.stdout.readline(), PATIENCE)
             expect(bool(line), "the process that adds items ended by itself (see its error above)")

@@ -12,10 +12,18 @@ from typing import Any, NamedTuple
 from chatkit.store import Store
 
 from rireki.faces.chatkit.conformance import keeping, order, scenarios, speed
-from rireki.faces.chatkit.conformance.case import Case, MakeContext, MakeStore, Property, user_id
+from rireki.faces.chatkit.conformance.case import (
+    Case,
+    FactoryNotImportable,
+    MakeContext,
+    MakeStore,
+    Property,
+    user_id,
+)
 
 __all__ = [
     "PROPERTIES",
+    "FactoryNotImportable",
     "Outcome",
     "StoreConformance",
     "StoreFailed",
@@ -37,13 +45,23 @@ class Outcome(NamedTuple):
     #: What went wrong; None when the store has the property.
     error: BaseException | None
 
+    @property
+    def checked(self) -> bool:
+        """Whether the store was put to the test; False when its factory could not be imported."""
+        return not isinstance(self.error, FactoryNotImportable)
+
 
 class StoreFailed(AssertionError):
     """A store that lacks some properties; `failed` has each with its reason."""
 
     def __init__(self, failed: list[Outcome]) -> None:
-        lines = [f"  {one.number:>4}  {one.name}: {_reason(one.error)}" for one in failed]
-        super().__init__("\n".join([f"the store fails at {len(failed)} points:", *lines]))
+        wrong = [one for one in failed if one.checked]
+        lines = [f"  {one.number:>4}  {one.name}: {_reason(one.error)}" for one in wrong]
+        if wrong:
+            lines = [f"the store fails at {len(wrong)} points:", *lines]
+        # What could not be checked says nothing of the store.
+        lines += [f"{one.number} ({one.name}): {one.error}" for one in failed if not one.checked]
+        super().__init__("\n".join(lines))
         self.failed = failed
 
 

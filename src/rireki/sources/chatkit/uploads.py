@@ -1,0 +1,121 @@
+"""The files that were sent with messages of a store of ours: their bytes, each a strand of its own.
+
+They lie beside the database, under the digest of their bytes. A strand of its own is read once,
+however often its thread changes, and comes back byte for byte.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rireki.model.strand import Strand
+from rireki.sources.chatkit.names import FILE, STORE_ID, conversation_of, file_key, named_in
+from rireki.sources.kit.digests import digest_of_bytes
+from rireki.sources.kit.sqlite import Database
+from rireki.sources.kit.stamps import is_regular
+from rireki.sources.reader import Content, Piece, Update
+
+__all__ = ["LANE", "StoredFile", "Upload", "files_in", "uploads_of"]
+
+LANE = "bytes"
+#: Records of this size: what two files share at their beginning is kept once.
+PIECE = 1 << 20
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+_BATCH = 200
+
+
+class Upload(NamedTuple):
+    """A file that is there, and was sent in a thread."""
+
+    number: int
+    id: str
+    user: str
+    thread: str
+    digest: str
+    size: int
+
+    @property
+    def key(self) -> str:
+        return file_key(self.id, self.user)
+
+    @property
+    def cursor(self) -> dict[str, Any]:
+        return {"digest": self.digest, "size": self.size}
+
+    def update(self, store: str, project: str) -> Update | None:
+        """The file as it lies beside the store; None when it is not there, or not whole."""
+        data = _read(Path(store), self.digest)
+        if data is None:
+            return None
+        pieces = [data[start : start + PIECE] for start in range(0, len(data), PIECE)]
+        return Update(
+            key=self.key,
+            role=FILE,
+            conversation=conversation_of(self.thread, self.user),
+            contents=[Content(LANE, [Piece(one, digest_of_bytes(one)) for one in pieces])],
+            cursor=self.cursor,
+            project=project,
+        )
+
+
+def uploads_of(database: Database) -> list[Upload]:
+    """The files of a store of ours; other stores keep theirs where only their app knows."""
+    told = "SELECT 1 FROM pragma_table_list WHERE schema = 'main' AND name = 'uploads'"
+    if database.rows("PRAGMA application_id") != [(STORE_ID,)] or not database.rows(told):
+        return []
+    statement = f"""SELECT ordinal, id, user_id, thread_id, digest, size
+                      FROM uploads JOIN attachments ON ordinal = attachment
+                     WHERE ordinal > ? AND digest IS NOT NULL AND thread_id IS NOT NULL
+                     ORDER BY ordinal LIMIT {_BATCH}"""
+    found: list[Upload] = []
+    last = -1
+    while batch := database.rows(statement, (last,)):
+        found += [Upload(*row) for row in batch]
+        last = batch[-1][0]
+    return found
+
+
+def _read(store: Path, digest: str) -> bytes | None:
+    if not _DIGEST.fullmatch(digest):
+        return None
+    file = store.with_name(f"{store.stem}.files") / digest[:2] / digest
+    try:
+        data = file.read_bytes() if is_regular(file.lstat()) else b""
+    except OSError:
+        return None
+    return data if sha256(data).hexdigest() == digest else None
+
+
+class StoredFile(NamedTuple):
+    """The bytes of an attachment, as they are archived."""
+
+    digest: str
+    size: int
+    strand: Strand
+
+    def read(self) -> bytes:
+        return self.strand.document()
+
+
+def files_in(strands: Sequence[Strand], user: str) -> dict[str, StoredFile]:
+    """The files of one user's thread, by the ids of their attachments."""
+    found: dict[str, StoredFile] = {}
+    for strand in strands:
+        if strand.role == FILE and strand.states:
+            _, id, owner = named_in(strand.key)
+            if owner == user:
+                found[id] = _stored(strand)
+    return found
+
+
+def _stored(strand: Strand) -> StoredFile:
+    known: Any = strand.cursor
+    if isinstance(known, dict):
+        return StoredFile(str(known["digest"]), int(known["size"]), strand)
+    # As it was at an earlier time: what is known of it are its bytes.
+    data = strand.document()
+    return StoredFile(sha256(data).hexdigest(), len(data), strand)
