@@ -96,8 +96,10 @@ import os; os._exit(9)
     assert (ran.stdout, ran.returncode) == ("waiting\n", 9), ran.stderr
     with MessageHistory.open("x", archive=place) as history:
         llm = Scripted(["Green it is."])
-        agent = Agent(llm, history=history, ask=later)
-        assert history.repair() == [], "a question that waits is not broken"
+        agent = Agent(llm, [look], history, ask=later)
+        assert history.repair() == [], (
+            "neither a question that waits is broken, nor what waits for it"
+        )
         assert asyncio.run(agent.questions()) == [Question("q", "Which?")]
         assert agent.run_sync().reason == "waiting"
         assert llm.requests == []
@@ -232,10 +234,9 @@ def test_a_tool_behind_a_question_of_its_id_runs_after_it() -> None:
     both = calls(("x", "ask_user", {"question": "A?"}), ("x", "look", {}), ("y", "look", {}))
     agent = Agent(Scripted([both, "ok"]), [look], ask=lambda question: "to A")
     assert agent.run_sync("go").text == "ok"
-    assert [results(message) for message in agent.history.messages[2:5]] == [
-        [("y", "seen", False)],
+    assert [results(message) for message in agent.history.messages[2:4]] == [
         [("x", "to A", False)],
-        [("x", "seen", False)],
+        [("x", "seen", False), ("y", "seen", False)],
     ]
 
 
@@ -364,3 +365,76 @@ def test_ctrl_c_leaves_a_history_that_goes_on(place: Path) -> None:
     assert process.returncode == 0, "it does not wait for the tool either"
     with MessageHistory.open("x", archive=place, read_only=True) as history:
         assert results(history.messages[2])[0][1].startswith("interrupted")
+
+
+def both() -> dict[str, Any]:
+    """A question, and a call that the answer may make pointless, in one step."""
+    content = [
+        {"type": "tool_use", "id": "d", "name": "delete", "input": {"path": "a"}},
+        {"type": "tool_use", "id": "q", "name": "ask_user", "input": {"question": "Really?"}},
+    ]
+    return {"role": "assistant", "content": content}
+
+
+def deleting(done: list[str]) -> Any:
+    def delete(path: str) -> str:
+        """Delete a file."""
+        done.append(path)
+        return "deleted"
+
+    return delete
+
+
+def test_other_calls_of_a_step_wait_until_the_question_is_answered() -> None:
+    done: list[str] = []
+
+    def ask(question: Question) -> str:
+        assert done == [], "it was run before the person answered"
+        return "yes"
+
+    agent = Agent(Scripted([both(), "ok"]), [deleting(done)], ask=ask)
+    assert agent.run_sync("clean up").text == "ok"
+    assert done == ["a"]
+    assert results(agent.history.messages[2]) == [("q", "yes", False)]
+    assert results(agent.history.messages[3]) == [("d", "deleted", False)]
+
+
+def test_they_run_beside_it_where_that_is_wanted() -> None:
+    done: list[str] = []
+
+    def ask(question: Question) -> str:
+        assert done == ["a"]
+        return "yes"
+
+    llm = Scripted([both(), "ok"])
+    agent = Agent(llm, [deleting(done)], ask=ask, run_beside_questions=True)
+    assert agent.run_sync("clean up").text == "ok"
+
+
+@pytest.mark.parametrize("answer", ["later", "other words", "killed"])
+def test_they_wait_over_restarts_and_run_once(place: Path, answer: str) -> None:
+    """The question is answered another day; or the person says something else; or a kill comes."""
+    done: list[str] = []
+    with MessageHistory.open("x", archive=place) as history:
+        agent = Agent(Scripted([both()]), [deleting(done)], history, ask=later)
+        assert agent.run_sync("clean up").reason == "waiting"
+        assert done == []
+    with MessageHistory.open("x", archive=place) as history:
+        agent = Agent(Scripted(["ok"]), [deleting(done)], history, ask=later)
+        assert [question.id for question in asyncio.run(agent.questions())] == ["q"]
+        if answer == "other words":
+            assert agent.run_sync("No, leave it.").text == "ok"
+            assert done == []
+            assert "not run" in str(history.render("anthropic").messages)
+            return
+        asyncio.run(agent.answer("q", "yes"))
+        if answer == "killed":
+            # As a run does it before it begins what it held back.
+            asyncio.run(agent._hold([]))
+            assert agent.run_sync().text == "ok"
+            assert done == [], "what may have run is not run again"
+            assert "interrupted" in str(history.render("anthropic").messages)
+            return
+        assert agent.run_sync().text == "ok"
+        assert done == ["a"]
+        assert history.validate("anthropic") == []

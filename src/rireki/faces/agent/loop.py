@@ -42,6 +42,9 @@ _CUT_OFF = Output(
     "interrupted: it was stopped before it returned, and may have had effects", [], True
 )
 _NOT_RUN = Output("not run: the agent was stopped", [], True)
+_NOT_WANTED = Output("not run: the user said something else before it began", [], True)
+#: The note in the history that names calls which wait for the answer to a question.
+_HELD = "agent.held"
 
 
 class LLM(Protocol):
@@ -70,19 +73,24 @@ class Agent:
         ask: Ask | None = None,
         max_steps: int = 50,
         instructions: str = "",
+        run_beside_questions: bool = False,
     ) -> None:
         """`ask` answers the model's questions; without it the model cannot ask any.
 
-        `instructions` begin a history that is empty.
+        `instructions` begin a history that is empty. Calls that come together with a question
+        wait for its answer, unless they are to `run_beside_questions`.
         """
         self.llm = llm
         self.history = MessageHistory() if history is None else history
         self.ask = ask
         self.max_steps = max_steps
         self.instructions = instructions
+        self.run_beside_questions = run_beside_questions
         self.tools = gather_tools([*tools, *([tool(ask_user)] if ask else [])])
         self._running = False
         self._stopping = False
+        #: Id and name of the calls that wait for the answer to a question.
+        self._held_now: list[tuple[Any, ...]] = []
 
     # ── running ──
 
@@ -161,16 +169,22 @@ class Agent:
 
     async def _waiting(self) -> dict[str, Pending]:
         """The calls that a person can answer now, by id."""
+        held, _ = await self._held()
         calls: list[Pending] = await self._do("pending_calls")
         found: dict[str, Pending] = {}
         for place, call in enumerate(calls):
-            if call.waiting and not _is_behind(call, calls[:place]):
+            if call.waiting and call not in held and not _is_behind(call, calls[:place]):
                 found.setdefault(call.id or "", call)
         return found
 
     # ── the steps ──
 
     async def _begin(self, text: str | None) -> None:
+        held, begun = await self._held()
+        await self._keep([(call, _CUT_OFF) for call in begun])
+        if text is not None:
+            await self._keep([(call, _NOT_WANTED) for call in held])
+            await self._hold([])
         await self._do("repair")
         if text is None:
             await self._check_unfinished()
@@ -209,6 +223,7 @@ class Agent:
 
     async def _think(self, tell: Tell) -> str:
         """Ask the model and keep its answer; returns what it said."""
+        self._held_now = []
         llm = self.llm
         request = await self._do("render", llm.provider, llm.model)
         pieces = _Pieces(tell)
@@ -231,6 +246,35 @@ class Agent:
 
     async def _act(self, calls: list[Pending], tell: Tell) -> bool:
         """Answer the calls; False if a question stays open."""
+        asked = [call for call in calls if self._needs_person(call)]
+        if asked and len(asked) < len(calls) and not self.run_beside_questions:
+            return await self._ask_first(calls, asked, tell)
+        await self._hold([])
+        if asked:
+            return await self._act_at_once(calls, tell)
+        await self._run_tools(calls, tell)
+        return True
+
+    async def _ask_first(self, calls: list[Pending], asked: list[Pending], tell: Tell) -> bool:
+        """The others wait for the answers: these may be about whether they should run at all."""
+        # A result goes to the first call of its id: what stands before a question of the same id, or
+        # of the same name without one, cannot wait for it.
+        at_once: list[Pending] = []
+        held: list[Pending] = []
+        for place, call in enumerate(calls):
+            if not self._needs_person(call):
+                later = [one for one in calls[place:] if self._needs_person(one)]
+                (at_once if any(_is_behind(one, [call]) for one in later) else held).append(call)
+        await self._run_tools(at_once, tell)
+        await self._hold(held)
+        if not await self._act_at_once(asked, tell):
+            return False
+        # Before they begin: after a kill nothing is run twice.
+        await self._hold([])
+        await self._run_tools(held, tell)
+        return True
+
+    async def _act_at_once(self, calls: list[Pending], tell: Tell) -> bool:
         first: list[Pending] = []
         rest: list[Pending] = []
         for call in calls:
@@ -246,6 +290,8 @@ class Agent:
 
     def _needs_person(self, call: Pending) -> bool:
         """Whether it is a question, or was marked as waiting in the history."""
+        if (call.id, call.name) in self._held_now:
+            return False
         return self.ask is not None if call.name == ASK else call.waiting
 
     async def _answer(self, call: Pending, tell: Tell) -> bool:
@@ -312,6 +358,28 @@ class Agent:
         return True
 
     # ── the history ──
+
+    async def _hold(self, calls: list[Pending]) -> None:
+        """Note which calls wait for an answer; the latest note counts. No repair takes them for cut off."""
+        named = [[call.id, call.name] for call in calls]
+        self._held_now += [(call.id, call.name) for call in calls]
+        notes = await self._do("notes", _HELD)
+        if named == (notes[-1].value if notes else []):
+            return
+        await self._do("add_note", _HELD, named)
+        for call in calls:
+            if call.id and not call.waiting:
+                await self._do("waiting", call.id)
+
+    async def _held(self) -> tuple[list[Pending], list[Pending]]:
+        """Open calls that were held back: those that still are, and those that had begun."""
+        notes = await self._do("notes", _HELD)
+        now = [tuple(one) for one in notes[-1].value] if notes else []
+        ever = {tuple(one) for noted in notes for one in noted.value}
+        self._held_now = now
+        found = [call for call in await self._do("pending_calls") if (call.id, call.name) in ever]
+        held = [call for call in found if (call.id, call.name) in now]
+        return held, [call for call in found if call not in held]
 
     async def _keep(self, results: list[tuple[Pending, Output]]) -> None:
         given = [
