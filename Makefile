@@ -46,6 +46,7 @@ stress: $(VENV)/.ready  ## long campaigns: kills, saves against imports, damaged
 bench: $(VENV)/.ready  ## the figures
 	$(BIN)/python -m bench.import
 	$(BIN)/python -m bench.check
+	$(BIN)/python -m bench.extremes
 	$(BIN)/python -m bench.search
 	$(BIN)/python -m bench.live
 	$(BIN)/python -m bench.web

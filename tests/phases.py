@@ -84,6 +84,7 @@ WAITS = (
     "web/test_openapi.py::test_whatever_is_asked_the_answer_is_as_promised",
     "web/test_pages.py::test_a_long_list_comes_in_pages_with_every_row_once",
     "web/test_pages_search.py::test_an_unfinished_query_is_told_quietly_and_only_while_it_is_typed",
+    "web/test_offline.py",
     "web/test_read_only.py",
     "web/test_serve.py",
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from time import process_time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -82,3 +84,10 @@ def test_a_line_of_megabytes_takes_no_minutes() -> None:
     assert len(wrap("x" * 1_000_000, 80)) == 12_500
     assert len(wrap("あ" * 200_000, 80)) == 5_000
     assert truncate("あ" * 10_000_000, 10) == "ああああ…"
+
+
+def test_the_work_for_a_long_word_among_others_grows_with_its_length() -> None:
+    """Found by fuzzing: brackets nested 100,000 deep beside an "é" took more than ten seconds."""
+    began = process_time()
+    assert len(wrap("é" + "[" * 600_000, 80)) == 7_501
+    assert process_time() - began < 8

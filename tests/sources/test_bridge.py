@@ -229,6 +229,20 @@ def test_questions_are_told_with_their_options_and_what_was_chosen(home: Path) -
     ]
 
 
+def test_fields_of_other_kinds_than_ours_cost_no_message(home: Path) -> None:
+    """Found by fuzzing: changes that are a number, a question whose id is a list."""
+    journal = Journal(home)
+    journal.send("p1", "go")
+    journal.write("call", call="c", name="Edit", title="Edit a.py", diffs=1.5)
+    journal.write(
+        "ask", id="a", what="question", title="T", questions=[{"id": ["q"], "question": "Why?"}]
+    )
+    journal.write("answer", id="a", outcome="answered", values={"q": "so"}, by="web")
+    _, call, ask = told(home)
+    assert "Edit a.py" in str(call.parts)
+    assert "Why?" in str(ask.parts)
+
+
 def test_a_failure_is_told_once_with_what_the_agent_printed(home: Path) -> None:
     journal = Journal(home)
     journal.send("p1", "go")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import threading
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import accumulate
 from pathlib import Path
@@ -41,7 +41,24 @@ _BUILT = _SOURCE.with_name("libcutter.so")
 def cut_many(texts: Sequence[str], data: Sequence[bytes]) -> Cuts:
     """The words and pairs of texts; `data` is each of them in bytes."""
     cutter = opened() if sum(map(len, data)) >= MUCH else None
-    return cut_all(texts, data) if cutter is None else cutter.cut(texts, data)
+    if cutter is None:
+        return cut_all(texts, data)
+    found = Cuts([], [])
+    for some in _slices(data):
+        more = cutter.cut(texts[some], data[some])
+        found.words.extend(more.words)
+        found.pairs.extend(more.pairs)
+    return found
+
+
+def _slices(data: Sequence[bytes]) -> Iterator[slice]:
+    """As many texts at a time as there is room kept for: a long conversation takes no more of it."""
+    start = size = 0
+    for end, text in enumerate(data, 1):
+        size += len(text)
+        if 3 * size > KEPT or end == len(data):
+            yield slice(start, end)
+            start, size = end, 0
 
 
 @cache

@@ -140,20 +140,23 @@ def _pieces(text: str) -> Iterator[str]:
     if text.isascii():
         yield from _WORDS.findall(text)
         return
-    piece, kind = "", ""
+    # A list: adding to a word of megabytes would copy it each time.
+    piece: list[str] = []
+    kind = ""
     for cluster, columns in clusters(text):
         new = "space" if cluster == " " else "wide" if columns == 2 else "narrow"
-        if piece and not _joined(piece, kind, cluster, new):
-            yield piece
-            piece = ""
-        piece, kind = piece + cluster, new
+        if piece and not _joined(piece[-1], kind, cluster, new):
+            yield "".join(piece)
+            piece = []
+        piece.append(cluster)
+        kind = new
     if piece:
-        yield piece
+        yield "".join(piece)
 
 
-def _joined(piece: str, kind: str, cluster: str, new: str) -> bool:
+def _joined(last: str, kind: str, cluster: str, new: str) -> bool:
     if "space" in (kind, new):
         return kind == new
-    if cluster in _CLOSING or piece[-1] in _OPENING:
+    if cluster in _CLOSING or last[-1] in _OPENING:
         return True
     return kind == new == "narrow"

@@ -96,7 +96,8 @@ def _questions(ask: Entry) -> Iterator[str]:
 def _values(ask: Entry, answer: Entry) -> Iterator[str]:
     """What was answered to each question, by its words where they are known."""
     values = answer.more.get("values")
-    names = {one.get("id"): one.get("question") for one in _dicts(ask.more.get("questions"))}
+    asked = _dicts(ask.more.get("questions"))
+    names = {id: one.get("question") for one in asked if isinstance(id := one.get("id"), str)}
     for id, value in values.items() if isinstance(values, dict) else ():
         chosen = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
         yield f"{names.get(id) or id} {chosen}"

@@ -176,7 +176,8 @@ def _arguments(more: dict[str, Any]) -> Any:
     arguments = more.get("arguments")
     if arguments:
         return arguments
-    diffs = [one for one in more.get("diffs") or [] if isinstance(one, dict)]
+    told = more.get("diffs")
+    diffs = [one for one in told if isinstance(one, dict)] if isinstance(told, list) else []
     edits = [
         {"path": one.get("path"), "old_text": one.get("old") or "", "new_text": one.get("new")}
         for one in diffs

@@ -1,0 +1,65 @@
+"""Very many files, a very long one: what they cost.
+
+The figures for 100,000 files and 2 GB are those of bench/extremes.py, by `make bench`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from bench.extremes import WORDS, measure, write_long, write_tiny
+
+from rireki.archive.base import Filter
+from rireki.archive.sqlite.store import SqliteArchive
+from rireki.search import cutter
+from tests.conftest import Clock
+
+
+def test_thousands_of_tiny_files_are_each_a_conversation(
+    tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    count = 100_000 if request.config.getoption("--campaign") else 1000
+    write_tiny(tmp_path / "home", count)
+    figures = measure(tmp_path / "home", tmp_path / "archive.sqlite3")
+    assert figures["first_import_memory_mb"]["ok"], figures
+    assert figures["second_import_memory_mb"]["ok"], figures
+    archive = SqliteArchive(tmp_path / "archive.sqlite3", clock=Clock())
+    assert len(list(archive.conversations(Filter(limit=None)))) == count
+    archive.close()
+
+
+def test_a_transcript_much_longer_than_usual_is_taken_in(
+    tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    short, long = (100e6, 300e6) if request.config.getoption("--campaign") else (10e6, 30e6)
+    used = {}
+    for size in (short, long):
+        write_long(tmp_path / str(size), int(size))
+        figures = measure(tmp_path / str(size), tmp_path / f"{size}.sqlite3")
+        used[size] = figures["first_import_memory_mb"]["value"] * 1e6
+    # A conversation is held in memory while it is interpreted, and its texts while they are indexed.
+    assert (used[long] - used[short]) / (long - short) < 8, used
+
+
+def test_the_room_of_the_cutter_does_not_grow_with_the_conversation(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if cutter.opened() is None:
+        pytest.skip("cutter.c was not built")
+    asked: list[int] = []
+    plain = cutter._Room.for_texts
+
+    def noted(room: cutter._Room, size: int, count: int) -> tuple[bytearray, bytearray]:
+        asked.append(size)
+        return plain(room, size, count)
+
+    monkeypatch.setattr(cutter._Room, "for_texts", noted)
+    texts = [f"{number} {WORDS}" for number in range(5000)]
+    data = [text.encode() for text in texts]
+    cuts = cutter.cut_many(texts, data)
+    assert len(cuts.words) == len(cuts.pairs) == len(texts)
+    assert sum(map(len, data)) > 8e6
+    assert max(asked) <= cutter.KEPT
+    few = cutter.cut_many(texts[-20:], data[-20:])
+    assert (cuts.words[-20:], cuts.pairs[-20:]) == (few.words, few.pairs)
