@@ -101,3 +101,19 @@ def test_the_card_is_told_in_japanese(driven: DriveSite, page: Page, visitor: Vi
     assert given(driven, json.dumps("first 日本語")[1:-1]) == 1
     page.goto("/?lang=en")
     forgive(visitor)
+
+
+def test_what_was_on_the_screen_when_the_server_was_killed_is_there_afterwards(
+    driven: DriveSite, page: Page, visitor: Visit
+) -> None:
+    begin(page, driven, "stream 100 0.05")
+    expect(page.locator(".growing")).to_contain_text("piece 20")
+    seen = page.locator(".growing .words").inner_text().strip()
+    page.wait_for_timeout(600)
+    driven.end(signal.SIGKILL)
+    driven.start()
+    page.reload()
+    settled(page, "ended")
+    expect(page.locator("#stream").get_by_text(seen)).to_have_count(1)
+    sent(page, "stream 100 0.05")
+    forgive(visitor)

@@ -7,6 +7,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -100,6 +102,96 @@ def test_workers_end_when_the_first_process_is_killed(before: str) -> None:
     while _is_there(process.pid) and time.monotonic() < deadline:
         time.sleep(0.02)
     assert not _is_there(process.pid)
+
+
+#: Gives a worker a task that never ends and answers nothing, then waits to be killed.
+BUSY = """
+import os, sys, threading, time
+from pathlib import Path
+from rireki.intake.hiring import hire
+from rireki.intake.worker import FreshGroup, PackTask, send
+from rireki.sources import registry
+from rireki.sources.kit.places import Places
+{before}
+worker = hire(copy={copy})
+{after}
+origins = registry.reader("busy").discover(Places.at(Path("."))).origins
+send(worker.tasks, PackTask([FreshGroup("busy", "one", origins, True)]))
+time.sleep(60)
+"""
+READER = """
+import os
+from rireki.sources.reader import Discovery, Origin
+
+class Busy:
+    name = family = "busy"
+    def discover(self, places):
+        return Discovery([Origin(source="busy", place="x", root="x", form="lines", role="main")])
+    def read(self, origin, known):
+        open({file!r}, "w").write(str(os.getpid()))
+        while True:
+            pass
+        yield
+
+READER = Busy()
+"""
+#: A process that has the worker's pipes as well, and outlives everything.
+SIBLING = """
+if os.fork() == 0:
+    os.setsid()
+    os.dup2(os.open(os.devnull, os.O_RDWR), 1)
+    os.dup2(1, 2)
+    time.sleep(20)
+    os._exit(0)
+"""
+
+
+@pytest.fixture
+def busy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The file in which a worker that has got its task notes its number."""
+    info = tmp_path / "plugin" / "busy-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "entry_points.txt").write_text("[rireki.readers]\nbusy = busy_reader:READER\n")
+    file = tmp_path / "worker"
+    (info.parent / "busy_reader.py").write_text(READER.format(file=str(file)))
+    monkeypatch.setenv("PYTHONPATH", str(info.parent))
+    return file
+
+
+@pytest.mark.parametrize("after", ["", SIBLING], ids=["alone", "with-a-sibling"])
+@pytest.mark.parametrize(
+    ("copy", "before"), [("True", ""), ("False", SLEEPING)], ids=["copy", "started"]
+)
+def test_a_worker_in_the_middle_of_a_task_ends_when_the_first_process_is_killed(
+    busy: Path, copy: str, before: str, after: str
+) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-c", BUSY.format(copy=copy, before=before, after=after)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    _until(lambda: busy.exists() and bool(busy.read_text()), process)
+    assert int(busy.read_text()) != process.pid
+    process.kill()
+    process.wait()
+    try:
+        _until(lambda: not _is_there(process.pid))
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        assert process.stderr is not None
+        process.stderr.close()
+
+
+def _until(condition: Callable[[], bool], process: subprocess.Popen[str] | None = None) -> None:
+    deadline = time.monotonic() + 30
+    while not condition():
+        if process is not None and process.poll() is not None:
+            raise AssertionError(process.communicate()[1])
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
 
 
 def _is_there(group: int) -> bool:

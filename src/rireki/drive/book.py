@@ -20,8 +20,9 @@ from rireki.sources.bridge.entry import Entry
 
 __all__ = ["Book"]
 
-#: Seconds after which a long stretch of text is written, although more of it is to come.
-STRETCH = 2.0
+#: Seconds after which a stretch of text is written, although more of it is to come: whatever is on
+#: a screen for so long is there after a crash.
+STRETCH = 0.25
 
 
 class Book:

@@ -20,7 +20,7 @@ from rireki.python_path import child_environment, python_command
 
 __all__ = ["Worker", "hire"]
 
-_COMMAND = "from rireki.intake.worker import main; main()"
+_COMMAND = "from rireki.intake.worker import main; main({})"
 #: Where the copy finds its pipes.
 _STDIN, _STDOUT, _STDERR = range(3)
 
@@ -55,7 +55,7 @@ def _is_alone() -> bool:
 class _Started:
     def __init__(self) -> None:
         self._process = subprocess.Popen(
-            python_command(_COMMAND),
+            python_command(_COMMAND.format(os.getpid())),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=child_environment(),
@@ -74,6 +74,7 @@ class _Copy:
     def __init__(self) -> None:
         theirs, tasks = os.pipe()
         answers, mine = os.pipe()
+        parent = os.getpid()
         try:
             self._pid = os.fork()
         except OSError:
@@ -81,7 +82,7 @@ class _Copy:
                 os.close(end)
             raise
         if not self._pid:
-            _live_as_worker(theirs, mine)
+            _live_as_worker(theirs, mine, parent)
         os.close(theirs)
         os.close(mine)
         self.tasks: IO[bytes] = os.fdopen(tasks, "wb")
@@ -99,14 +100,14 @@ class _Copy:
             self.tasks.close()
 
 
-def _live_as_worker(tasks: int, answers: int) -> None:
+def _live_as_worker(tasks: int, answers: int, parent: int) -> None:
     """All this process does from here on; what it has in common with the first one is left untouched."""
     code = 1
     try:
         os.dup2(tasks, _STDIN)
         os.dup2(answers, _STDOUT)
         os.closerange(_STDERR + 1, os.sysconf("SC_OPEN_MAX"))
-        work(os.fdopen(_STDIN, "rb"), os.fdopen(_STDOUT, "wb"))
+        work(os.fdopen(_STDIN, "rb"), os.fdopen(_STDOUT, "wb"), parent)
         code = 0
     except BaseException:  # noqa: BLE001 - nobody is there to raise it to
         traceback.print_exc()

@@ -1,7 +1,8 @@
 """A process that packs files and interprets conversations for the one that writes the archive.
 
 It speaks length-prefixed pickles over its standard streams, reads agents' files
-and the archive, and writes neither. It ends when its input ends.
+and the archive, and writes neither. It ends when its input ends, or with the
+process that started it, whatever it is doing.
 """
 
 from __future__ import annotations
@@ -12,9 +13,12 @@ import pickle
 import signal
 import struct
 import sys
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from queue import SimpleQueue
 from typing import IO, Any, TypeAlias
 
 import msgspec
@@ -55,6 +59,8 @@ __all__ = [
 #: Compressed bytes per message.
 MESSAGE = 1 << 20
 _HEADER = struct.Struct(">Q?")
+#: Seconds between two looks whether the process that asks is still our parent.
+LOOK = 0.5
 
 
 class FreshGroup(msgspec.Struct):
@@ -144,12 +150,12 @@ def receive(stream: IO[bytes]) -> tuple[bytes, bool]:
     return data, last
 
 
-def main() -> None:
-    work(sys.stdin.buffer, sys.stdout.buffer)
+def main(parent: int) -> None:
+    work(sys.stdin.buffer, sys.stdout.buffer, parent)
 
 
-def work(source: IO[bytes], target: IO[bytes]) -> None:
-    """Answer until nobody asks any more."""
+def work(source: IO[bytes], target: IO[bytes], parent: int) -> None:
+    """Answer until nobody asks any more; `parent` is the process that asks."""
     # A stray print must not disturb the conversation with the other side.
     sys.stdout = sys.stderr
     # Readings are many small values that live shortly and have no cycles: what little there may
@@ -163,17 +169,39 @@ def work(source: IO[bytes], target: IO[bytes]) -> None:
         os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
     # Who asks is interrupted as well, and tells us to end.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    while True:
-        try:
-            data, _ = receive(source)
-        except EOFError:
-            return
+    for data in _tasks(source, parent):
         try:
             _answer(target, pickle.loads(data))
         except BrokenPipeError:
             # Nobody is left to answer to, and nothing may be written at exit either.
             os._exit(1)
         gc.collect(0)
+
+
+def _tasks(source: IO[bytes], parent: int) -> Iterator[bytes]:
+    """What is asked, as it comes. Who asks may be killed while a task takes long, so its end is
+    waited for beside the work: it ends our input, unless somebody else has the other end as well
+    (a process that the parent started without us), and then another process is our parent."""
+    tasks: SimpleQueue[bytes] = SimpleQueue()
+
+    def listen() -> None:
+        try:
+            with suppress(EOFError, OSError):
+                while True:
+                    tasks.put(receive(source)[0])
+        finally:
+            os._exit(1)
+
+    def look() -> None:
+        while os.getppid() == parent:
+            time.sleep(LOOK)
+        os._exit(1)
+
+    threads = [listen] if sys.platform == "win32" else [listen, look]
+    for watch in threads:
+        threading.Thread(target=watch, daemon=True).start()
+    while True:
+        yield tasks.get()
 
 
 def _answer(target: IO[bytes], task: PackTask | ProjectTask | DigestTask) -> None:

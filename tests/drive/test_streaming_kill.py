@@ -1,0 +1,98 @@
+"""What was on a screen when the server was killed in the middle of an answer is there afterwards."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from rireki.archive.open import open_archive
+from rireki.drive.bridge import Bridge
+from rireki.drive.values import Prompt
+from rireki.intake.understand import read_conversation
+from rireki.intake.walk import import_history
+from rireki.model.parts import Text
+from tests.drive.conftest import Desk, run
+
+ROOT = Path(__file__).parents[2]
+#: A page is told at once; the journal has it this much later, at the latest.
+LATEST = 0.5
+
+
+async def main(folder: Path) -> None:
+    """Tells what a page would show, as it would."""
+    desk = Desk(folder)
+    bridge = Bridge(desk.settings())
+    await bridge.open()
+    listening = bridge.listen(None)
+    session = await desk.start(bridge)
+    await session.send(Prompt("p1", "stream 400 0.02"), "web")
+    async for event in listening:
+        if event.kind == "delta":
+            line = json.dumps([time.monotonic(), event.more["text"]])
+            os.write(1, line.encode() + b"\n")
+
+
+def shown_and_killed(desk: Desk) -> tuple[float, list[tuple[float, str]]]:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.drive.test_streaming_kill", str(desk.folder)],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+    )
+    assert process.stdout is not None
+    lines = [process.stdout.readline()]
+    begun = json.loads(lines[0])[0]
+    while time.monotonic() < begun + 2:
+        lines.append(process.stdout.readline())
+    process.kill()
+    killed = time.monotonic()
+    rest = process.stdout.read().splitlines(keepends=True)
+    process.wait()
+    process.stdout.close()
+    told = [json.loads(line) for line in [*lines, *rest] if line.endswith(b"\n")]
+    return killed, [(at, text) for at, text in told]
+
+
+def texts_of(desk: Desk) -> list[str]:
+    """What the archive shows of the agent's words."""
+    archive = open_archive(desk.archive, create=True)
+    import_history(archive, places=desk.settings().places, sources=["bridge"])
+    (found,) = [archive.find(id) for id in archive.ids()]
+    messages = read_conversation(archive, found).messages()
+    archive.close()
+    return [
+        part.text
+        for message in messages
+        if message.author == "agent"
+        for part in message.parts
+        if isinstance(part, Text)
+    ]
+
+
+def test_text_that_was_on_the_screen_survives_a_kill_in_the_middle_of_it(desk: Desk) -> None:
+    killed, told = shown_and_killed(desk)
+    shown = "".join(text for at, text in told if at <= killed - LATEST)
+    assert shown.count("piece") > 10
+    kept = desk.said()
+    assert kept.startswith(shown), "what was shown is in the journal, each piece once"
+    assert len(desk.kinds("text")) > 3, "in pieces, and all of one block"
+    assert len({entry["block"] for entry in desk.kinds("text")}) == 1
+    assert texts_of(desk) == [kept]
+
+    async def restart() -> None:
+        bridge = Bridge(desk.settings())
+        await bridge.open()
+        await bridge.close()
+
+    run(restart())
+    assert desk.said() == kept
+    assert texts_of(desk) == [kept], "one text, once, also after the restart"
+
+
+if __name__ == "__main__":
+    asyncio.run(main(Path(sys.argv[1])))
