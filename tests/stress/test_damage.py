@@ -8,7 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.damaged import Twin, build, campaign_seed, cases, read_in_every_way, salvage
+from tests.support.damaged import (
+    Twin,
+    build,
+    campaign_seed,
+    cases,
+    read_in_every_way,
+    salvage,
+    visit,
+)
 
 CAMPAIGN, SAMPLE = 320, 10
 
@@ -32,3 +40,11 @@ def test_what_can_be_read_of_a_damaged_archive_is_saved_into_a_new_one(
     wanted = CAMPAIGN if pytestconfig.getoption("campaign") else SAMPLE
     for damaged in cases(twin, tmp_path, campaign_seed() + 1, wanted):
         assert salvage(twin, damaged) == []
+
+
+def test_the_web_app_shows_what_can_be_read_of_a_damaged_archive(
+    twin: Twin, tmp_path: Path, pytestconfig: pytest.Config
+) -> None:
+    wanted = CAMPAIGN if pytestconfig.getoption("campaign") else SAMPLE // 2
+    for damaged in cases(twin, tmp_path, campaign_seed() + 2, wanted):
+        assert visit(twin, damaged, random.Random(damaged.name)) == []

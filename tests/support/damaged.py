@@ -11,6 +11,7 @@ import traceback
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import quote
 
 import apsw
 from click.testing import CliRunner
@@ -269,3 +270,27 @@ def salvage(twin: Twin, damaged: Damaged) -> list[str]:
 
 def campaign_seed() -> int:
     return int(os.environ.get("RIREKI_SEED", "16"))
+
+
+def visit(twin: Twin, damaged: Damaged, chance: random.Random) -> list[str]:
+    """Every kind of page and answer of the web app that failed."""
+    from tests.web.conftest import client_of, serving
+
+    some = [quote(id) for id in chance.sample(sorted(twin.messages), 2)]
+    places = [
+        *("/", "/?lang=ja", "/search?q=the", "/stats", "/sources", "/help"),
+        *("/api/v1/health", "/api/v1/conversations", "/api/v1/search?q=rain", "/api/v1/stats"),
+        *(f"/c/{id}" for id in some),
+        *(f"/c/{id}/versions" for id in some),
+        *(f"/c/{id}/explain" for id in some),
+        *(f"/c/{id}/raw" for id in some),
+        *(f"/api/v1/conversations/{id}" for id in some),
+        *(f"/api/v1/conversations/{id}/messages" for id in some),
+    ]
+    wrong = []
+    with serving(damaged.path, twin.home) as server, client_of(server) as client:
+        for place in places:
+            answer = client.get(place)
+            if answer.status_code == 500 or "Traceback" in answer.text:
+                wrong.append(f"{damaged.name}: {place}: {answer.status_code} {answer.text[:300]}")
+    return wrong

@@ -21,11 +21,14 @@ __all__ = [
     "read_at",
     "read_conversation",
     "with_subagents",
+    "losses",
 ]
 
 #: The title of a conversation whose reader could not make anything of it.
 UNREADABLE = "(could not be interpreted)"
 _KEPT = "The records are kept; 'rireki rebuild' reads them again with a better version."
+
+_LOST = "of its records cannot be read: the archive is damaged"
 
 
 def interpret(conversation: str, strands: list[Strand]) -> list[Reading]:
@@ -213,10 +216,15 @@ def _unreadable(conversation: str, strand: Strand, trouble: Trouble) -> Reading:
     )
 
 
+def losses(conversation: Conversation) -> list[Trouble]:
+    """What of a conversation the archive itself has lost."""
+    return [trouble for trouble in conversation.troubles if trouble.message.endswith(_LOST)]
+
+
 def _loss(strand: Strand, lost: int) -> Trouble:
     return Trouble(
         place=strand.place,
-        message=f"{lost} of its records cannot be read: the archive is damaged",
+        message=f"{lost} {_LOST}",
         hint="'rireki verify' tells what is affected; 'rireki verify --salvage NEW' saves all that "
         "can be read into a new archive.",
     )

@@ -11,15 +11,17 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import msgspec
 
-from rireki.archive.base import Archive, Found
-from rireki.archive.open import open_archive
+from rireki.archive.base import Archive, Found, Heading
+from rireki.archive.open import StorageError, explain, open_archive
+from rireki.errors import NotFound
 from rireki.faces.web.driving import Journal, journal_of
-from rireki.intake.understand import read_conversation
+from rireki.intake.understand import losses, read_conversation
 from rireki.live.readings import Readings
 from rireki.model.conversation import Conversation
 from rireki.model.message import Message
@@ -30,11 +32,16 @@ if TYPE_CHECKING:
     from rireki.search.find import Search
     from rireki.sources.kit.places import Places
 
-__all__ = ["Desk", "Talk"]
+__all__ = ["DAMAGED", "Desk", "Talk"]
 
 T = TypeVar("T")
 Attachments: TypeAlias = Callable[[str], bytes | None]
 
+#: What to do about an archive that is damaged.
+DAMAGED = (
+    "The archive is damaged: 'rireki verify' names what cannot be read, 'rireki verify --salvage NEW'"
+    " saves all else into a new archive."
+)
 #: Threads that read the archive.
 READERS = 4
 #: Conversations that are kept as they were last read; a page asks for the same one many times.
@@ -89,7 +96,7 @@ class Desk:
     async def read(self, work: Callable[[Archive], T]) -> T:
         """Let `work` read the archive in another thread."""
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._readers, lambda: work(self._archive()))
+        return await loop.run_in_executor(self._readers, lambda: self._done(work))
 
     async def talk(self, name: str, as_of: str | None = None) -> Talk:
         """A conversation by its id or an unambiguous beginning. Raises NotFound or Ambiguous."""
@@ -102,7 +109,8 @@ class Desk:
     async def search(self, text: str, wish: Wish) -> Results:
         """One search at a time: the next one is answered from what the last one has opened."""
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._searcher, lambda: self._find(text, wish))
+        find = partial(self._find, text, wish)
+        return await loop.run_in_executor(self._searcher, lambda: self._done(find))
 
     def turn_to(self, archive: Path, demo: bool = False) -> None:
         """Show another archive from the next question on."""
@@ -120,7 +128,24 @@ class Desk:
         for archive in self._opened:
             archive.close()
 
+    @property
+    def damaged(self) -> bool:
+        """Whether something in the archive cannot be read, as far as anybody came upon it."""
+        return any(archive.damage for archive in self._opened if archive.path == self.path)
+
     # ── in the threads ──
+
+    def _done(self, work: Callable[[Archive], T]) -> T:
+        archive = self._archive()
+        try:
+            return work(archive)
+        except StorageError as error:
+            raise explain(error, archive.path) from error
+        except NotFound as error:
+            if archive.damage:
+                # What is not found may be what cannot be read.
+                error.hint = DAMAGED
+            raise
 
     def _archive(self) -> Archive:
         """The archive as this thread has it open."""
@@ -134,7 +159,7 @@ class Desk:
         return archive
 
     def _talk(self, archive: Archive, found: Found, as_of: str | None) -> Talk:
-        (heading,) = archive.headings(ids=[found.conversation.id])
+        heading = _heading(archive, found)
         name = (heading.id, heading.changed, as_of)
         with self._lock:
             known = self._talks.pop(name, None)
@@ -146,7 +171,7 @@ class Desk:
         return talk
 
     def _pictures(self, archive: Archive, found: Found) -> Attachments:
-        (heading,) = archive.headings(ids=[found.conversation.id])
+        heading = _heading(archive, found)
         name = (heading.id, heading.changed)
         with self._lock:
             known = self._pictured.pop(name, None)
@@ -184,12 +209,13 @@ class Desk:
             # As it was stored, not as its records are by now: the feed goes by that too.
             told = self.readings.at(archive, found, archive.reached(found.conversation.id))
             if told is not None:
+                # Stored when all of its records could still be read.
+                found.conversation.troubles += losses(told[0])
                 return found.conversation, told[1]
         reading = read_conversation(archive, found, as_of)
         return reading.conversation, reading.messages()
 
-    def _find(self, text: str, wish: Wish) -> Results:
-        archive = self._archive()
+    def _find(self, text: str, wish: Wish, archive: Archive) -> Results:
         if self._search is None or self._search.archive is not archive:
             # Imported late: the first page needs no search.
             from rireki.search.find import Search
@@ -198,3 +224,9 @@ class Desk:
                 self._search.close()
             self._search = Search(archive)
         return self._search.find(text, wish)
+
+
+def _heading(archive: Archive, found: Found) -> Heading:
+    for heading in archive.headings(ids=[found.conversation.id]):
+        return heading
+    raise NotFound(f"no conversation has the id {found.conversation.id!r}", DAMAGED)

@@ -57,6 +57,8 @@ class Health(msgspec.Struct, kw_only=True):
     listeners: int
     #: Whether the conversations are invented, because this machine has none.
     demo: bool
+    #: Whether something in the archive cannot be read, as far as anybody came upon it.
+    damaged: bool
     #: What the keeper is doing; null when none runs here.
     keeper: KeeperStatus | None
 

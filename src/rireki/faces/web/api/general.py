@@ -42,6 +42,7 @@ async def health(call: Call[Nothing]) -> Health:
         conversations=count,
         listeners=call.hub.listeners,
         demo=call.desk.demo,
+        damaged=call.desk.damaged,
         keeper=_keeper(call.desk),
     )
 

@@ -123,6 +123,7 @@ def _shared(request: Request) -> dict[str, Any]:
         "tongues": TONGUES,
         "theme": theme if theme in THEMES else "",
         "demo": desk_of(request).demo,
+        "damaged": desk_of(request).damaged,
         "driving": getattr(request.app.state, "driving", None),
         "t": partial(say, tongue),
         "in_tongue": partial(in_tongue, tongue),

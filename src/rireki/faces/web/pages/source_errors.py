@@ -163,8 +163,18 @@ JAPANESE = {
         "ファイルとそのフォルダーに書き込む権限があるか確認してください。"
     ),
     "{path} is damaged ({why})": "{path} は壊れています（{why}）",
-    "Restore it from a backup; 'rireki verify' tells what is affected.": (
-        "バックアップから戻してください。影響の範囲は「rireki verify」でわかります。"
+    "'rireki verify' tells what is affected; 'rireki verify --salvage NEW' saves all that can be read into"
+    " a new archive.": (
+        "影響を受けたものは「rireki verify」で確認でき、"
+        "「rireki verify --salvage NEW」で読み取れるものすべてを新しいアーカイブに保存できます。"
+    ),
+    "{n} of its records cannot be read: the archive is damaged": (
+        "記録のうち {n} 件を読み取れません。アーカイブが壊れています"
+    ),
+    "The archive is damaged: 'rireki verify' names what cannot be read, 'rireki verify --salvage NEW'"
+    " saves all else into a new archive.": (
+        "アーカイブが壊れています。読み取れないものは「rireki verify」で確認でき、"
+        "「rireki verify --salvage NEW」でそれ以外を新しいアーカイブに保存できます。"
     ),
     "{path} is not a rireki archive": "{path} は rireki のアーカイブではありません",
     "{path} is another program's database": "{path} はほかのプログラムのデータベースです",
@@ -174,9 +184,6 @@ JAPANESE = {
     ),
     "Update rireki.": "rireki を更新してください。",
     "{place} is damaged: {why}": "{place} は壊れています：{why}",
-    "Run 'rireki verify' to see what is affected, and restore the archive from a backup.": (
-        "「rireki verify」で影響の範囲を確かめ、アーカイブをバックアップから戻してください。"
-    ),
     "the search index in {place} cannot be written ({why})": (
         "{place} の検索索引に書き込めません（{why}）"
     ),

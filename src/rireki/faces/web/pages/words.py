@@ -36,6 +36,14 @@ JAPANESE = {
         "このマシンにはまだエージェントの履歴がないため、サンプルを表示しています。"
         "履歴ができると自動で切り替わります。"
     ),
+    "The archive is damaged. What can be read is shown.": (
+        "アーカイブが壊れています。読み取れるものを表示しています。"
+    ),
+    "'rireki verify' names what cannot be read, 'rireki verify --salvage NEW' saves all else into a new"
+    " archive.": (
+        "読み取れないものは「rireki verify」で確認でき、"
+        "「rireki verify --salvage NEW」でそれ以外を新しいアーカイブに保存できます。"
+    ),
     "Keys": "キーボード操作",
     "Next and previous message, or row": "次・前のメッセージや行へ",
     "Open or close what is folded; on a list, open the row": (
