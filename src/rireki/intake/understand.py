@@ -105,8 +105,8 @@ def _interpret_readable(conversation: str, strands: list[Strand]) -> list[Readin
             # Now, while its failure can be told from a mistake of ours.
             reading.messages()
     except Exception:  # noqa: BLE001 - what is left makes no sense to the reader, and need not
-        return [_unreadable(conversation, strands[0], lost)]
-    return readings
+        readings = []
+    return readings or [_unreadable(conversation, strands[0], lost)]
 
 
 def _join(conversation: str, journals: list[Strand], readings: list[Reading]) -> list[Reading]:
