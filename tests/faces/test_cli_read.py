@@ -208,16 +208,21 @@ def test_the_latest_words_are_the_agents(imported: Rireki) -> None:
 
 
 def test_explain_tells_every_entry_in_the_users_name(imported: Rireki) -> None:
-    told = imported("explain", "aaaa", "--json").json
+    told = imported("explain", "aaaa", "--all", "--json").json
     assert [(d["position"], d["author"], d["display"]) for d in told] == [
         (1, "person", "bubble"),
         (3, "tool", "fold"),
         (4, "harness", "hidden"),
     ]
     assert told[2]["label"] == "system reminder" and told[2]["words"] == "reminder"
-    assert imported("explain", "aaaa").lines[-1] == (
+    assert imported("explain", "aaaa", "--all").lines[-1] == (
         "3 entries, 1 by person, 1 by tool, 1 by harness"
     )
+    # Nobody has to ask whether the result of a tool was typed.
+    assert imported("explain", "aaaa").lines[-1] == (
+        "2 entries, 1 by person, 1 by harness, 1 more with --all"
+    )
+    assert imported("explain", "aaaa").out == imported("explain", "aaaa", "--typed").out
 
 
 def test_stats_count_each_answer_once(imported: Rireki) -> None:

@@ -338,12 +338,16 @@ def test_versions_tell_what_was_lost(
 
 
 def test_explain_says_what_the_command_says(web: httpx.Client, kept: SqliteArchive) -> None:
-    from rireki.show.decisions import decisions
+    from rireki.show.decisions import explained, may_be_typed
 
     id = longest(kept)
-    messages = read_conversation(kept, kept.find(id)).messages()
+    reading = read_conversation(kept, kept.find(id))
+    every = list(explained(reading.conversation, reading.messages()))
+    answer = web.get(f"{API}/conversations/{id}/explain?all=true").json()
+    assert answer == {"conversation": id, "decisions": as_json(every)}
     answer = web.get(f"{API}/conversations/{id}/explain").json()
-    assert answer == {"conversation": id, "decisions": as_json(list(decisions(messages)))}
+    typed = list(filter(may_be_typed, every))
+    assert answer["decisions"] == as_json(typed) and 0 < len(typed) < len(every)
 
 
 # ── Attachments ──

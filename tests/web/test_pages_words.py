@@ -16,6 +16,7 @@ from rireki.model.activity import WORDS
 from rireki.model.times import to_datetime
 from rireki.show.heading import RELATIONS
 from rireki.show.html.words import JAPANESE as RENDERER
+from rireki.sources.claude_code.reasons import REASONS
 
 WEB = Path(words.__file__).parents[1]
 #: `t("…")`, also with a choice between two texts.
@@ -33,6 +34,7 @@ CHOSEN = [
     *("bubble", "chip", "divider", "fold", "hidden", "simple", "single tool", "several tools"),
     *("unfinished", "gone", "changed", "title", "project", "thinking", "attachment", "you"),
     *("program", *RELATIONS.values()),
+    *REASONS.values(),
 ]
 
 

@@ -118,6 +118,8 @@ class Lively(Protocol):
     """
 
     anywhere: bool
+    #: What the rules of its entries are called in words, where their names say nothing.
+    reasons: Mapping[str, str]
 
     def watched(self, places: Places) -> list[Watched]:
         """The folders to watch, as few and as narrow as they can be."""

@@ -17,6 +17,7 @@ from rireki.faces.cli.options import (
 
 if TYPE_CHECKING:
     from rireki.faces.cli.output import Screen
+    from rireki.show.comparison import Comparison
     from rireki.show.decisions import Decision
 
 __all__ = ["command"]
@@ -24,35 +25,55 @@ __all__ = ["command"]
 
 @click.command("explain", short_help="Why each user-role entry is shown as it is.")
 @conversation_argument
+@click.option(
+    "--typed/--all",
+    default=True,
+    help="Only what somebody may have typed (default); or also results of tools and all else.",
+)
+@click.option(
+    "--compare",
+    "comparing",
+    is_flag=True,
+    help="Flags and how often they stand together; what the text alone would say, against this.",
+)
 @no_pager_option
 @json_option
 @archive_option
-def command(name: str, no_pager: bool, as_json: bool) -> None:
+def command(name: str, typed: bool, comparing: bool, no_pager: bool, as_json: bool) -> None:
     """Tell for every user-role entry which rule decided who wrote it and how it is shown.
 
     Agents write much in the user's name that nobody typed. Position is the line
     of the file or the place in the history; flags are what the source marked it
-    with; rule is the row of the table in docs that hit first.
+    with; then comes the rule of the table in docs that hit first, in words.
 
     \b
-    Example:
+    Examples:
       rireki explain 5471a680
+      rireki explain 5471a680 --compare
     """
     from rireki.faces.cli.output import Screen
     from rireki.intake.understand import read_conversation
-    from rireki.show.decisions import decisions
+    from rireki.show.comparison import compare
+    from rireki.show.decisions import explained, may_be_typed
 
     screen = Screen()
     with opened() as archive:
-        messages = read_conversation(archive, archive.find(name)).messages()
-    found = list(decisions(messages))
-    if as_json:
+        reading = read_conversation(archive, archive.find(name))
+    every = list(explained(reading.conversation, reading.messages()))
+    found = list(filter(may_be_typed, every)) if typed or comparing else every
+    if comparing:
+        compared = compare(found)
+        if as_json:
+            screen.json([compared])
+        else:
+            screen.page(_compared(compared, screen), pager=not no_pager)
+    elif as_json:
         screen.json(found)
     else:
-        screen.page(_told(found, screen), pager=not no_pager)
+        screen.page(_told(found, len(every) - len(found), screen), pager=not no_pager)
 
 
-def _told(decisions: Sequence[Decision], screen: Screen) -> Iterator[str]:
+def _told(decisions: Sequence[Decision], left_out: int, screen: Screen) -> Iterator[str]:
     from rireki.show.safe import one_line
     from rireki.show.width import truncate
     from rireki.show.words import count
@@ -61,8 +82,8 @@ def _told(decisions: Sequence[Decision], screen: Screen) -> Iterator[str]:
     paint = {"person": style.person, "agent": style.cyan}
     for decision in decisions:
         who = f"{decision.author:<7} {decision.display:<7}"
-        rule = f"rule {decision.rule}" if decision.rule else "no rule"
-        why = one_line(" · ".join(filter(None, [decision.role, rule, " ".join(decision.flags)])))
+        why = decision.why or "no rule"
+        why = one_line(" · ".join(filter(None, [decision.role, why, " ".join(decision.flags)])))
         room = max(screen.columns - 24, 10)
         painted = paint.get(decision.author, style.dim)(who)
         yield f"{decision.position:>6}  {painted} {truncate(why, room)}"
@@ -71,4 +92,34 @@ def _told(decisions: Sequence[Decision], screen: Screen) -> Iterator[str]:
         yield style.dim(truncate(f"        {words}", screen.columns))
     authors = dict.fromkeys(decision.author for decision in decisions)
     shares = [f"{sum(d.author == name for d in decisions)} by {name}" for name in authors]
-    yield ", ".join([count(len(decisions), "entry", "entries"), *shares])
+    others = [f"{left_out:,} more with --all"] if left_out else []
+    yield ", ".join([count(len(decisions), "entry", "entries"), *shares, *others])
+
+
+def _compared(told: Comparison, screen: Screen) -> Iterator[str]:
+    from rireki.show.safe import one_line
+    from rireki.show.width import truncate
+    from rireki.show.words import count
+
+    style = screen.style
+    yield style.bold("Flags that stand together")
+    for each in told.combinations:
+        flags = one_line(" ".join(each.flags)) or "(none)"
+        yield truncate(f"  {each.count:>5,}  {flags}  {one_line(each.example)}", screen.columns)
+    yield ""
+    yield style.bold("By the text alone, and by flags and text")
+    yield style.dim(f"      {'#':>4}  {'line':>6}  {'by text':<13}  {'shown as':<18}  why")
+    for number, row in enumerate(told.rows, 1):
+        mark = "≠" if row.differs else " "
+        words = one_line(" · ".join(filter(None, [row.why, " ".join(row.flags), row.words])))
+        line = (
+            f"    {mark} {number:>4}  {row.position:>6}  {row.by_text:<13}  {row.ours:<18}  {words}"
+        )
+        line = truncate(line, screen.columns)
+        yield style.yellow(line) if row.differs else line
+    yield ""
+    told_of = count(told.entries, "entry", "entries")
+    yield style.bold(f"{told.different:,} of {told_of} would be shown otherwise by the text alone")
+    for why, number in told.reasons.items():
+        ours = next(row.ours for row in told.rows if row.differs and row.why == why)
+        yield f"  {number:>5,}  {why}: {ours}"

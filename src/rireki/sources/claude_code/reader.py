@@ -14,6 +14,7 @@ from rireki.model.activity import Activity
 from rireki.model.conversation import Conversation, Reading
 from rireki.model.strand import Strand
 from rireki.sources.claude_code.locate import locate
+from rireki.sources.claude_code.reasons import REASONS
 from rireki.sources.claude_code.recognise import recognise
 from rireki.sources.claude_code.status import read_status
 from rireki.sources.claude_code.walk import BESIDE, HISTORY, NAME, Walk
@@ -29,6 +30,7 @@ _BELOW = ("projects", *BESIDE)
 
 class ClaudeCode:
     name = NAME
+    reasons = REASONS
     family = NAME
 
     def discover(self, places: Places) -> Discovery:

@@ -66,6 +66,20 @@ def find_attachment(lines: Sequence[Line], digest: str) -> bytes | None:
     return None
 
 
+def _entry(draft: Draft) -> Entry:
+    """Where a message stood. A compaction is a line of the program and one in the user's name: what
+    is to be explained is the second."""
+    users = [line for line in draft.lines if line.look is not None and line.look.type == "user"]
+    line = users[0] if draft.what == "divider" and users else draft.line
+    look = line.look
+    return Entry(
+        position=line.number,
+        role=look.type if look is not None else "",
+        flags=tuple(flags_of(look)) if look is not None else (),
+        rule=draft.rule.row,
+    )
+
+
 class _Rendering:
     def __init__(self, fold: Fold, strands: Sequence[Strand]) -> None:
         self.fold = fold
@@ -101,12 +115,7 @@ class _Rendering:
             usage=self.fold.meter.usage(spoken.id) if spoken is not None else None,
             parent=self._parent(draft),
             abandoned=draft.abandoned,
-            entry=Entry(
-                position=draft.line.number,
-                role=look.type if look is not None else "",
-                flags=tuple(flags_of(look)) if look is not None else (),
-                rule=draft.rule.row,
-            ),
+            entry=_entry(draft),
         )
 
     def _shown(self, draft: Draft) -> Shown:

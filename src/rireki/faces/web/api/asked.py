@@ -20,6 +20,7 @@ __all__ = [
     "BadRequest",
     "ConversationsAsked",
     "EventsAsked",
+    "ExplainAsked",
     "MessagesAsked",
     "Nothing",
     "RawAsked",
@@ -85,6 +86,10 @@ class RawAsked(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
         False
     )
     as_of: Time | None = None
+
+
+class ExplainAsked(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    all: Annotated[bool, Meta(description="Also results of tools, which nobody typed.")] = False
 
 
 class SearchAsked(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):

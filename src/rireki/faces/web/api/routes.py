@@ -32,6 +32,7 @@ from rireki.faces.web.api.answers import (
 from rireki.faces.web.api.asked import (
     ConversationsAsked,
     EventsAsked,
+    ExplainAsked,
     MessagesAsked,
     Nothing,
     RawAsked,
@@ -93,7 +94,7 @@ OPERATIONS = [
     Operation(
         _TALK + "/explain",
         "Why each user-role entry is shown as it is.",
-        Nothing,
+        ExplainAsked,
         Decisions,
         talks.explain,
     ),

@@ -16,12 +16,19 @@ from rireki.faces.web.api.answers import (
     Version,
     Versions,
 )
-from rireki.faces.web.api.asked import BadRequest, MessagesAsked, Nothing, moment, plain
+from rireki.faces.web.api.asked import (
+    BadRequest,
+    ExplainAsked,
+    MessagesAsked,
+    Nothing,
+    moment,
+    plain,
+)
 from rireki.faces.web.api.call import Call, address
 from rireki.faces.web.desk import Talk
 from rireki.model.message import Message
 from rireki.model.strand import State, Strand, expand
-from rireki.show.decisions import decisions
+from rireki.show.decisions import explained, may_be_typed
 from rireki.show.story import choose
 from rireki.sources import registry
 from rireki.sources.kit.jsonl import LANE
@@ -106,9 +113,11 @@ async def message(call: Call[Nothing]) -> MessageAnswer:
     return MessageAnswer(talk.conversation.id, talk.changed, talk.messages[place])
 
 
-async def explain(call: Call[Nothing]) -> Decisions:
+async def explain(call: Call[ExplainAsked]) -> Decisions:
     talk = await call.desk.talk(call.conversation)
-    return Decisions(talk.conversation.id, list(decisions(talk.messages)))
+    every = explained(talk.conversation, talk.messages)
+    found = every if call.asked.all else filter(may_be_typed, every)
+    return Decisions(talk.conversation.id, list(found))
 
 
 async def versions(call: Call[Nothing]) -> Versions:

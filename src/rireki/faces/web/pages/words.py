@@ -5,13 +5,14 @@ Words that the renderer of messages has are taken from there, so that both say t
 
 from __future__ import annotations
 
-from rireki.faces.web.pages import drive_words
+from rireki.faces.web.pages import drive_words, reason_words
 from rireki.show.html import words as renderer
 
 __all__ = ["JAPANESE", "counted", "say", "script_words"]
 
 JAPANESE = {
     **drive_words.JAPANESE,
+    **reason_words.JAPANESE,
     # every page
     "Skip to the content": "本文へ移動",
     "Menu": "メニュー",
@@ -136,6 +137,7 @@ JAPANESE = {
     "Copy the command that brings this conversation back": "会話を復元するコマンドをコピー",
     "Versions": "過去の版",
     "Explain": "分類の根拠",
+    "Also what nobody can have typed": "入力ではありえないものも表示",
     "Also hidden messages": "非表示のメッセージも表示",
     "Hide hidden messages": "非表示のメッセージを隠す",
     "Save as": "書き出し",
