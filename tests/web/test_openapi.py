@@ -60,7 +60,7 @@ def test_the_document_is_served_and_needs_nothing_else(web: httpx.Client) -> Non
 def there(shown: Server) -> dict[str, str]:
     """What a path says of a conversation that is there, and of a message in it."""
     with closing(open_archive(shown.archive)) as archive:
-        newest = next(archive.conversations())
+        newest = next(one for one in archive.conversations() if one.messages)
         message = read_conversation(archive, archive.find(newest.id)).messages()[0]
         return {"source": newest.source, "native_id": newest.native_id, "message": message.id}
 
