@@ -27,7 +27,9 @@ def folder(home: Path) -> Path:
         for n, payload in enumerate(payloads)
     ]
     (folder / "messages.jsonl").write_text("".join(json.dumps(one) + "\n" for one in lines))
-    (folder / "session.json").write_text(json.dumps({"id": folder.name, "workspacePaths": ["/w"]}))
+    (folder / "session.json").write_text(
+        json.dumps({"id": folder.name, "workspacePaths": [str(home)]})
+    )
     return folder
 
 
