@@ -13,7 +13,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "history.md"
 
 def test_the_examples_run(tmp_path: Path) -> None:
     examples = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    assert len(examples) == 5
+    assert len(examples) == 6
     names: dict[str, object] = {"folder": tmp_path / "kept"}
     for number, example in enumerate(examples):
         exec(compile(example, f"{PAGE.name}, example {number + 1}", "exec"), names)

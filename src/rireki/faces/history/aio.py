@@ -68,6 +68,31 @@ class AsyncMessageHistory:
 
         return cls(await asyncio.to_thread(opened))
 
+    @classmethod
+    async def from_conversation(
+        cls,
+        name: str,
+        conversation: str | None = None,
+        archive: str | Path | None = None,
+        *,
+        as_of: str | None = None,
+        everything: bool = False,
+        sync: Sync = "os",
+        questions: Sequence[str] = QUESTIONS,
+    ) -> Self:
+        def opened() -> MessageHistory:
+            return MessageHistory.from_conversation(
+                name,
+                conversation,
+                archive,
+                as_of=as_of,
+                everything=everything,
+                sync=sync,
+                questions=questions,
+            )
+
+        return cls(await asyncio.to_thread(opened))
+
     async def add_user_message(self, content: Any, *, images: Iterable[Any] = ()) -> None:
         await self._run(self.history.add_user_message, content, images=images)
 

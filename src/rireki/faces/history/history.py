@@ -100,6 +100,52 @@ class MessageHistory(Core):
         return cls._over(held, questions, project, title)
 
     @classmethod
+    def from_conversation(
+        cls,
+        name: str,
+        conversation: str | None = None,
+        archive: str | Path | None = None,
+        *,
+        as_of: str | None = None,
+        everything: bool = False,
+        sync: Sync = "os",
+        questions: Sequence[str] = QUESTIONS,
+    ) -> Self:
+        """A new history on disk that begins with a conversation of the archive, of whichever agent.
+
+        `name` is its id, such as "claude-code/5471a680", or a beginning of one. What a model would
+        be shown of it comes along: after a compaction the summary and what followed, or with
+        `everything` all that was ever said. `as_of` is a time: as it was then. The conversation
+        itself stays as it is; a history of rireki that is still there is forked.
+        """
+        from rireki.archive.open import archive_path
+        from rireki.faces.history.archived import read_archived
+        from rireki.faces.history.journal import journal_path
+
+        path = archive_path(str(archive) if archive is not None else None)
+        about, messages = read_archived(path, name, as_of, everything)
+        own = about.source == "rireki" and as_of is None and not everything
+        if own and journal_path(path, about.native_id).exists():
+            with cls.open(about.native_id, archive=path, read_only=True) as before:
+                made = before.fork(conversation)
+                made._questions = frozenset(questions)
+                return made
+        history = cls.open(
+            conversation, about.project, about.title, path, sync=sync, questions=questions
+        )
+        if len(history):
+            history.close()
+            raise RirekiError(
+                f"there is a history {history.id} already",
+                "Choose another name, or none; MessageHistory.open goes on with it.",
+            )
+        with history.transaction():
+            history.add_note("continued from", about.id)
+            for message in messages:
+                history.add_raw_message(message)
+        return history
+
+    @classmethod
     def _over(
         cls,
         lease: Lease,
