@@ -49,3 +49,34 @@ def test_the_tree_in_the_architecture_is_the_tree_on_disk() -> None:
     told = set(re.findall(r"^[├└]── (\w+)/ ", tree, flags=re.MULTILINE))
     packages = {p.parent.name for p in (ROOT / "src" / "rireki").glob("*/__init__.py")}
     assert told == packages
+
+
+#: Where the examples of each document are run; those of the others are run here.
+RUN_ELSEWHERE = {
+    "agent.md": "tests/agent/test_example.py",
+    "archive-format.md": "tests/test_docs.py",
+    "chatkit.md": "tests/chatkit/test_docs.py",
+    "history.md": "tests/history/test_docs.py",
+}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_every_example_in_python_runs(
+    document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    examples = re.findall(
+        r"```python\n(.*?)```", document.read_text(encoding="utf-8"), flags=re.DOTALL
+    )
+    if not examples:
+        return
+    elsewhere = RUN_ELSEWHERE.get(document.name)
+    if elsewhere is not None:
+        assert document.name in (ROOT / elsewhere).read_text(encoding="utf-8")
+        return
+    monkeypatch.setenv("RIREKI_ARCHIVE", str(tmp_path / "archive.sqlite3"))
+    names: dict[str, object] = {
+        "messages": [{"role": "user", "content": "hello"}],
+        "system": "Be brief.",
+    }
+    for number, example in enumerate(examples, 1):
+        exec(compile(example, f"{document.name}, example {number}", "exec"), names)

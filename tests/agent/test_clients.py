@@ -15,6 +15,7 @@ import pytest
 from rireki import MessageHistory
 from rireki.errors import RirekiError
 from rireki.faces.agent import Agent, Event, Text, Thinking, connect
+from rireki.providers import Provider
 from tests.agent.server import MODELS, PROVIDERS, Move, Server, client_of, serving
 
 
@@ -61,7 +62,7 @@ def agent_of(provider: str, clients: dict[str, Any], history: MessageHistory) ->
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_a_run_with_the_real_package(
-    provider: str, server: Server, clients: dict[str, Any]
+    provider: Provider, server: Server, clients: dict[str, Any]
 ) -> None:
     server.script[:] = begin()
     history = MessageHistory()
@@ -74,7 +75,7 @@ def test_a_run_with_the_real_package(
     assert len(texts) == 4, "the text came in pieces"
     thoughts = "".join(event.text for event in events if isinstance(event, Thinking))
     assert thoughts == ("" if provider == "responses" else "Hm, let me see.")
-    told = history.render("anthropic").messages[2]["content"]
+    told: Any = history.render("anthropic").messages[2]["content"]
     assert [block["content"] for block in told] == [
         "3",
         "3",

@@ -21,7 +21,7 @@ from rireki.intake.walk import import_history
 from rireki.live.feed import Feed
 from rireki.live.keeper import Keeper
 from rireki.model.message import Message
-from rireki.providers import Call, Media, Result, Text, Turn, decode, encode, turns_of
+from rireki.providers import Call, Media, Provider, Result, Text, Turn, decode, encode, turns_of
 from rireki.sources.kit.places import Places
 from tests.history.conftest import calls, exchange, says
 from tests.history.test_raw import ANSWERS
@@ -162,7 +162,7 @@ def test_what_was_cleared_and_left_is_still_told(place: Path) -> None:
 )
 @pytest.mark.parametrize("provider", ["anthropic", "openai", "responses", "gemini", "bedrock"])
 def test_the_archive_says_what_the_history_says(
-    provider: str, tmp_path_factory: pytest.TempPathFactory, script: Script
+    provider: Provider, tmp_path_factory: pytest.TempPathFactory, script: Script
 ) -> None:
     place = tmp_path_factory.mktemp("kept") / "archive.sqlite3"
     with MessageHistory.open("x", archive=place) as history:

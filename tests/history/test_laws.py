@@ -254,7 +254,8 @@ def test_rendering_changes_nothing_and_shares_nothing() -> None:
     before = history.get_messages()
     request, notes = history.render("anthropic", report=True)
     assert {note.code for note in notes} == {"call-interrupted", "starts-with-assistant"}
-    request.messages[1]["content"].append("mine")
+    said: Any = request.messages[1]["content"]
+    said.append("mine")
     assert history.get_messages() == before
 
 

@@ -14,7 +14,7 @@ from openai.types.responses import Response
 
 from rireki import MessageHistory
 from rireki.errors import RirekiError
-from rireki.providers import PROVIDERS
+from rireki.providers import PROVIDERS, Provider
 
 ANTHROPIC = {
     "id": "msg_1",
@@ -128,7 +128,7 @@ def test_there_is_an_answer_of_every_provider() -> None:
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
-def test_an_answer_of_a_package_is_taken_as_it_came(provider: str, place: Path) -> None:
+def test_an_answer_of_a_package_is_taken_as_it_came(provider: Provider, place: Path) -> None:
     with MessageHistory.open("x", archive=place) as history:
         history.add_user_message("look around")
         history.add_raw_message(ANSWERS[provider])
@@ -205,7 +205,7 @@ def test_items_of_any_kind_are_messages_by_themselves(place: Path) -> None:
 
 
 @pytest.mark.parametrize("provider", ["anthropic", "responses", "gemini", "bedrock"])
-def test_pieces_of_an_answer_are_taken_as_what_they_are(provider: str) -> None:
+def test_pieces_of_an_answer_are_taken_as_what_they_are(provider: Provider) -> None:
     """People hand over `response.content`, or one block of it, as readily as the response."""
     answer = ANSWERS[provider]
     pieces: list[Any] = {
@@ -242,7 +242,7 @@ def test_what_is_no_message_is_refused_with_a_way_out() -> None:
         MessageHistory().add_raw_message(7)
     assert "dict" in caught.value.hint
     with pytest.raises(RirekiError, match="no provider called 'cohere'"):
-        MessageHistory().add_raw_message({"role": "user", "content": ""}, provider="cohere")
+        MessageHistory().add_raw_message({"role": "user", "content": ""}, provider="cohere")  # type: ignore[arg-type]
 
 
 PNG = b"\x89PNG\r\n\x1a\n"

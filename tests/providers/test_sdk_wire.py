@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from rireki import MessageHistory
-from rireki.providers import PROVIDERS, Request
+from rireki.providers import PROVIDERS, Provider, Request
 
 PICTURE = b"\x89PNG\r\n\x1a\n" + bytes(range(256))
 SHOT = b"\x89PNG\r\n\x1a\n a screenshot \xff\xfe\xfb\xf0"
@@ -212,7 +212,7 @@ def full_history() -> MessageHistory:
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
-def test_a_rendered_request_reaches_the_wire_as_it_is_meant(wire: Wire, provider: str) -> None:
+def test_a_rendered_request_reaches_the_wire_as_it_is_meant(wire: Wire, provider: Provider) -> None:
     request = full_history().render(provider, MODELS.get(provider))
     body = sent(wire, provider, request)
     messages = body[KEYS.get(provider, "messages")]
@@ -225,7 +225,9 @@ def test_a_rendered_request_reaches_the_wire_as_it_is_meant(wire: Wire, provider
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
-def test_what_the_provider_wrote_itself_goes_back_as_it_came(wire: Wire, provider: str) -> None:
+def test_what_the_provider_wrote_itself_goes_back_as_it_came(
+    wire: Wire, provider: Provider
+) -> None:
     """Signatures, encrypted thinking and pictures in the provider's own spelling."""
     history = MessageHistory()
     for message in OWN[provider]:

@@ -16,6 +16,7 @@ from rireki.providers import (
     PROVIDERS,
     Call,
     Opaque,
+    Provider,
     Result,
     Text,
     Thinking,
@@ -348,7 +349,7 @@ def test_an_unknown_provider_is_named() -> None:
 
 
 @pytest.mark.parametrize("provider", [None, "gemini", "bedrock"])
-def test_a_single_text_of_gemini_or_bedrock_is_a_message(provider: str | None) -> None:
+def test_a_single_text_of_gemini_or_bedrock_is_a_message(provider: Provider | None) -> None:
     from google.genai import types
 
     for given in ({"text": "hello"}, types.Part(text="hello"), [{"text": "hello"}]):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Container, Iterable, Sequence
-from typing import Any
+from typing import Any, get_args
 
 from rireki.errors import RirekiError
 from rireki.providers import anthropic, bedrock, gemini, ollama, openai, responses
@@ -12,10 +12,11 @@ from rireki.providers.codec import Codec
 from rireki.providers.detect import unwrap
 from rireki.providers.encoder import Encoder
 from rireki.providers.kit import NOBODY
-from rireki.providers.neutral import Note, Opaque, Problem, Request, Turn
+from rireki.providers.neutral import Note, Opaque, Problem, Provider, Request, Turn
 from rireki.providers.notes import CODES, Notes
 from rireki.providers.plain import plain
 from rireki.providers.repair import open_calls
+from rireki.providers.typed import REQUESTS
 
 __all__ = ["PROVIDERS", "decode", "encode", "encoder_for", "problems"]
 
@@ -30,7 +31,7 @@ _CODECS: dict[str, Codec] = {
         ollama.CODEC,
     )
 }
-PROVIDERS = tuple(_CODECS)
+PROVIDERS: tuple[Provider, ...] = get_args(Provider)
 
 
 def decode(provider: str | None, messages: str | Iterable[Any], system: Any = None) -> list[Turn]:
@@ -87,7 +88,7 @@ def encode(
     # The places of what follows stay what they were.
     fitted = [Turn("system", [])] * lead + encoder.fit(turns[lead:], lead)
     messages = encoder.spell(encoder.shape(fitted, nudge))
-    return Request(messages, encoder.system(turns[:lead]))
+    return REQUESTS[provider](messages, encoder.system(turns[:lead]))
 
 
 def encoder_for(

@@ -9,7 +9,7 @@ thousand.)
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Self, TypeAlias
 
 import msgspec
 
@@ -111,11 +111,11 @@ class Request(msgspec.Struct, frozen=True, gc=False):
     messages: list[Any]
     system: Any = None
 
-    def as_json(self) -> Request:
+    def as_json(self) -> Self:
         """The same with bytes as base64: the body that goes over the wire, ready for `json.dumps`."""
         from rireki.providers.plain import plain
 
-        return Request(plain(self.messages), plain(self.system))
+        return type(self)(plain(self.messages), plain(self.system))
 
 
 class Note(msgspec.Struct, frozen=True, gc=False):

@@ -17,6 +17,7 @@ from rireki.providers.convert import encoder_for
 from rireki.providers.neutral import Request, Turn
 from rireki.providers.pairing import pair
 from rireki.providers.shape import Piece
+from rireki.providers.typed import REQUESTS
 
 __all__ = ["PrefixRenderer", "copied_json"]
 
@@ -47,7 +48,8 @@ class PrefixRenderer:
         count = self._advance(fitted, start)
         piece = Piece(start + count, not self._done, True, set(self._ids))
         rest = self._encoder.spell(self._encoder.shape(fitted[count:], None, piece))
-        return Request(copied_json([*self._messages, *rest]), copied_json(self._system))
+        made = REQUESTS[self._encoder.codec.name]
+        return made(copied_json([*self._messages, *rest]), copied_json(self._system))
 
     def _begin(self, revision: int) -> None:
         self._revision = revision

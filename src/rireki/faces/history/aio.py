@@ -19,7 +19,15 @@ if TYPE_CHECKING:
 
     from rireki.faces.history.journal import Sync
     from rireki.faces.history.window import Counter
-    from rireki.providers import Note, Problem, Request
+    from rireki.providers import Note, Problem, Provider, Request
+    from rireki.providers.typed import (
+        AnthropicRequest,
+        BedrockRequest,
+        GeminiRequest,
+        OllamaRequest,
+        OpenAIRequest,
+        ResponsesRequest,
+    )
     from rireki.search.results import Hit
 
 __all__ = ["AsyncMessageHistory"]
@@ -96,7 +104,7 @@ class AsyncMessageHistory:
     async def add_user_message(self, content: Any, *, images: Iterable[Any] = ()) -> None:
         await self._run(self.history.add_user_message, content, images=images)
 
-    async def add_raw_message(self, message: Any, *, provider: str | None = None) -> None:
+    async def add_raw_message(self, message: Any, *, provider: Provider | None = None) -> None:
         await self._run(self.history.add_raw_message, message, provider=provider)
 
     async def add_tool_result(
@@ -166,21 +174,87 @@ class AsyncMessageHistory:
     ) -> int:
         return await self._run(self.history.trim, max_tokens, turns, counter)
 
-    async def validate(self, provider: str, model: str | None = None) -> list[Problem]:
+    async def validate(self, provider: Provider, model: str | None = None) -> list[Problem]:
         return await self._run(self.history.validate, provider, model)
 
     @overload
     async def render(
-        self, provider: str, model: str | None = None, report: Literal[False] = False
+        self,
+        provider: Literal["anthropic"],
+        model: str | None = None,
+        report: Literal[False] = False,
+    ) -> AnthropicRequest: ...
+
+    @overload
+    async def render(
+        self, provider: Literal["anthropic"], model: str | None = None, *, report: Literal[True]
+    ) -> tuple[AnthropicRequest, list[Note]]: ...
+
+    @overload
+    async def render(
+        self, provider: Literal["openai"], model: str | None = None, report: Literal[False] = False
+    ) -> OpenAIRequest: ...
+
+    @overload
+    async def render(
+        self, provider: Literal["openai"], model: str | None = None, *, report: Literal[True]
+    ) -> tuple[OpenAIRequest, list[Note]]: ...
+
+    @overload
+    async def render(
+        self,
+        provider: Literal["responses"],
+        model: str | None = None,
+        report: Literal[False] = False,
+    ) -> ResponsesRequest: ...
+
+    @overload
+    async def render(
+        self, provider: Literal["responses"], model: str | None = None, *, report: Literal[True]
+    ) -> tuple[ResponsesRequest, list[Note]]: ...
+
+    @overload
+    async def render(
+        self, provider: Literal["gemini"], model: str | None = None, report: Literal[False] = False
+    ) -> GeminiRequest: ...
+
+    @overload
+    async def render(
+        self, provider: Literal["gemini"], model: str | None = None, *, report: Literal[True]
+    ) -> tuple[GeminiRequest, list[Note]]: ...
+
+    @overload
+    async def render(
+        self, provider: Literal["bedrock"], model: str | None = None, report: Literal[False] = False
+    ) -> BedrockRequest: ...
+
+    @overload
+    async def render(
+        self, provider: Literal["bedrock"], model: str | None = None, *, report: Literal[True]
+    ) -> tuple[BedrockRequest, list[Note]]: ...
+
+    @overload
+    async def render(
+        self, provider: Literal["ollama"], model: str | None = None, report: Literal[False] = False
+    ) -> OllamaRequest: ...
+
+    @overload
+    async def render(
+        self, provider: Literal["ollama"], model: str | None = None, *, report: Literal[True]
+    ) -> tuple[OllamaRequest, list[Note]]: ...
+
+    @overload
+    async def render(
+        self, provider: Provider, model: str | None = None, report: Literal[False] = False
     ) -> Request: ...
 
     @overload
     async def render(
-        self, provider: str, model: str | None = None, *, report: Literal[True]
+        self, provider: Provider, model: str | None = None, *, report: Literal[True]
     ) -> tuple[Request, list[Note]]: ...
 
     async def render(
-        self, provider: str, model: str | None = None, report: bool = False
+        self, provider: Provider, model: str | None = None, report: bool = False
     ) -> Request | tuple[Request, list[Note]]:
         if report:
             return await self._run(lambda: self.history.render(provider, model, report=True))

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
 from weakref import finalize
 
 from rireki.errors import RirekiError
-from rireki.faces.history.core import Core, Noted
+from rireki.faces.history.core import Noted
 from rireki.faces.history.given import (
     checked_provider,
     copied,
@@ -25,6 +25,7 @@ from rireki.faces.history.given import (
     result_block,
     with_images,
 )
+from rireki.faces.history.rendering import Rendering
 from rireki.faces.history.results import checked_result, told_result
 from rireki.sources.native.entry import Entry
 from rireki.sources.native.log import Edit, Item
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from rireki.faces.history.journal import Sync
     from rireki.faces.history.sharing import Lease
     from rireki.faces.history.window import Counter, Window
-    from rireki.providers import Note, Problem, Request, Turn
+    from rireki.providers import Problem, Provider, Turn
     from rireki.search.results import Hit
 
 __all__ = ["MessageHistory", "Noted", "Pending"]
@@ -55,7 +56,7 @@ class Pending(NamedTuple):
     waiting: bool
 
 
-class MessageHistory(Core):
+class MessageHistory(Rendering):
     """The messages of a conversation; in memory, or on disk with `MessageHistory.open`."""
 
     def __init__(self, *, questions: Sequence[str] = QUESTIONS) -> None:
@@ -169,7 +170,7 @@ class MessageHistory(Core):
         """What the user said; `images` are bytes, (media type, bytes) or image blocks."""
         self._add("user", {"role": "user", "content": with_images(content, images)})
 
-    def add_raw_message(self, message: Any, *, provider: str | None = None) -> None:
+    def add_raw_message(self, message: Any, *, provider: Provider | None = None) -> None:
         """A message as it is, or the answer of a provider's package, as that returned it.
 
         Whose it is, is told by its shape; where that does not tell, name the `provider`.
@@ -354,39 +355,12 @@ class MessageHistory(Core):
 
     # ── for a provider ──
 
-    def validate(self, provider: str, model: str | None = None) -> list[Problem]:
+    def validate(self, provider: Provider, model: str | None = None) -> list[Problem]:
         """What the provider would not take as it stands; calls that wait for a person are fine."""
         from rireki.providers import problems
 
         with self._lock:
             return problems(provider, self._turns(), model, self._waiting())
-
-    @overload
-    def render(
-        self, provider: str, model: str | None = None, report: Literal[False] = False
-    ) -> Request: ...
-
-    @overload
-    def render(
-        self, provider: str, model: str | None = None, *, report: Literal[True]
-    ) -> tuple[Request, list[Note]]: ...
-
-    def render(
-        self, provider: str, model: str | None = None, report: bool = False
-    ) -> Request | tuple[Request, list[Note]]:
-        """The request that the provider accepts, repaired on a copy; the history stays as it is.
-
-        With `report`, also what could not be carried over.
-        """
-        with self._lock:
-            turns = self._turns()
-            if not report:
-                return self._renderer(provider, model).render(turns, self._log.view.revision)
-            from rireki.providers import Request, encode
-
-            notes: list[Note] = []
-            made = encode(provider, turns, model, notes)
-            return Request(copied(made.messages), copied(made.system)), notes
 
     def repair(self) -> list[Pending]:
         """Answer every call that was cut off with a marked result; returns those calls.

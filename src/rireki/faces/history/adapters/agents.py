@@ -8,7 +8,7 @@ What is popped or cleared there is hidden here, and stays in the archive.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from rireki.faces.history.aio import AsyncMessageHistory
 from rireki.faces.history.given import copied
@@ -17,7 +17,7 @@ from rireki.providers import INTERRUPTED, plain
 
 __all__ = ["HistorySession"]
 
-_PROVIDER = "responses"
+_PROVIDER: Final = "responses"
 
 
 class HistorySession:
@@ -59,7 +59,10 @@ class HistorySession:
 def _items(history: MessageHistory) -> list[Any]:
     # The SDK itself sorts out calls without results: its own items are not repaired here.
     own = all(map(_is_own, history._providers()))
-    return history.get_messages() if own else history.render(_PROVIDER).messages
+    if own:
+        return history.get_messages()
+    rendered: list[Any] = [*history.render(_PROVIDER).messages]
+    return rendered
 
 
 def _is_own(provider: str | None) -> bool:
