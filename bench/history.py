@@ -1,7 +1,8 @@
 """The figures of MessageHistory: `python -m bench.history` prints them as JSON.
 
-What adding, rendering and importing cost; and, in the same run, what the session of another
-library costs that keeps its items on disk. For that one, `pip install openai-agents` into any
+What adding, rendering, closing and importing cost; and, in the same run, what the session of
+another library costs that keeps its items on disk: once with both surviving the end of their
+process, once with both surviving a power cut. For that one, `pip install openai-agents` into any
 environment and name its interpreter with `--peer`.
 """
 
@@ -22,12 +23,16 @@ from typing import IO, Any, NamedTuple
 from bench.measure import REPEAT, at_most, percentile
 
 from rireki import AsyncMessageHistory, MessageHistory
+from rireki.faces.history.journal import Sync
+from rireki.providers import PROVIDERS
 
 ITEMS = 1000
 #: How often both read all of it.
 ROUNDS = 31
 #: Messages that are rendered.
 MANY = 2000
+#: Messages of a history that went on for long.
+LONG = 10_000
 WORDS = "What the agent said, in a few words that are neither short nor long. " * 4
 IMPORT = """
 import time
@@ -37,14 +42,25 @@ print((time.process_time() - started) * 1000)
 """
 #: Does one thing for every line it is told, and says how long it took.
 PEER = """
-import asyncio, json, sys, time
+import asyncio, json, sqlite3, sys, time
 try:
     from agents import SQLiteSession
 except ImportError:
     print("null")
     sys.exit()
 
-path = sys.argv[1]
+path, safe = sys.argv[1:3]
+connect = sqlite3.connect
+
+
+def connected(*args, **kwargs):
+    # FULL is what the library has by itself: it waits for the disk. OFF leaves that to the system.
+    connection = connect(*args, **kwargs)
+    connection.execute(f"PRAGMA synchronous = {'FULL' if safe == 'full' else 'OFF'}")
+    return connection
+
+
+sqlite3.connect = connected
 
 
 async def main():
@@ -79,7 +95,12 @@ def main() -> None:
             "in_memory_add_us": in_memory(),
             "durable_add_ms": durable(folder / "durable" / "archive.sqlite3"),
             "render_cpu_ms": rendering(),
-            "side_by_side": side_by_side(folder, arguments.peer),
+            "render_one_more_cpu_ms": one_more(folder / "more" / "archive.sqlite3"),
+            "close_ms": closing(folder / "close"),
+            "side_by_side": {
+                "survives_the_process": side_by_side(folder, arguments.peer, "os"),
+                "survives_a_power_cut": side_by_side(folder, arguments.peer, "full"),
+            },
         }
     print(json.dumps(figures, indent=2))
 
@@ -154,18 +175,52 @@ def rendering() -> dict[str, Any]:
     history = MessageHistory()
     all_added(history, MANY)
     found: dict[str, Any] = {"first": round(timed([lambda: history.render("openai")], cpu)[0], 1)}
-    for provider in ("anthropic", "openai", "responses", "gemini", "bedrock", "ollama"):
+    for provider in PROVIDERS:
         took = timed([lambda p=provider: history.render(p)] * REPEAT, cpu)  # type: ignore[misc]
         found[provider] = at_most(round(statistics.median(took), 1), 30)
     return {"messages": len(history), **found}
 
 
+def one_more(archive: Path) -> dict[str, Any]:
+    """A message more in a history of 10,000, rendered before: what a loop does each step."""
+    cpu = time.process_time
+    found: dict[str, Any] = {}
+    with MessageHistory.open("bench", archive=archive) as on_disk:
+        for name, history in (("in_memory", MessageHistory()), ("on_disk", on_disk)):
+            all_added(history, LONG)
+            found[name] = {}
+            for provider in PROVIDERS:
+                history.render(provider)
+                took: list[float] = []
+                for _ in range(REPEAT):
+                    history.add_user_message("one more")
+                    took += timed([lambda p=provider, h=history: h.render(p)], cpu)  # type: ignore[misc]
+                found[name][provider] = at_most(round(statistics.median(took), 1), 10)
+    return found
+
+
+def closing(folder: Path) -> dict[str, Any]:
+    """A message is added to a history that is in the archive already, and it is closed."""
+    found: dict[str, Any] = {}
+    for count in (2, 1000, LONG):
+        archive = folder / str(count) / "archive.sqlite3"
+        with MessageHistory.open("bench", archive=archive) as history:
+            all_added(history, max(count, 4))
+        took: list[float] = []
+        for _ in range(REPEAT):
+            history = MessageHistory.open("bench", archive=archive)
+            history.add_user_message("one more")
+            took += timed([history.close])
+        found[str(count)] = at_most(round(statistics.median(took), 1), 10)
+    return found
+
+
 # ── beside another library ──
 
 
-def side_by_side(folder: Path, peer: str) -> dict[str, Any]:
-    """Both with an event loop, turn by turn, one item at a time, on disk when the call returns."""
-    command = [peer, "-c", PEER, str(folder / "peer.db")]
+def side_by_side(folder: Path, peer: str, sync: Sync) -> dict[str, Any]:
+    """Both with an event loop, turn by turn, one item at a time, equally safe when the call returns."""
+    command = [peer, "-c", PEER, str(folder / f"peer-{sync}.db"), sync]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
@@ -175,7 +230,7 @@ def side_by_side(folder: Path, peer: str) -> dict[str, Any]:
                 "openai-agents": f"not installed: {peer} -m pip install openai-agents, or --peer"
             }
         theirs = _Peer(process.stdin, process.stdout)
-        took = asyncio.run(_both(folder / "ours" / "archive.sqlite3", theirs))
+        took = asyncio.run(_both(folder / f"ours-{sync}" / "archive.sqlite3", theirs, sync))
         process.stdin.close()
     figures: dict[str, Any] = {"items": ITEMS}
     for name, pairs in took.items():
@@ -194,9 +249,9 @@ class _Peer(NamedTuple):
         return float(self.answered.readline())
 
 
-async def _both(archive: Path, peer: _Peer) -> dict[str, list[tuple[float, float]]]:
+async def _both(archive: Path, peer: _Peer, sync: Sync) -> dict[str, list[tuple[float, float]]]:
     """Milliseconds of ours and theirs."""
-    history = await AsyncMessageHistory.open("bench", archive=archive)
+    history = await AsyncMessageHistory.open("bench", archive=archive, sync=sync)
     took: dict[str, list[tuple[float, float]]] = {"add": [], "read": [], "open_and_read": []}
     for number in range(ITEMS):
         role = "user" if number % 2 else "assistant"
@@ -214,7 +269,7 @@ async def _both(archive: Path, peer: _Peer) -> dict[str, list[tuple[float, float
         del history
         await asyncio.sleep(0.002)
         started = time.perf_counter()
-        history = await AsyncMessageHistory.open("bench", archive=archive)
+        history = await AsyncMessageHistory.open("bench", archive=archive, sync=sync)
         assert len(await history.get_messages()) == ITEMS
         took["open_and_read"].append((_since(started), peer.do("open")))
     await history.close()
