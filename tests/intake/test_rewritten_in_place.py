@@ -169,9 +169,9 @@ def test_the_file_grows_while_it_is_compared(
         append(file, 2500)
         return found
 
-    monkeypatch.setattr(jsonl, "_same", same)
-    take_in(archive, home)
-    monkeypatch.undo()
+    with monkeypatch.context() as patched:
+        patched.setattr(jsonl, "_same", same)
+        take_in(archive, home)
     take_in(archive, home)
     assert kept(archive) == file.read_bytes()
     assert verify(archive) == []

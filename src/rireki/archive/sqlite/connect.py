@@ -182,6 +182,9 @@ def _prepare(connection: apsw.Connection, path: Path) -> None:
             reason = f"it has format {version} and has to be brought to {len(known)} first"
             raise _cannot_write(path, reason)
         return
+    # A new file leaves the mode with a rollback journal: the folder is synced without it, or a power
+    # cut could bring it back, and with it the empty file.
+    connection.execute("PRAGMA synchronous = EXTRA")
     keep_log(connection)
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute("PRAGMA wal_autocheckpoint = 4000")
