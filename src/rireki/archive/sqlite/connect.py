@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Sequence
 from os import R_OK, access
@@ -18,6 +19,8 @@ __all__ = ["DAMAGE", "connect", "damage", "distrust", "explain", "keep_log", "se
 
 #: How long a writer waits for another process to finish its transaction.
 PATIENCE_MS = 30_000
+#: How long the first statement does, before it is asked whether there are locks at all.
+SOON_MS = 2_000
 #: What comes of reading a file whose bytes are not what was written.
 DAMAGE = (
     *(apsw.CorruptError, apsw.NotADBError, apsw.SQLError, apsw.IOError, apsw.TooBigError),
@@ -46,6 +49,8 @@ def connect(
     flags = apsw.SQLITE_OPEN_READONLY if read_only else apsw.SQLITE_OPEN_READWRITE
     try:
         connection = apsw.Connection(str(path), flags=flags)
+        distrust(connection)
+        _ask_for_locks(connection, path)
         connection.set_busy_timeout(PATIENCE_MS)
         _prepare(connection, path)
     except _SHUT as error:
@@ -58,6 +63,37 @@ def connect(
         connection.close()
         raise _cannot_write(path, "it can only be read")
     return connection
+
+
+def _ask_for_locks(connection: apsw.Connection, path: Path) -> None:
+    """Whether the file can be locked at all: SQLite would wait for it as if another process had it."""
+    connection.set_busy_timeout(SOON_MS)
+    try:
+        connection.execute("SELECT count(*) FROM sqlite_schema").get  # noqa: B018
+    except (apsw.BusyError, apsw.IOError) as error:
+        if lacks_locks(path.parent):
+            raise ArchiveTrouble(
+                f"{path.parent} is on a file system without locks",
+                "Keep the archive on a local disk: name a place there with --archive or RIREKI_ARCHIVE.",
+            ) from None
+        if isinstance(error, apsw.IOError):
+            raise
+
+
+def lacks_locks(folder: Path) -> bool:
+    """Whether files in a folder cannot be locked; asked of a file of our own, never of the archive."""
+    if sys.platform == "win32":
+        return False
+    import errno
+    import fcntl
+    import tempfile
+
+    try:
+        with tempfile.TemporaryFile(dir=folder) as file:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        return error.errno in (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL)
+    return False
 
 
 def _make(path: Path) -> None:

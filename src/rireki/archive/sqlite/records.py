@@ -147,7 +147,7 @@ class Records:
         left = row[3:] if row and row[3:] != (family, update.conversation) else None
         if row and (changed or left or row[2] is not None or before is None):
             changed = True
-            self._touch(strand, family, update, now)
+            self._touch(strand, family, update, self._moment(strand, now))
         elif row:
             self._set_cursor(strand, update)
         return size, changed, left
@@ -191,7 +191,15 @@ class Records:
             (msgspec.json.encode(update.cursor).decode(), strand),
         )
 
+    def _moment(self, strand: int, now: str) -> str:
+        """Not before the last change of the strand: a clock may be set back, what was seen was seen."""
+        row = self.sql.execute(
+            "SELECT at FROM state WHERE strand = ? ORDER BY number DESC LIMIT 1", (strand,)
+        ).fetchone()
+        return max(now, row[0]) if row else now
+
     def vanish_strand(self, strand: int, number: int, now: str) -> None:
+        now = self._moment(strand, now)
         self.sql.execute("UPDATE strand SET vanished_at = ? WHERE id = ?", (now, strand))
         self.sql.execute(
             "INSERT OR REPLACE INTO state (strand, number, at, runs, tail) VALUES (?, ?, ?, '', x'')",
@@ -200,6 +208,7 @@ class Records:
 
     def revive_strand(self, strand: int, number: int, now: str) -> None:
         """The source holds it again, as it was."""
+        now = self._moment(strand, now)
         self.sql.execute("UPDATE strand SET vanished_at = NULL WHERE id = ?", (strand,))
         self.sql.execute(
             """INSERT OR REPLACE INTO state (strand, number, at, runs, tail)
@@ -366,6 +375,7 @@ class Records:
         encoded = msgspec.json.encode(runs).decode()
         if last and (last.runs, last.tail) == (encoded, update.tail):
             return False
+        now = self._moment(strand, now) if last else now
         if last and last.runs and update.continues:
             self.sql.execute(
                 "DELETE FROM state WHERE strand = ? AND number = ?", (strand, last.number)
