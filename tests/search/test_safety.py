@@ -160,6 +160,10 @@ def fill_with_garbage(path: Path) -> None:
     path.write_bytes(random.Random(7).randbytes(max(path.stat().st_size, 40)))
 
 
+def fill_with_zeros(path: Path) -> None:
+    path.write_bytes(bytes(path.stat().st_size))
+
+
 def put_a_folder_there(path: Path) -> None:
     path.unlink()
     (path / "something").mkdir(parents=True)
@@ -172,6 +176,7 @@ DAMAGES: tuple[Callable[[Path], None], ...] = (
     put_a_folder_there,
     flip,
     fill_with_garbage,
+    fill_with_zeros,
 )
 
 

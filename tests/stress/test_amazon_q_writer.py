@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,7 @@ from rireki.sources.kit.places import Places
 #: Saves 20 times a second with a rollback journal and hardly any patience; prints its failures.
 WRITER = """
 import json, sqlite3, sys, time
-path, times = sys.argv[1], int(sys.argv[2])
+path, times, pause, most = sys.argv[1], int(sys.argv[2]), float(sys.argv[3]), int(sys.argv[4])
 db = sqlite3.connect(path, timeout=0.05, isolation_level=None)
 db.execute("CREATE TABLE IF NOT EXISTS conversations (key TEXT PRIMARY KEY, value TEXT)")
 history, saved, failed = [], 0, 0
@@ -33,7 +34,10 @@ for n in range(times):
         saved += 1
     except sqlite3.OperationalError:
         failed += 1
-    time.sleep(0.05)
+    # A chat of a few hundred turns, then another one: a row as large as people have them.
+    if len(history) >= most:
+        history = []
+    time.sleep(pause)
 print(saved, failed)
 """
 
@@ -47,7 +51,7 @@ def test_no_save_fails_while_import_runs_in_a_loop(
     folder.mkdir(parents=True)
     database = folder / "data.sqlite3"
     writer = subprocess.Popen(
-        [sys.executable, "-c", WRITER, str(database), str(times)],
+        [sys.executable, "-c", WRITER, str(database), str(times), "0.05", "1000000"],
         stdout=subprocess.PIPE,
         text=True,
     )
@@ -62,3 +66,39 @@ def test_no_save_fails_while_import_runs_in_a_loop(
     assert saved == times and imports > 3
     import_history(archive, places=Places.at(home), sources=["amazon-q"])
     assert archive.find("c-1").conversation.turns == saved
+
+
+def test_no_save_fails_against_import_and_watch_and_serve_at_once(
+    home: Path, tmp_path: Path, pytestconfig: pytest.Config
+) -> None:
+    """As a person has it: the keeper as a service, a browser open, and an import now and then."""
+    times = 10_000 if pytestconfig.getoption("campaign") else 100
+    folder = home / ".local" / "share" / "amazon-q"
+    folder.mkdir(parents=True)
+    base = [sys.executable, "-m", "rireki", "--archive", str(tmp_path / "archive.sqlite3")]
+    quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    import_ = [*base, "import", "--home", str(home), "--no-index"]
+    subprocess.run(import_, check=True, **quiet)
+    watch = subprocess.Popen([*base, "watch", "--home", str(home), "--quiet"], **quiet)
+    serve = subprocess.Popen(
+        [*base, "serve", "--home", str(home), "--no-open", "--port", "0"], **quiet
+    )
+    writer = subprocess.Popen(
+        [sys.executable, "-c", WRITER, str(folder / "data.sqlite3"), str(times), "0.02", "200"],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    imports = 0
+    try:
+        while writer.poll() is None:
+            assert watch.poll() is None and serve.poll() is None, "both are at work all the time"
+            subprocess.run(import_, check=True, **quiet)
+            imports += 1
+    finally:
+        for process in (watch, serve):
+            process.terminate()
+            process.wait(30)
+    output, _ = writer.communicate(timeout=30)
+    saved, failed = map(int, output.split())
+    assert (saved, failed) == (times, 0), f"{imports} imports"
+    assert imports > 3
