@@ -101,4 +101,4 @@ def test_no_save_fails_against_import_and_watch_and_serve_at_once(
     output, _ = writer.communicate(timeout=30)
     saved, failed = map(int, output.split())
     assert (saved, failed) == (times, 0), f"{imports} imports"
-    assert imports > 3
+    assert imports
