@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from rireki.model.conversation import Conversation
 from rireki.show import times
+from rireki.show.catalogue import say
 from rireki.show.safe import one_line
 from rireki.show.style import Style
 from rireki.show.width import truncate, wrap
@@ -26,19 +27,20 @@ RELATIONS = {
 
 
 def heading(conversation: Conversation, columns: int, style: Style, full: bool) -> Iterator[str]:
-    for line in wrap(one_line(conversation.title) or "(no title)", columns):
+    for line in wrap(one_line(conversation.title) or say("(no title)"), columns):
         yield style.bold(line)
     yield one_line(conversation.id)
     if conversation.project:
         yield one_line(conversation.project)
-    for line in wrap(" · ".join(facts(conversation)), columns):
+    for line in wrap(" · ".join(map(say, facts(conversation))), columns):
         yield style.dim(line)
     if conversation.usage:
-        yield style.dim(truncate(f"tokens: {tokens(conversation.usage)}", columns))
+        yield style.dim(truncate(say(f"tokens: {tokens(conversation.usage)}"), columns))
     for said in fate(conversation):
-        yield style.yellow(said)
+        yield style.yellow(say(said))
     for relation in relations(conversation):
-        yield style.dim(relation)
+        name, _, id = relation.rpartition(" ")
+        yield style.dim(f"{say(name)} {id}")
     for trouble in _troubles(conversation, full):
         yield style.yellow(truncate(trouble, columns))
 
@@ -79,6 +81,6 @@ def relations(conversation: Conversation) -> Iterator[str]:
 def _troubles(conversation: Conversation, full: bool) -> Iterator[str]:
     shown = conversation.troubles if full else conversation.troubles[:3]
     for trouble in shown:
-        yield one_line(f"! {trouble.place}: {trouble.message}")
+        yield one_line(f"! {trouble.place}: {say(trouble.message)}")
     if left := len(conversation.troubles) - len(shown):
-        yield f"! {count(left, 'more trouble')} (--full lists them)"
+        yield say(f"! {count(left, 'more trouble')} (--full lists them)")

@@ -15,6 +15,7 @@ from typing import NamedTuple, TypeAlias
 from rireki.model.conversation import Conversation
 from rireki.search.results import Hit, Neighbour, Results, Snippet, Talk
 from rireki.show import times
+from rireki.show.catalogue import say
 from rireki.show.safe import one_line, safe
 from rireki.show.style import PLAIN, Style
 from rireki.show.width import clusters, pad, truncate, width, wrap
@@ -160,10 +161,10 @@ def short_message(id: str) -> str:
 def who(hit: Hit) -> str:
     """Who said it, and with which tool; or what of the conversation it is."""
     if hit.author is None:
-        return hit.where
+        return say(hit.where)
     tools = f" ▸ {', '.join(hit.tools)}" if hit.tools else ""
-    place = f" · {_PLACES[hit.where]}" if hit.where in _PLACES else ""
-    return one_line(AUTHORS[hit.author] + tools + place)
+    place = f" · {say(_PLACES[hit.where])}" if hit.where in _PLACES else ""
+    return one_line(say(AUTHORS[hit.author]) + tools + place)
 
 
 def counted(results: Results) -> str:
@@ -174,12 +175,12 @@ def counted(results: Results) -> str:
         messages = f"at least {messages}"
     elif results.more_conversations:
         talks = f"more than {talks}"
-    return f"{messages} in {talks}, {results.milliseconds:,.0f} ms"
+    return say(f"{messages} in {talks}, {results.milliseconds:,.0f} ms")
 
 
 def notes(results: Results) -> list[str]:
     """What has to be known about an answer besides the answer."""
-    apart = "no message has all of it; these conversations have it in different messages"
+    apart = say("no message has all of it; these conversations have it in different messages")
     return [note for note in (apart if results.apart else "", results.scope.slower) if note]
 
 
@@ -187,13 +188,13 @@ def nothing(results: Results) -> Iterator[str]:
     """That nothing was found, where it was looked for, and what may have been meant."""
     scope = results.scope
     if not scope.conversations:
-        yield "The archive is empty. Run 'rireki import' to take in what is on this machine."
+        yield say("The archive is empty. Run 'rireki import' to take in what is on this machine.")
         return
-    yield f"nothing found for {one_line(results.query)}"
+    yield say(f"nothing found for {one_line(results.query)}")
     if results.near:
-        yield f"Did you mean: {', '.join(map(one_line, results.near))}"
+        yield say(f"Did you mean: {', '.join(map(one_line, results.near))}")
     until = f", up to {times.moment(scope.until)}" if scope.until else ""
-    yield f"searched {count(scope.conversations, 'conversation')}{until}"
+    yield say(f"searched {count(scope.conversations, 'conversation')}{until}")
 
 
 def is_gone(hit: Hit, talk: Talk) -> bool:
@@ -252,7 +253,7 @@ class _Teller:
             yield from self._hit(hit, talk)
         told = sum(hit.message is not None for hit in talk.hits)
         if talk.total is not None and talk.total > told:
-            yield self.style.dim(f"  … {count(talk.total - told, 'more message')}")
+            yield self.style.dim(say(f"  … {count(talk.total - told, 'more message')}"))
 
     def _name(self, conversation: Conversation) -> str:
         return one_line(self.view.names.get(conversation.id, conversation.id))
@@ -276,7 +277,7 @@ class _Teller:
         taken = sum(columns) + 2 * len(columns)
         room = max(self.view.columns - taken - width(signs), 10)
         title = marked(about.title, talk.title_marks)
-        shown = around(title if title.text else Marked("(no title)"), room)
+        shown = around(title if title.text else Marked(say("(no title)")), room)
         rest = self.style.dim if about.upstream == "gone" else str
         told = painted(shown, self.view.match, rest)
         return self.style.yellow(signs) + told, shown == title
@@ -302,7 +303,7 @@ class _Teller:
 
     def _neighbour(self, neighbour: Neighbour) -> Iterator[str]:
         """In half a voice: it matters only for what stands beside it."""
-        name = AUTHORS[neighbour.author]
+        name = say(AUTHORS[neighbour.author])
         text = truncate(f"{name}: {one_line(neighbour.text)}", NEIGHBOUR)
         for line in wrap(text, self.view.columns - 4):
             yield "    " + self.style.dim(line)
@@ -332,7 +333,7 @@ def _html_talk(talk: Talk, link: Callable[[str, str | None], str]) -> str:
         path = escape(one_line(about.project))
         facts.append(f'<span class="project" title="{path}">{escape(folder(about.project))}</span>')
     facts.append(_html_time(about.updated_at))
-    facts += ["no longer in the source"] if about.upstream == "gone" else []
+    facts += [say("no longer in the source")] if about.upstream == "gone" else []
     facts += ["sub-agent"] if about.nature == "subagent" else []
     hits = "\n".join(_html_hit(hit, talk, link) for hit in talk.hits)
     return (

@@ -14,6 +14,7 @@ from typing import NamedTuple, TypeAlias
 from rireki.model.message import Message
 from rireki.model.parts import Attachment, Notice, Part, Text, Thinking, ToolCall, ToolResult
 from rireki.show import times
+from rireki.show.catalogue import say
 from rireki.show.heading import heading
 from rireki.show.hits import Mark, Marked, painted, wrapped
 from rireki.show.parts import gist, line_of, part_text, pretty, untold
@@ -111,7 +112,7 @@ class _Teller:
         orphans = [child for children in self.children.values() for child in children]
         if orphans:
             lines = [line for child in orphans for line in self._child(child, "  ")]
-            yield Block(None, ["", self.style.dim("  Started by no call told here:"), *lines])
+            yield Block(None, ["", self.style.dim(say("  Started by no call told here:")), *lines])
 
     def _block(self, message: Message) -> Block:
         lines: list[str] = []
@@ -158,7 +159,7 @@ class _Teller:
         body = (line for part in message.parts for line in self._part(part, message))
         first = next(body, None)
         if first is None and message.author == "person" and not _only_results(message):
-            first = self.style.dim("  (empty)")
+            first = self.style.dim(f"  {say('(empty)')}")
         if first is not None:
             yield from self._header(message)
             yield first
@@ -172,7 +173,8 @@ class _Teller:
             yield ""
             yield self._turn(message, message.label)
         elif speaker != self.speaker:
-            words = [AUTHORS[message.author], self._time(message), message.model, message.label]
+            label = _in_words(message.label)
+            words = [say(AUTHORS[message.author]), self._time(message), message.model, label]
             yield ""
             yield self._joined([*words, *self._marks(message)], self.style.cyan)
         self.speaker, self.model = speaker, model
@@ -181,7 +183,8 @@ class _Teller:
         """What a person did stands on a rule across the screen, so that the eye finds it."""
         number = str(message.turn) if message.turn and message.turn != self.turn else None
         self.turn = message.turn or self.turn
-        words = [number, AUTHORS[message.author], self._time(message), label]
+        author = say(AUTHORS[message.author])
+        words = [number, author, self._time(message), _in_words(label)]
         text = self._marked("── " + _dotted(words), message)
         rest = min(self.view.columns, _RULE) - width(text) - 1
         return self.style.person(f"{text} {'─' * rest}".rstrip())
@@ -194,14 +197,15 @@ class _Teller:
             yield ""
             yield self._turn(message, said)
         else:
-            said = f"  · {said or AUTHORS[message.author]}"
+            said = f"  · {_in_words(said) or say(AUTHORS[message.author])}"
             yield self.style.dim(self._marked(said, message))
         yield from self._body_of_short(message)
 
     def _error(self, message: Message, error: str) -> Iterator[str]:
         """Never in one grey line: why nothing came of a prompt is the first thing to be seen."""
         self.speaker = ()
-        label = f"{message.label}: " if message.label and message.label != "error" else ""
+        named = message.label and message.label != "error"
+        label = f"{_in_words(message.label)}: " if named else ""
         marks = "".join(f" · {mark}" for mark in self._marks(message))
         first, *rest = error.split("\n")
         yield ""
@@ -213,7 +217,7 @@ class _Teller:
 
     def _divider(self, message: Message) -> Iterator[str]:
         self.speaker = ()
-        label = _dotted([message.label or gist(message), *self._marks(message)])
+        label = _dotted([_in_words(message.label) or gist(message), *self._marks(message)])
         yield ""
         yield self.style.yellow(_ruled(label, min(self.view.columns, _RULE)))
         for part in message.parts:
@@ -229,8 +233,8 @@ class _Teller:
         # A picture that came with a result needs no line to announce it.
         if message.label or not all(isinstance(part, Attachment) for part in told):
             self.speaker = ()
-            hidden = "hidden" if message.display == "hidden" else None
-            label = message.label or AUTHORS[message.author]
+            hidden = say("hidden") if message.display == "hidden" else None
+            label = _in_words(message.label) or say(AUTHORS[message.author])
             words = [f"  + {one_line(label)}", hidden, *self._marks(message)]
             yield self._joined(words, self.style.dim)
         for part in told:
@@ -258,7 +262,7 @@ class _Teller:
             yield from self._call(part, message)
         elif isinstance(part, ToolResult):
             if not self._stands_elsewhere(part, message):
-                yield self.style.dim("  + result without a call")
+                yield self.style.dim(f"  + {say('result without a call')}")
                 yield from self._result(Placed(part, message), message)
         elif isinstance(part, Notice):
             paint = self.style.red if part.level == "error" else self.style.yellow
@@ -272,7 +276,7 @@ class _Teller:
             yield from self._wrapped(_arguments(call), "    ", self.style.dim)
         placed = self.results.under.get((message.id, call.call_id), [])
         if not placed:
-            yield self.style.dim("    (no result)")
+            yield self.style.dim(f"    {say('(no result)')}")
         for result in placed:
             yield from self._result(result, message)
         for child in self.children.pop(call.call_id, []):
@@ -285,7 +289,7 @@ class _Teller:
     def _result_lines(self, placed: Placed, asked_in: Message) -> Iterator[str]:
         result, message = placed
         paint = self.style.dim if result.status == "ok" else self.style.red
-        words: list[str] = [] if result.status == "ok" else [result.status]
+        words: list[str] = [] if result.status == "ok" else [say(result.status)]
         # Where the call is marked already, its result need not be.
         words += [mark for mark in self._marks(message) if mark not in self._marks(asked_in)]
         if words:
@@ -293,12 +297,12 @@ class _Teller:
         if result.output.strip():
             yield from self._shortened(result.output, "    ", paint)
         elif not words:
-            yield paint("    (no output)")
+            yield paint(f"    {say('(no output)')}")
 
     def _child(self, child: Story, indent: str) -> Iterator[str]:
         about = child.conversation
         facts = [count(about.messages, "message"), count(about.tool_calls, "tool call")]
-        said = _dotted([f"↳ sub-agent {about.id}", *facts, about.title])
+        said = _dotted([f"↳ {say('sub-agent')} {about.id}", *map(say, facts), about.title])
         yield indent + self.style.cyan(truncate(said, self.view.columns - len(indent)))
         if self.view.nested:
             inner = self.view._replace(columns=max(self.view.columns - len(indent) - 2, 20))
@@ -312,13 +316,13 @@ class _Teller:
         marks = []
         # Said once at the top, it need not be said again at every message.
         if message.upstream == "gone" and self.story.conversation.upstream != "gone":
-            marks.append(_GONE)
+            marks.append(say(_GONE))
         if message.replaced_by is not None:
-            marks.append("earlier version")
+            marks.append(say("earlier version"))
         if message.abandoned:
-            marks.append("on a branch you left")
+            marks.append(say("on a branch you left"))
         if message.id in self.unanswered:
-            marks.append(NEVER_ANSWERED)
+            marks.append(say(NEVER_ANSWERED))
         return marks
 
     def _marked(self, said: str, message: Message) -> str:
@@ -352,7 +356,7 @@ class _Teller:
             lines = [truncate(line, _SHORT * min(self.view.columns, _RULE)) for line in lines]
         yield from self._wrapped(lines, indent, paint)
         if shown.more:
-            yield indent + self.style.dim(f"… {count(shown.more, 'more line')}")
+            yield indent + self.style.dim(say(f"… {count(shown.more, 'more line')}"))
 
     def _wrapped(self, lines: Iterable[str], indent: str, paint: Painter = str) -> Iterator[str]:
         columns = self.view.columns - len(indent)
@@ -380,6 +384,14 @@ class _Teller:
     def _barred(self, line: str) -> str:
         """With a bar where the indentation was; the rule over a prompt needs none."""
         return _INDENT.sub(lambda found: f"{self.style.yellow('▌')} {found[1]}", line, count=1)
+
+
+def _in_words(label: str | None) -> str | None:
+    """A reader's word for a message; "refused: git push" is one of ours about words of theirs."""
+    if not label or (told := say(label)) != label:
+        return label and told
+    head, colon, rest = label.partition(": ")
+    return say(head) + colon + rest
 
 
 def _dotted(words: Iterable[str | None]) -> str:

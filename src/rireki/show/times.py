@@ -6,6 +6,7 @@ from datetime import datetime
 
 from rireki.model.conversation import Conversation
 from rireki.model.times import to_datetime
+from rireki.show.catalogue import say
 
 __all__ = ["ago", "clock", "day", "moment", "span", "span_of"]
 
@@ -50,8 +51,8 @@ def ago(stamp: str | None, now: datetime) -> str:
         return local.date().isoformat()
     for size, unit in ((86400, "d"), (3600, "h"), (60, "min")):
         if seconds >= size:
-            return f"{int(seconds // size)} {unit} ago"
-    return "just now"
+            return say(f"{int(seconds // size)} {unit} ago")
+    return say("just now")
 
 
 def _local(stamp: str | None) -> datetime | None:

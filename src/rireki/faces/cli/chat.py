@@ -24,6 +24,7 @@ from rireki.faces.cli.options import (
     places_of,
     tell_ignored,
 )
+from rireki.show.catalogue import say
 
 if TYPE_CHECKING:
     from rireki.drive.agents import Agent
@@ -180,7 +181,7 @@ def _go_on(running: Running, paper: Paper, lines: Lines, asker: Asker) -> None:
             if impatient:
                 return
             impatient = True
-            paper.hint("Once more to leave.")
+            paper.hint(say("Once more to leave."))
             continue
         if text is None:
             return
@@ -211,7 +212,9 @@ def _turn(running: Running, paper: Paper, asker: Asker, given: Given) -> bool:
                     asker.work_off(status["asks"])
                 if _is_over(status, given):
                     if status["queue"]:
-                        paper.hint("What was not given yet goes to the agent with the next prompt.")
+                        paper.hint(
+                            say("What was not given yet goes to the agent with the next prompt.")
+                        )
                     return True
         except KeyboardInterrupt:
             if stopped or not _stop(running, paper):
@@ -222,7 +225,7 @@ def _turn(running: Running, paper: Paper, asker: Asker, given: Given) -> bool:
 def _stop(running: Running, paper: Paper) -> bool:
     """False when the person does not even wait for that."""
     try:
-        paper.hint("Stopping; once more to leave.")
+        paper.hint(say("Stopping; once more to leave."))
         running.stop()
     except KeyboardInterrupt:
         return False

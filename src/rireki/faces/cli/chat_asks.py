@@ -12,6 +12,7 @@ import msgspec
 
 from rireki.drive.values import Answer, Ask, Option
 from rireki.errors import RirekiError
+from rireki.show.catalogue import say
 from rireki.show.safe import one_line, safe
 
 if TYPE_CHECKING:
@@ -55,19 +56,23 @@ class Asker:
 
     def _tell(self, ask: Ask) -> None:
         style = self._paper.style
-        head = {"permission": "May it?", "plan": "The plan:", "question": "It asks:"}[ask.what]
-        self._paper.line(f"{style.yellow(head)} {style.bold(one_line(ask.title))}")
+        head = {
+            "permission": say("May it?"),
+            "plan": say("The plan:"),
+            "question": say("It asks:"),
+        }[ask.what]
+        self._paper.line(f"{style.yellow(say(head))} {style.bold(one_line(ask.title))}")
         for line in safe(ask.detail).splitlines():
             self._paper.line(f"  {line}")
 
     # ── permissions and plans ──
 
     def _option(self, ask: Ask) -> Answer:
-        choices = [*map(_choice, ask.options), ask.reasoned]
+        choices = [*map(_choice, ask.options), say(ask.reasoned)]
         for number, choice in enumerate(choices, 1):
             self._paper.line(f"  {number}. {choice}")
         while True:
-            said = self._lines.ask("A number, or words to refuse with:")
+            said = self._lines.ask(say("A number, or words to refuse with:"))
             if said is None:
                 return Answer(option=_refusal(ask.options))
             said = said.strip()
@@ -110,9 +115,9 @@ class Asker:
 
 def _way(question: dict[str, Any]) -> str:
     if not question.get("options"):
-        return "Your answer:"
+        return say("Your answer:")
     ways = "Numbers" if question.get("multiple") else "A number"
-    return f"{ways}, or your own words:" if question.get("free") else f"{ways}:"
+    return say(f"{ways}, or your own words:" if question.get("free") else f"{ways}:")
 
 
 def _labels(question: dict[str, Any], said: str) -> list[str] | None:
@@ -133,7 +138,8 @@ def _labels(question: dict[str, Any], said: str) -> list[str] | None:
 
 def _choice(option: Option) -> str:
     more = f" ({one_line(option.more)})" if option.more else ""
-    return f"{one_line(option.label)}{more}"
+    label = option.label if option.kind == "choice" else say(option.label)
+    return f"{one_line(label)}{more}"
 
 
 def _chosen(options: list[Option], said: str) -> Option | None:

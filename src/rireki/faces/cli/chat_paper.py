@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from rireki.faces.cli.output import Screen
 from rireki.model.parts import ToolCall
+from rireki.show.catalogue import say
 from rireki.show.safe import one_line, safe
 from rireki.show.tools import tell
 from rireki.show.width import truncate
@@ -41,7 +42,7 @@ class Paper:
     def begin(self, agent: str, project: str) -> None:
         if self.screen.terminal:
             self.line(self.style.bold(f"{one_line(agent)} in {one_line(project)}"))
-            self.hint("Ctrl-C stops, Ctrl-D leaves; a line that ends with \\ goes on.")
+            self.hint(say("Ctrl-C stops, Ctrl-D leaves; a line that ends with \\ goes on."))
 
     def show(self, event: Event) -> None:
         if event.kind == "delta":
@@ -69,12 +70,12 @@ class Paper:
         if text in self._noted:
             return
         self._noted.add(text)
-        self._aside(self.style.yellow(f"note: {one_line(text)}"))
+        self._aside(self.style.yellow(say(f"note: {one_line(text)}")))
 
     def error(self, error: RirekiError) -> None:
-        self._aside(f"{self.style.red('error:')} {one_line(error.message)}")
+        self._aside(f"{self.style.red(say('error:'))} {one_line(say(error.message))}")
         if error.hint:
-            self.hint(f"hint: {one_line(error.hint)}")
+            self.hint(f"{say('hint:')} {one_line(say(error.hint))}")
 
     def _aside(self, text: str) -> None:
         """Our own words: a pipe gets the agent's alone."""
@@ -88,7 +89,7 @@ class Paper:
         told = f"Go on with: rireki chat --continue {conversation}\n"
         told += f"Read it with: rireki show {conversation} (in the browser: /c/{conversation})\n"
         for line in told.splitlines():
-            self.hint(line)
+            self.hint(say(line))
 
     def _delta(self, more: dict[str, Any]) -> None:
         known = self._written.get(more["block"], 0)
@@ -121,7 +122,7 @@ class Paper:
     def _status(self, status: dict[str, Any]) -> None:
         state = status["state"]
         if state != self._state and state == "failed":
-            self._aside(f"{self.style.red('the agent failed:')} {safe(status['detail'])}")
+            self._aside(f"{self.style.red(say('the agent failed:'))} {safe(status['detail'])}")
         if state in ("idle", "failed", "ended"):
             self._break()
         self._state = state

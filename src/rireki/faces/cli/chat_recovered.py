@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from rireki.drive.recovered import GIVE, TAKE_BACK
 from rireki.drive.values import Answer
 from rireki.errors import RirekiError
+from rireki.show.catalogue import say
 from rireki.show.safe import safe
 
 if TYPE_CHECKING:
@@ -50,14 +51,14 @@ def decide(running: Running, paper: Paper, lines: Lines) -> tuple[Decision, Give
 
 def _asked(ask: Ask, paper: Paper, lines: Lines) -> Decision:
     style = paper.style
-    paper.line(f"{style.yellow('Waiting for your yes:')} {style.bold(ask.title)}")
+    paper.line(f"{style.yellow(say('Waiting for your yes:'))} {style.bold(ask.title)}")
     for line in safe(ask.detail).splitlines():
         paper.line(f"  {line}")
     for number, words in enumerate(("Give them to the agent", "Take them back", "Leave"), 1):
-        paper.line(f"  {number}. {words}")
+        paper.line(f"  {number}. {say(words)}")
     while True:
         try:
-            said = lines.ask("A number:")
+            said = lines.ask(say("A number:"))
         except KeyboardInterrupt:
             return "leave"
         if said is None:

@@ -10,6 +10,7 @@ import click
 
 from rireki.errors import RirekiError
 from rireki.faces.cli.options import json_option
+from rireki.show.catalogue import say
 
 if TYPE_CHECKING:
     from rireki.archive.base import Archive
@@ -49,16 +50,18 @@ def command(directory: Path | None, as_json: bool) -> None:
     if as_json:
         screen.json([{"home": str(home), "archive": str(kept), "report": report}])
         return
-    screen.say([f"An invented home lies in {home}", *report_lines(report, screen), ""])
+    screen.say([say(f"An invented home lies in {home}"), *report_lines(report, screen), ""])
     screen.say(
         [
-            "Then its agents did what agents do: a new chat overwrote an old one, one was compacted,",
-            "a transcript was deleted. Nothing is lost: the list marks them with ✗ and ~.",
+            say(
+                "Then its agents did what agents do: a new chat overwrote an old one, one was compacted,"
+            ),
+            say("a transcript was deleted. Nothing is lost: the list marks them with ✗ and ~."),
             "",
         ]
     )
     option = f"--archive {shlex.quote(str(kept))}"
-    screen.say(["Look around:", f"  rireki list {option}", f"  rireki stats {option}"])
+    screen.say([say("Look around:"), f"  rireki list {option}", f"  rireki stats {option}"])
     screen.say([f"  rireki search 夜間 {option}"])
 
 

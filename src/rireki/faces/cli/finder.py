@@ -13,6 +13,7 @@ import click
 
 from rireki.errors import RirekiError
 from rireki.faces.cli.options import archive_path, opened
+from rireki.show.catalogue import say
 
 if TYPE_CHECKING:
     from rireki.faces.cli.finder_screen import Terminal
@@ -53,7 +54,7 @@ def run_finder(newest: bool = False) -> None:
 
 
 def _refuse_where_it_cannot_work() -> None:
-    hint = "Say what to search for: rireki search WORDS"
+    hint = say("Say what to search for: rireki search WORDS")
     try:
         import termios  # noqa: F401
     except ImportError:
@@ -185,7 +186,7 @@ class _Loop:
             results = self.state.results
             open_at(item.name, results.query if results else "")
             if not opens_in_the_middle():
-                click.echo("── Enter goes back to the search ──")
+                click.echo(say("── Enter goes back to the search ──"))
                 os.read(self.terminal.keyboard, 4096)
         except RirekiError as error:
             self.state.note = error.message

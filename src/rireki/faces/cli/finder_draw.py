@@ -13,6 +13,7 @@ from rireki.faces.cli.finder_state import Finding, Item
 from rireki.model.conversation import Conversation
 from rireki.search.results import Hit, Neighbour, Results, Talk
 from rireki.show import times
+from rireki.show.catalogue import say
 from rireki.show.heading import fate
 from rireki.show.hits import (
     HitsView,
@@ -159,7 +160,7 @@ class _Pen:
         signs = f"{self.view.sign(about)} {'↳ ' if about.nature == 'subagent' else ''}"
         title = marked(about.title, talk.title_marks)
         lead = "  ".join([*words, signs])
-        return lead, title if title.text else Marked("(no title)"), self.style.bold
+        return lead, title if title.text else Marked(say("(no title)")), self.style.bold
 
     def _hit(self, hit: Hit, talk: Talk) -> tuple[str, Marked, Callable[[str], str]]:
         name = truncate(who(hit), max(self.columns // 4, 8))
@@ -202,20 +203,20 @@ def _fitting(blocks: Sequence[list[str]], rows: int) -> list[list[str]]:
 
 
 def _about(about: Conversation, view: HitsView, short: bool) -> Iterator[str]:
-    title = one_line(about.title) or "(no title)"
+    title = one_line(about.title) or say("(no title)")
     lines = [truncate(title, view.columns)] if short else wrap(title, view.columns)[:3]
     yield from map(view.style.bold, lines)
     when = times.span_of(about)
     facts = [when, count(about.turns, "turn"), count(about.messages, "message")]
     if about.nature == "subagent":
         facts.append("sub-agent")
-    yield view.style.dim(truncate(" · ".join(facts), view.columns))
+    yield view.style.dim(truncate(" · ".join(map(say, facts)), view.columns))
     if not short:
         yield view.style.dim(truncate(one_line(about.id), view.columns))
         if about.project:
             yield view.style.dim(truncate(one_line(about.project), view.columns))
     for said in fate(about):
-        yield view.style.yellow(truncate(said, view.columns))
+        yield view.style.yellow(truncate(say(said), view.columns))
 
 
 def _own(hit: Hit, talk: Talk, view: HitsView) -> Iterator[str]:
@@ -228,7 +229,7 @@ def _own(hit: Hit, talk: Talk, view: HitsView) -> Iterator[str]:
 
 
 def _neighbour(each: Neighbour, view: HitsView) -> Iterator[str]:
-    name = {"person": "you", "harness": "program"}.get(each.author, each.author)
+    name = say({"person": "you", "harness": "program"}.get(each.author, each.author))
     lines = wrap(f"{name}: {one_line(each.text)}", view.columns)
     if len(lines) > NEIGHBOUR:
         lines[NEIGHBOUR - 1] = truncate(lines[NEIGHBOUR - 1].rstrip("…") + "…", view.columns)
@@ -241,7 +242,7 @@ def _neighbour(each: Neighbour, view: HitsView) -> Iterator[str]:
 def _status(state: Finding, columns: int, view: HitsView) -> str:
     said, paint = _said(state, view)
     said = truncate(said, columns)
-    keys = list(KEYS[state.focus])
+    keys = [say(key) for key in KEYS[state.focus]]
     while keys and width(said) + 2 + width("  ".join(keys)) > columns:
         keys.pop(0)
     told = "  ".join(keys)
@@ -256,7 +257,7 @@ def _said(state: Finding, view: HitsView) -> tuple[str, Callable[[str], str]]:
     if state.trouble:
         return one_line(state.trouble), view.style.red
     if state.is_slow:
-        return "searching …", view.style.dim
+        return say("searching …"), view.style.dim
     if state.results is None:
         return "", str
     return _found(state.results), view.style.green
@@ -264,5 +265,5 @@ def _said(state: Finding, view: HitsView) -> tuple[str, Callable[[str], str]]:
 
 def _found(results: Results) -> str:
     if not results.query.strip():
-        return f"the newest of {count(results.scope.conversations, 'conversation')}"
+        return say(f"the newest of {count(results.scope.conversations, 'conversation')}")
     return " · ".join([counted(results), *map(one_line, notes(results))])

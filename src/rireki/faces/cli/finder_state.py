@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from rireki.faces.cli.finder_box import Box
 from rireki.faces.cli.finder_keys import Key
 from rireki.search.results import Hit, Results, Talk
+from rireki.show.catalogue import say
 
 __all__ = ["Action", "Answer", "Finding", "Item"]
 
@@ -97,7 +98,7 @@ class Finding:
         self.note, self._next = "", ""
         if key.name == "esc":
             self._escaped, self.focus = True, "box"
-            self.note = "Esc again quits"
+            self.note = say("Esc again quits")
             return "quit" if escaped else ""
         if key.name == "ctrl-d" and not self.box.text:
             return "quit"

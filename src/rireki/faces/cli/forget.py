@@ -10,6 +10,7 @@ import click
 
 from rireki.errors import ArchiveTrouble, NotFound, RirekiError
 from rireki.faces.cli.options import archive_option, conversation_argument, json_option, opened
+from rireki.show.catalogue import say
 
 if TYPE_CHECKING:
     from rireki.archive.base import Archive
@@ -46,7 +47,7 @@ def command(name: str, yes: bool, undo: bool, as_json: bool) -> None:
         if undo:
             _remember(archive, name)
             said: Mapping[str, object] = {"id": name, "forgotten": False}
-            words = f"The next import may take {name} in again."
+            words = say(f"The next import may take {name} in again.")
         else:
             found = archive.find(name)
             if not yes:
@@ -54,7 +55,7 @@ def command(name: str, yes: bool, undo: bool, as_json: bool) -> None:
             id, removed = found.conversation.id, forget(archive, found)
             trouble = _erase(archive)
             said = {"id": id, "forgotten": True, "removed_bytes": removed}
-            words = f"Forgot {id}: {size(removed)} of records removed."
+            words = say(f"Forgot {id}: {size(removed)} of records removed.")
     if as_json:
         screen.json([said])
     else:
@@ -94,8 +95,8 @@ def _ask(conversation: Conversation, as_json: bool) -> None:
 
     if as_json or not sys.stdin.isatty():
         raise RirekiError("forgetting cannot be undone, and nobody is there to ask", "Add --yes.")
-    title = one_line(conversation.title) or "(no title)"
-    click.echo(f"{title}\n{conversation.id}\n{' · '.join(facts(conversation))}", err=True)
+    title = one_line(conversation.title) or say("(no title)")
+    click.echo(f"{title}\n{conversation.id}\n{' · '.join(map(say, facts(conversation)))}", err=True)
     if conversation.upstream == "gone":
-        click.echo("The source no longer has it: this is the only copy.", err=True)
-    click.confirm("Remove it from the archive for good?", abort=True, err=True)
+        click.echo(say("The source no longer has it: this is the only copy."), err=True)
+    click.confirm(say("Remove it from the archive for good?"), abort=True, err=True)

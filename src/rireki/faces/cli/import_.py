@@ -16,6 +16,7 @@ from rireki.faces.cli.options import (
     places_of,
     source_option,
 )
+from rireki.show.catalogue import say
 
 if TYPE_CHECKING:
     from rireki.faces.cli.output import Screen
@@ -104,15 +105,15 @@ def _told(source: SourceReport) -> str:
     words = [
         (source.new_conversations, count(source.new_conversations, "new conversation")),
         (source.new_subagents, count(source.new_subagents, "sub-agent")),
-        (source.changed_conversations, f"{source.changed_conversations:,} changed"),
+        (source.changed_conversations, say(f"{source.changed_conversations:,} changed")),
         (source.moved, count(source.moved, "file moved", "files moved")),
         (source.vanished, f"{source.vanished:,} gone from the source, kept here"),
         (source.forgotten, f"{source.forgotten:,} left out, as you said to forget them"),
-        (source.new_bytes, f"{size(source.new_bytes)} added"),
-        (source.compared, f"{count(source.compared, 'file')} compared"),
+        (source.new_bytes, say(f"{size(source.new_bytes)} added")),
+        (source.compared, say(f"{count(source.compared, 'file')} compared")),
     ]
-    said = [text for number, text in words if number]
-    return ", ".join(said) or f"nothing new in {count(source.found, 'file')}"
+    said = [say(text) for number, text in words if number]
+    return ", ".join(said) or say(f"nothing new in {count(source.found, 'file')}")
 
 
 def _more(number: int) -> str:
@@ -124,8 +125,8 @@ def _more(number: int) -> str:
 def _nothing_found(report: Report) -> Iterator[str]:
     from rireki.show.safe import one_line
 
-    yield "No history found. rireki looked here:"
+    yield say("No history found. rireki looked here:")
     for looked in report.looked:
         note = f" ({one_line(looked.note)})" if looked.note else ""
         yield f"  {looked.source:<12} {one_line(looked.place)}{note}"
-    yield "Name a file or folder: rireki import PATH. Or look around first: rireki demo."
+    yield say("Name a file or folder: rireki import PATH. Or look around first: rireki demo.")

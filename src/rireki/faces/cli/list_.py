@@ -17,6 +17,7 @@ from rireki.faces.cli.options import (
     time_of,
     waiting_now,
 )
+from rireki.show.catalogue import say
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -124,8 +125,8 @@ def _lacking(archive: Archive) -> int:
 
 def _why_nothing(known: bool) -> str:
     if known:
-        return "Nothing in the archive fits. Leave an option out to see more."
-    return "The archive is empty. Run 'rireki import' to take in what is on this machine."
+        return say("Nothing in the archive fits. Leave an option out to see more.")
+    return say("The archive is empty. Run 'rireki import' to take in what is on this machine.")
 
 
 def marks(conversation: Conversation) -> str:
@@ -142,7 +143,7 @@ def _when(conversation: Conversation, now: datetime) -> str:
     from rireki.show.times import ago
 
     told = ago(conversation.updated_at, now)
-    return f"seen {told}" if conversation.times_from == "rireki" else told
+    return say(f"seen {told}") if conversation.times_from == "rireki" else told
 
 
 def _table(
@@ -158,7 +159,7 @@ def _table(
 
     style = screen.style
     ids = max(max(len(names[c.id]) for c in found), 2)
-    sources = max(max(len(c.source) for c in found), 6)
+    sources = max(max(len(c.source) for c in found), width(say("SOURCE")))
     turns = max(max(len(str(c.turns)) for c in found), 5)
     homes = {c.id: folder(c.project) for c in found}
     times = {c.id: _when(c, now) for c in found}
@@ -166,9 +167,10 @@ def _table(
     home = min(max(max(map(width, homes.values())), 7), 16) if screen.columns >= ROOMY else 0
     room = screen.columns - ids - sources - turns - when - 2 * 5 - 1 - (home + 2 if home else 0)
     if screen.terminal:
-        head = [pad("ID", ids), pad("WHEN", when, right=True), pad("SOURCE", sources)]
-        head += [pad("TURNS", turns, right=True), *([pad("PROJECT", home)] if home else [])]
-        yield style.dim("  ".join([*head, "  TITLE"]))
+        head = [pad("ID", ids), pad(say("WHEN"), when, right=True)]
+        head += [pad(say("SOURCE"), sources), pad(say("TURNS"), turns, right=True)]
+        head += [pad(say("PROJECT"), home)] if home else []
+        yield style.dim("  ".join([*head, say("  TITLE")]))
     for c in found:
         row = [
             style.cyan(pad(one_line(names[c.id]), ids)),
@@ -178,13 +180,13 @@ def _table(
         ]
         if home:
             row.append(style.dim(pad(homes[c.id], home)))
-        waits = f"{waiting[c.id].words} · " if c.id in waiting else ""
-        title = truncate(one_line(c.title) or "(no title)", max(room - 1 - width(waits), 10))
+        waits = f"{say(waiting[c.id].words)} · " if c.id in waiting else ""
+        title = truncate(one_line(c.title) or say("(no title)"), max(room - 1 - width(waits), 10))
         mark = marks(c)
         told = style.dim(title) if mark == "✗" else title
         row.append(f"{style.yellow(mark)} {style.bold(style.yellow(waits))}{told}")
         yield "  ".join(row).rstrip()
     if screen.terminal:
         used = {marks(c) for c in found}
-        legend = [f"{sign} {words}" for sign, words in LEGEND.items() if sign in used]
-        yield style.dim("   ".join([count(len(found), "conversation"), *legend]))
+        legend = [f"{sign} {say(words)}" for sign, words in LEGEND.items() if sign in used]
+        yield style.dim("   ".join([say(count(len(found), "conversation")), *legend]))

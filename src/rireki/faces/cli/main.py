@@ -18,6 +18,7 @@ from rireki.errors import RirekiError
 from rireki.faces.cli.options import archive_option
 from rireki.faces.cli.spelling import nearest
 from rireki.faces.cli.terminal import guard_terminal
+from rireki.show.catalogue import language_of, say, speak
 
 __all__ = ["cli", "run"]
 
@@ -58,7 +59,9 @@ class Commands(click.Group):
         if name in self.list_commands(ctx) or name.startswith("-"):
             return super().resolve_command(ctx, args)
         near = nearest(name, self.list_commands(ctx))
-        meant = f"Did you mean 'rireki {near}'?" if near else "'rireki --help' lists them."
+        meant = (
+            say(f"Did you mean 'rireki {near}'?") if near else say("'rireki --help' lists them.")
+        )
         raise NoCommand(f"there is no command {name!r}", meant)
 
     def invoke(self, ctx: click.Context) -> object:
@@ -102,6 +105,7 @@ def cli() -> None:
 def run(arguments: Sequence[str]) -> int:
     """Run a command line to its exit code; the one place where errors become words."""
     guard_terminal()
+    speak(language_of(os.environ))
     try:
         code = cli.main(list(arguments), prog_name="rireki", standalone_mode=False)
     except RirekiError as error:

@@ -144,14 +144,13 @@ def waiting_now() -> dict[str, Activity]:
 def tell_ignored(archive: Path, places: Places) -> None:
     """Name settings for driving agents that came with somebody's data: they count for nothing."""
     from rireki.faces.cli.driving import config_file, ignored_settings
+    from rireki.show.catalogue import say
     from rireki.show.safe import one_line
 
     for file in ignored_settings(archive, places):
         yours = one_line(str(config_file()))
-        click.echo(
-            f"Ignored: the agents and [drive] of {one_line(str(file))}; yours belong in {yours}.",
-            err=True,
-        )
+        told = f"Ignored: the agents and [drive] of {one_line(str(file))}; yours belong in {yours}."
+        click.echo(say(told), err=True)
 
 
 def _something_runs() -> bool:

@@ -14,8 +14,10 @@ from itertools import islice
 from typing import IO, TYPE_CHECKING, Any
 
 from rireki.faces.cli.terminal import steer
+from rireki.show.catalogue import say
 from rireki.show.safe import printable
 from rireki.show.style import Style
+from rireki.show.width import width
 
 if TYPE_CHECKING:
     from subprocess import Popen
@@ -158,7 +160,7 @@ class Bar:
         self.drawn = 0.0
 
     def start(self, label: str, total: int) -> None:
-        self.label, self.total, self.done = label, total, 0
+        self.label, self.total, self.done = say(label), total, 0
         self._draw()
 
     def advance(self, amount: int) -> None:
@@ -173,7 +175,7 @@ class Bar:
     def _draw(self) -> None:
         self.drawn = time.monotonic()
         share = min(self.done / self.total, 1.0) if self.total else 1.0
-        room = max(min(_columns(True) - len(self.label) - 8, 40), 5)
+        room = max(min(_columns(True) - width(self.label) - 8, 40), 5)
         full = int(room * share)
         bar = "━" * full + "─" * (room - full)
         steer(self.stream, f"\r{printable(self.label)} {bar} {share:4.0%}\x1b[K")

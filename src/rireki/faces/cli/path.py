@@ -9,6 +9,7 @@ import click
 
 from rireki.errors import NotFound
 from rireki.faces.cli.options import archive_option, directory_of, json_option, opened
+from rireki.show.catalogue import say
 
 if TYPE_CHECKING:
     from rireki.archive.base import Archive, Sighting
@@ -88,12 +89,12 @@ def _table(
     for sighting in seen:
         about = sighting.conversation
         star = style.green("*") if sighting.current else " "
-        facts = f"{about.source} · {count(about.turns, 'turn')} · {_fate(sighting)}"
+        facts = f"{about.source} · {say(count(about.turns, 'turn'))} · {say(_fate(sighting))}"
         yield f"{star} {style.cyan(names[about.id])}  {facts}"
-        yield "    " + truncate(one_line(about.title) or "(no title)", screen.columns - 4)
+        yield "    " + truncate(one_line(about.title) or say("(no title)"), screen.columns - 4)
         is_dated = about.started_at and about.times_from == "source"
-        when = f"talked {span(about.started_at, about.updated_at)}" if is_dated else ""
-        sight = f"seen {span(sighting.first_seen, sighting.last_seen)}"
+        when = say(f"talked {span(about.started_at, about.updated_at)}") if is_dated else ""
+        sight = say(f"seen {span(sighting.first_seen, sighting.last_seen)}")
         yield style.dim("    " + ", ".join(filter(None, [when, sight])))
         if below:
             yield style.dim(f"    {one_line(sighting.directory)}")
@@ -102,6 +103,8 @@ def _table(
 def _fate(sighting: Sighting) -> str:
     if sighting.current:
         return "current"
-    return {"present": "earlier", "changed": "earlier, rewritten", "gone": "gone there, kept here"}[
-        sighting.conversation.upstream
-    ]
+    return {
+        "present": "earlier",
+        "changed": say("earlier, rewritten"),
+        "gone": say("gone there, kept here"),
+    }[sighting.conversation.upstream]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from rireki.faces.cli.options import archive_option, json_option, opened
+from rireki.show.catalogue import say
 
 __all__ = ["command"]
 
@@ -33,4 +34,4 @@ def command(as_json: bool) -> None:
     if as_json:
         Screen().json([{"conversations": number}])
     else:
-        Screen().say([f"{count(number, 'conversation')} interpreted anew."])
+        Screen().say([say(f"{count(number, 'conversation')} interpreted anew.")])

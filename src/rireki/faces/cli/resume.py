@@ -10,6 +10,7 @@ import click
 
 from rireki.errors import RirekiError
 from rireki.faces.cli.options import archive_option, conversation_argument, json_option, opened
+from rireki.show.catalogue import say
 
 if TYPE_CHECKING:
     from rireki.model.conversation import Conversation
@@ -43,8 +44,8 @@ def command(name: str, as_json: bool) -> None:
     _refuse_if_lost(conversation, shell, after)
     _refuse_if_moved(conversation)
     if conversation.upstream == "changed":
-        lost = f"{conversation.source} no longer has all of it; 'rireki show' does."
-        click.echo(f"note: {lost}", err=True)
+        lost = say(f"{conversation.source} no longer has all of it; 'rireki show' does.")
+        click.echo(say(f"note: {lost}"), err=True)
     # Not through click: in a pipe it leaves out what looks like a colour, also from a path.
     Screen().say([shell] if shell else [])
 

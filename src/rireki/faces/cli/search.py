@@ -12,6 +12,7 @@ import click
 from rireki.errors import RirekiError
 from rireki.faces.cli.options import archive_option, json_option, no_pager_option, opened
 from rireki.faces.cli.spelling import distance
+from rireki.show.catalogue import say
 
 if TYPE_CHECKING:
     from rireki.archive.base import Archive
@@ -166,7 +167,7 @@ def _find(archive: Archive, query: str, wish: Wish, screen: Screen | None) -> Re
     finally:
         search.close()
     for note in notes(results):
-        click.echo(f"note: {note}", err=True)
+        click.echo(say(f"note: {note}"), err=True)
     return results
 
 
@@ -214,15 +215,15 @@ def _footer(results: Results, view: HitsView, wish: Wish) -> Iterator[str]:
     used = {view.sign(talk.conversation) for talk in talks}
     used |= {"✗" for talk in talks for hit in talk.hits if hit.upstream == "gone"}
     used |= {"↳" for talk in talks if talk.conversation.nature == "subagent"}
-    legend = {**LEGEND, "↳": "a sub-agent"}
-    yield "   ".join([counted(results), *(f"{s} {legend[s]}" for s in legend if s in used)])
-    more = [f"more: --offset {wish.offset + wish.limit}"] if results.more else []
+    legend = {**LEGEND, "↳": say("a sub-agent")}
+    yield "   ".join([counted(results), *(f"{s} {say(legend[s])}" for s in legend if s in used)])
+    more = [say(f"more: --offset {wish.offset + wish.limit}")] if results.more else []
     hit = next(((talk, hit) for talk in talks for hit in talk.hits if hit.message), None)
     id = (hit[0] if hit else talks[0]).conversation.id
     name = view.names.get(id, id)
     place = f"#{short_message(hit[1].message or '')}" if hit else ""
     find = f" --find {quote(results.query)}" if hit else ""
-    yield "   ".join([*more, one_line(f"read: rireki show {name}{place}{find}")])
+    yield "   ".join([*more, one_line(say(f"read: rireki show {name}{place}{find}"))])
 
 
 def _why_nothing(results: Results, wish: Wish) -> Iterator[str]:

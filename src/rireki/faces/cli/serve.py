@@ -16,6 +16,7 @@ from rireki.faces.cli.options import (
     places_of,
     tell_ignored,
 )
+from rireki.show.catalogue import say
 
 if TYPE_CHECKING:
     from rireki.drive.bridge import Settings
@@ -143,7 +144,7 @@ def command(
         drive=driven,
     )
     if shown.read_only:
-        click.echo(f"{shown.archive} can only be read: nothing is taken in.", err=True)
+        click.echo(say(f"{shown.archive} can only be read: nothing is taken in."), err=True)
     opens = not no_open and _has_desktop()
     _announce(server, port, as_json, public=not is_loopback(host), opens=opens)
     opening = _open(server, by_file=not no_redirect_file) if opens else None
@@ -249,7 +250,7 @@ def _point_to(running: Address | None, shown: Shown, token: str, as_json: bool) 
         told = {"url": url, "port": running.port, "pid": running.pid, "running": True}
         Screen().json([told])
     else:
-        click.echo(f"{shown.archive} is served already (process {running.pid}).", err=True)
+        click.echo(say(f"{shown.archive} is served already (process {running.pid})."), err=True)
         click.echo(url)
 
 
@@ -263,13 +264,15 @@ def _announce(
 
     wanted = PORT if wanted is None else wanted
     if wanted not in (0, server.port):
-        click.echo(f"Port {wanted} is taken by another program: this is {server.port}.", err=True)
-    if public:
         click.echo(
-            f"Other machines can reach {server.host}. Whoever has the token can read every "
-            "conversation, and nothing is encrypted on the way.",
-            err=True,
+            say(f"Port {wanted} is taken by another program: this is {server.port}."), err=True
         )
+    if public:
+        told = (
+            f"Other machines can reach {server.host}. Whoever has the token can read every "
+            "conversation, and nothing is encrypted on the way."
+        )
+        click.echo(say(told), err=True)
     if server.driving is not None:
         _announce_driving(server.driving, public)
     screen = Screen()
@@ -280,20 +283,20 @@ def _announce(
         screen.json([{**told, **more, "drive": server.driving is not None}])
     else:
         if server.desk.path != server.archive:
-            screen.say(["This machine has no history yet: here is an invented one."])
+            screen.say([say("This machine has no history yet: here is an invented one.")])
         # The browser brings a ticket: the token need not be seen on the screen.
-        first = f"Opening {server.plain_url} in your browser." if opens else _to_open(server)
-        screen.say([first, "Stop with Ctrl-C."])
+        first = say(f"Opening {server.plain_url} in your browser.") if opens else _to_open(server)
+        screen.say([first, say("Stop with Ctrl-C.")])
     sys.stdout.flush()
 
 
 def _announce_driving(driving: Driving, public: bool) -> None:
     """Plainly, and where nobody reads JSON: this is more than reading."""
     where = ", ".join(map(str, driving.roots))
-    click.echo(f"Driving agents is on: they can be let run commands below {where}.", err=True)
+    click.echo(say(f"Driving agents is on: they can be let run commands below {where}."), err=True)
     if public:
         click.echo(
-            "Whoever has the token can do so from another machine, with your rights.", err=True
+            say("Whoever has the token can do so from another machine, with your rights."), err=True
         )
 
 
@@ -312,14 +315,14 @@ def _has_desktop() -> bool:
 def _to_open(server: Server) -> str:
     from rireki.faces.cli.output import Screen
 
-    return f"Open {Screen().style.bold(server.url)}"
+    return say(f"Open {Screen().style.bold(server.url)}")
 
 
 def _open(server: Server, by_file: bool) -> Opening:
     from rireki.faces.cli.browser import Opening
 
     def late() -> None:
-        click.echo(f"The browser did not get there. {_to_open(server)}")
+        click.echo(say(f"The browser did not get there. {_to_open(server)}"))
 
     ticket = server.access.issue()
     opening = Opening(ticket, server.ticket_url(ticket.value), late, by_file=by_file)

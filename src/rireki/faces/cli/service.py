@@ -11,6 +11,7 @@ import click
 
 from rireki.errors import RirekiError
 from rireki.faces.cli.options import archive_option, archive_path, json_option
+from rireki.show.catalogue import say
 
 if TYPE_CHECKING:
     from rireki.faces.cli.login import Login, Runner
@@ -134,23 +135,25 @@ def _told(action: str, status: dict[str, Any]) -> Iterator[str]:
     if action == "install":
         yield f"Installed: {file}. The keeper starts at login, and was started now."
     elif action == "remove":
-        yield f"Removed: {file}. What is archived stays."
+        yield say(f"Removed: {file}. What is archived stays.")
     elif status["installed"]:
-        yield f"Installed: {file}"
+        yield say(f"Installed: {file}")
     else:
-        yield "Not installed. 'rireki service install' has the keeper run whenever you are logged in."
+        yield say(
+            "Not installed. 'rireki service install' has the keeper run whenever you are logged in."
+        )
     if action != "remove":
         pid = f" as process {status['pid']}" if status["pid"] else ""
         idle = _idle(action, status["installed"])
         yield f"A keeper is running{pid}." if status["running"] else idle
-        yield f"Archive: {one_line(status['archive'])}"
-        yield f"Last change: {ago(status['changed_at'], now())}"
+        yield say(f"Archive: {one_line(status['archive'])}")
+        yield say(f"Last change: {ago(status['changed_at'], now())}")
 
 
 def _idle(action: str, installed: bool) -> str:
     if action == "install":
-        return "It has not taken up its work yet: 'rireki service status' tells in a moment."
+        return say("It has not taken up its work yet: 'rireki service status' tells in a moment.")
     if not installed:
-        return "No keeper is running."
+        return say("No keeper is running.")
     where = "journalctl --user -u rireki" if sys.platform == "linux" else "rireki watch"
-    return f"No keeper is running. '{where}' tells more."
+    return say(f"No keeper is running. '{where}' tells more.")

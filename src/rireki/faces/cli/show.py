@@ -232,10 +232,11 @@ def _as_json(story: Story, at: str | None, nested: bool) -> dict[str, object]:
 
 def _html(story: Story, teller: _Reading, screen: Screen, full: bool, pager: bool) -> None:
     """A document that says it is UTF-8, so that it is, whatever the terminal's letters are."""
+    from rireki.show.catalogue import language
     from rireki.show.html.export import export_html
     from rireki.show.html.look import Look
 
-    document = export_html(story, Look(attachment_bytes=teller.bytes_of), full)
+    document = export_html(story, Look(tongue=language(), attachment_bytes=teller.bytes_of), full)
     if screen.terminal:
         screen.page("".join(document).splitlines(), pager)
         return
@@ -291,11 +292,13 @@ def _say_notes(report: Sequence[Note], form: str) -> None:
 
 
 def _view(story: Story, screen: Screen, full: bool = False, nested: bool = False) -> View:
+    from rireki.show.catalogue import say
     from rireki.show.text import View
 
     waits = waiting_now().get(story.conversation.id)
-    words = f"{waits.words}: {waits.detail}" if waits and waits.detail else waits and waits.words
-    return View(screen.columns, screen.style, full, nested, words or "")
+    words = say(waits.words) if waits else ""
+    words = f"{words}: {waits.detail}" if waits and waits.detail else words
+    return View(screen.columns, screen.style, full, nested, words)
 
 
 def _finder(query: str | None) -> Callable[[str], Sequence[tuple[int, int]]] | None:

@@ -16,6 +16,7 @@ from rireki.faces.cli.options import (
     opened,
     places_of,
 )
+from rireki.show.catalogue import say
 
 if TYPE_CHECKING:
     from rireki.faces.cli.output import Screen
@@ -80,16 +81,16 @@ def _told(source: Surveyed, screen: Screen) -> Iterator[str]:
     if source.found:
         yield f"  found     {count(source.found, 'file')}, {size(source.bytes)}"
     else:
-        yield "  found     nothing: none of these is there, or they are empty"
+        yield say("  found     nothing: none of these is there, or they are empty")
     if source.read or source.gone:
-        gone = f", {source.gone:,} gone there since" if source.gone else ""
+        gone = say(f", {source.gone:,} gone there since") if source.gone else ""
         read = count(source.read, "file")
-        talks = count(source.conversations, "conversation")
+        talks = say(count(source.conversations, "conversation"))
         if source.subagents:
             talks += f" and {count(source.subagents, 'sub-agent')}"
-        yield f"  archived  {talks} from {read}{gone}"
+        yield say(f"  archived  {talks} from {read}") + gone
     elif source.found:
-        yield "  archived  nothing yet: run 'rireki import'"
+        yield say("  archived  nothing yet: run 'rireki import'")
     yield from trouble_lines(source.troubles, screen)
     yield ""
 
@@ -98,6 +99,6 @@ def _looked(looked: Sequence[Looked], screen: Screen) -> Iterator[str]:
     from rireki.show.safe import one_line
 
     for place in looked:
-        note = one_line(place.note or ("there" if place.found else "not there"))
-        line = f"  looked at {one_line(place.place)}: {note}"
+        note = one_line(place.note or ("there" if place.found else say("not there")))
+        line = say(f"  looked at {one_line(place.place)}: {note}")
         yield line if place.found else screen.style.dim(line)

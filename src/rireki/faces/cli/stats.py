@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rireki.faces.cli.options import archive_option, json_option, opened, source_option
+from rireki.show.catalogue import say
 
 if TYPE_CHECKING:
     from rireki.faces.cli.output import Screen
@@ -51,41 +52,45 @@ def _told(
     heading = screen.style.bold
     beside = {
         "subagents": count(figures["subagents"], "sub-agent"),
-        "prompts_only": f"{figures['prompts_only']:,} with only the prompts left",
+        "prompts_only": say(f"{figures['prompts_only']:,} with only the prompts left"),
     }
-    yield heading(count(figures["conversations"], "conversation"))
+    yield heading(say(count(figures["conversations"], "conversation")))
     yield from _bars({name: value["count"] for name, value in figures["patterns"].items()}, screen)
     if unfinished := figures["unfinished"]["count"]:
-        yield f"  … {unfinished:,} of them unfinished ({figures['unfinished']['percent']}%)"
-    if said := [words for name, words in beside.items() if figures[name]]:
-        yield screen.style.dim(f"  besides: {', '.join(said)}")
+        yield say(f"  … {unfinished:,} of them unfinished ({figures['unfinished']['percent']}%)")
+    if said := [say(words) for name, words in beside.items() if figures[name]]:
+        yield screen.style.dim(say(f"  besides: {', '.join(said)}"))
     yield ""
-    yield heading("Where from, and what is left there")
+    yield heading(say("Where from, and what is left there"))
     yield from _bars(figures["sources"], screen)
-    yield "  " + ", ".join(f"{number:,} {state}" for state, number in figures["upstream"].items())
+    yield "  " + ", ".join(
+        f"{number:,} {say(state)}" for state, number in figures["upstream"].items()
+    )
     yield ""
     entries, uses = figures["entries"], figures["tool_uses"]
-    yield heading("Size")
-    yield f"  turns      {figures['turns']:,}"
+    yield heading(say("Size"))
+    yield say(f"  turns      {figures['turns']:,}")
     yield f"  entries    {entries['min']:,} least, {entries['mean']:,} mean, {entries['max']:,} most"
     yield f"  tool uses  {uses['total']:,} in all, {uses['max']:,} most"
     if figures["flags"]:
-        yield from ["", heading("Flags on user-role entries")]
+        yield from ["", heading(say("Flags on user-role entries"))]
         for name, number in figures["flags"].items():
             yield f"  {number:>9,}  {one_line(name)}"
     if usage:
-        yield from ["", heading("Tokens")]
+        yield from ["", heading(say("Tokens"))]
         yield from _tokens(usage, screen)
 
 
 def _bars(numbers: dict[str, int], screen: Screen) -> Iterator[str]:
     from rireki.show.figures import percent
+    from rireki.show.width import pad, width
 
     whole = sum(numbers.values())
-    longest = max(map(len, numbers), default=0)
-    for name, number in numbers.items():
+    told = {say(name): number for name, number in numbers.items()}
+    longest = max(map(width, told), default=0)
+    for name, number in told.items():
         bar = screen.style.cyan("━" * round(24 * number / whole)) if whole else ""
-        yield f"  {name:<{longest}}  {number:>6,}  {percent(number, whole):>5}%  {bar}".rstrip()
+        yield f"  {pad(name, longest)}  {number:>6,}  {percent(number, whole):>5}%  {bar}".rstrip()
 
 
 def _tokens(usage: dict[str, dict[str, int | bool]], screen: Screen) -> Iterator[str]:
@@ -105,4 +110,6 @@ def _tokens(usage: dict[str, dict[str, int | bool]], screen: Screen) -> Iterator
             f"{total['cache_read_tokens']:>14,} {total['cache_write_tokens']:>12,}"
         )
     if bounded:
-        yield screen.style.dim("  ≥ some answers were noted only when they began; there were more")
+        yield screen.style.dim(
+            say("  ≥ some answers were noted only when they began; there were more")
+        )

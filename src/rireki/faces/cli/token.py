@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from rireki.faces.cli.options import archive_option, archive_path, json_option
+from rireki.show.catalogue import say
 
 __all__ = ["command"]
 
@@ -35,5 +36,5 @@ def command(new: bool, as_json: bool) -> None:
         Screen().json([{"token": token, "file": str(token_path(archive)), "new": new}])
         return
     if new:
-        click.echo("The old token opens nothing any more.", err=True)
+        click.echo(say("The old token opens nothing any more."), err=True)
     Screen().say([token])

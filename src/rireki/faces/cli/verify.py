@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from rireki.faces.cli.options import archive_option, archive_path, json_option, opened
+from rireki.show.catalogue import say
 
 __all__ = ["command"]
 
@@ -59,7 +60,8 @@ def _verify(as_json: bool) -> int:
 
     screen.say(trouble_lines(troubles, screen))
     screen.say([waiting_line(len(groups))] if groups else [])
-    screen.say([count(len(troubles), "trouble") if troubles else "The archive is sound."])
+    told = count(len(troubles), "trouble") if troubles else "The archive is sound."
+    screen.say([say(told)])
     return 1 if troubles else 0
 
 
@@ -77,6 +79,7 @@ def _salvage(new: Path, as_json: bool) -> int:
         return 1 if done.lost or done.troubles else 0
     screen.say(trouble_lines(done.lost + done.troubles, screen))
     saved = count(done.conversations, "conversation")
-    screen.say([f"{done.archive}: {saved} saved, and checked."])
-    screen.say([count(len(done.lost), "thing") + " could not be saved."] if done.lost else [])
+    screen.say([say(f"{done.archive}: {saved} saved, and checked.")])
+    lost = f"{count(len(done.lost), 'thing')} could not be saved."
+    screen.say([say(lost)] if done.lost else [])
     return 1 if done.lost or done.troubles else 0

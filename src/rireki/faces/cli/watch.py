@@ -20,6 +20,7 @@ from rireki.faces.cli.options import (
     opened,
     places_of,
 )
+from rireki.show.catalogue import say
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -183,19 +184,19 @@ def _state_lines(status: KeeperStatus, before: str, screen: Screen) -> Iterator[
     from rireki.show.words import count
 
     if status.state == "following":
-        who = f"process {status.holder}" if status.holder else "another process"
+        who = say(f"process {status.holder}") if status.holder else say("another process")
         yield f"This archive is kept by {who} already. Its changes are told here as well, and"
-        yield "this one takes over when the other ends ('rireki service status' tells more)."
+        yield say("this one takes over when the other ends ('rireki service status' tells more).")
         return
     if before == "following":
-        yield "The other keeper has ended: this one takes over."
+        yield say("The other keeper has ended: this one takes over.")
     if status.state == "keeping":
         from rireki.faces.cli.import_ import report_lines
 
         if status.report is not None:
             yield from report_lines(status.report, screen)
         where = count(len(status.folders), "folder")
-        yield f"Watching {count(status.origins, 'file')} in {where}; Ctrl-C ends."
+        yield say(f"Watching {count(status.origins, 'file')} in {where}; Ctrl-C ends.")
 
 
 def _line(change: Touched, conversation: Conversation | None, screen: Screen) -> str:
@@ -206,13 +207,13 @@ def _line(change: Touched, conversation: Conversation | None, screen: Screen) ->
 
     time = now().astimezone().strftime("%H:%M:%S")
     if conversation is None:
-        return f"{time}  {one_line(change.conversation)}  forgotten"
+        return f"{time}  {one_line(change.conversation)}  {say('forgotten')}"
     words = [time, one_line(conversation.source), folder(conversation.project)]
-    words.append(one_line(conversation.title) or "(no title)")
-    told = "changed" if change.messages is None else count(len(change.messages), "message")
+    words.append(one_line(conversation.title) or say("(no title)"))
+    told = say("changed" if change.messages is None else count(len(change.messages), "message"))
     if conversation.upstream == "gone":
-        told = "gone from its source"
-    new = "new, " if change.kind == "new" else ""
+        told = say("gone from its source")
+    new = say("new, ") if change.kind == "new" else ""
     return f"{truncate('  '.join(filter(None, words)), screen.columns - 22)}  {new}{told}"
 
 

@@ -22,9 +22,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from rireki.faces.web.api.body import LARGEST, TooLarge
 from rireki.faces.web.api.failures import failure
 from rireki.faces.web.driving import OFF
-from rireki.faces.web.pages.errors import in_tongue
 from rireki.faces.web.pages.tongue import tongue_of
 from rireki.faces.web.token import Access, cookie_value
+from rireki.show.catalogue.errors import in_tongue
 
 __all__ = ["CSP", "DRIVEN", "Guard", "GuardSettings"]
 

@@ -18,8 +18,8 @@ from rireki.faces.web.api.answers import Directory, DriveAgent, Files
 from rireki.faces.web.api.asked import Nothing
 from rireki.faces.web.api.call import Call, Operation
 from rireki.faces.web.driving import OFF, Driving
-from rireki.faces.web.pages.errors import in_tongue
 from rireki.faces.web.projects import find_files, near, recent_projects
+from rireki.show.catalogue.errors import in_tongue
 
 __all__ = ["DRIVE", "Drive"]
 

@@ -13,9 +13,9 @@ from rireki.errors import Ambiguous, ArchiveTrouble, NotFound, RirekiError
 from rireki.faces.web.api.answers import Failure, Problem
 from rireki.faces.web.api.asked import BadRequest
 from rireki.faces.web.api.body import TooLarge
-from rireki.faces.web.pages.errors import in_tongue
 from rireki.faces.web.pages.tongue import tongue_of
 from rireki.search.query import QueryError
+from rireki.show.catalogue.errors import in_tongue
 from rireki.show.json import line
 
 __all__ = ["failure", "json_answer", "told"]

@@ -22,9 +22,9 @@ from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Respon
 from rireki.errors import Ambiguous, ArchiveTrouble, NotFound, RirekiError
 from rireki.faces.web.desk import Desk
 from rireki.faces.web.pages import dates, urls
-from rireki.faces.web.pages.errors import in_tongue
 from rireki.faces.web.pages.tongue import COOKIE, TONGUES, asked_for, tongue_of
 from rireki.faces.web.pages.words import counted, say, script_words
+from rireki.show.catalogue.errors import in_tongue
 from rireki.show.html import look as renderer
 from rireki.show.safe import one_line, safe
 from rireki.show.words import folder, size, source_name

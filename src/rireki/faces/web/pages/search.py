@@ -9,7 +9,6 @@ from markupsafe import Markup, escape
 from starlette.requests import Request
 from starlette.responses import Response
 
-from rireki.faces.web.pages.errors import in_tongue
 from rireki.faces.web.pages.frame import answer, desk_of, is_on, number_of, page, piece, told
 from rireki.faces.web.pages.tongue import tongue_of
 from rireki.faces.web.pages.typed import begun, instead, understood
@@ -18,6 +17,7 @@ from rireki.search.match import Matcher
 from rireki.search.parse import parse
 from rireki.search.query import QueryError
 from rireki.search.results import Hit, Results, Talk, Wish
+from rireki.show.catalogue.errors import in_tongue
 from rireki.show.hits import Marked, is_gone, marked, painted, quoted
 from rireki.show.safe import one_line
 from rireki.show.words import folder

@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from rireki.faces.web.pages.drive_errors import JAPANESE as DRIVING
-from rireki.faces.web.pages.source_errors import JAPANESE as READING
+from rireki.show.catalogue.drive_errors import JAPANESE as DRIVING
+from rireki.show.catalogue.patterns import Sentences
+from rireki.show.catalogue.source_errors import JAPANESE as READING
 
-__all__ = ["in_tongue"]
+__all__ = ["filled", "in_tongue"]
 
 JAPANESE = {
     # a query that cannot be understood
@@ -188,15 +189,10 @@ def in_tongue(tongue: str, sentence: str) -> str:
     """The sentence in a language; as it is, where nobody has said it in that language."""
     if tongue != "ja":
         return sentence
-    for pattern, said in _patterns():
-        if found := pattern.fullmatch(sentence):
-            return said.format(
-                **{name: _filled(name, text) for name, text in found.groupdict().items()}
-            )
-    return sentence
+    return _sentences().find(sentence) or sentence
 
 
-def _filled(name: str, text: str) -> str:
+def filled(name: str, text: str) -> str:
     """What is ours as Japanese puts it; everything else is what somebody wrote."""
     if name == _SENTENCE:
         return in_tongue("ja", text)
@@ -204,13 +200,5 @@ def _filled(name: str, text: str) -> str:
 
 
 @cache
-def _patterns() -> list[tuple[re.Pattern[str], str]]:
-    return [(_pattern(sentence), said) for sentence, said in (JAPANESE | DRIVING | READING).items()]
-
-
-def _pattern(sentence: str) -> re.Pattern[str]:
-    pieces = re.split(r"\{(\w+)\}", sentence)
-    spelled = [
-        f"(?P<{piece}>.*?)" if place % 2 else re.escape(piece) for place, piece in enumerate(pieces)
-    ]
-    return re.compile("".join(spelled), re.DOTALL)
+def _sentences() -> Sentences:
+    return Sentences(JAPANESE | DRIVING | READING, filled)

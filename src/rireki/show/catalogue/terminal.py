@@ -1,0 +1,328 @@
+"""The sentences of the terminal in Japanese. Those that pages have too stand in the other tables."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from rireki.show.catalogue.drive_errors import JAPANESE as DRIVING
+from rireki.show.catalogue.errors import JAPANESE as ERRORS
+from rireki.show.catalogue.errors import filled
+from rireki.show.catalogue.patterns import Sentences
+from rireki.show.catalogue.source_errors import JAPANESE as READING
+from rireki.show.catalogue.terminal_errors import JAPANESE as REFUSED
+from rireki.show.html.words import JAPANESE as RENDERER
+
+__all__ = ["JAPANESE", "in_japanese"]
+
+JAPANESE = {
+    # everywhere
+    "error:": "エラー:",
+    "hint:": "ヒント:",
+    "note: {hint}": "注意: {hint}",
+    "just now": "たった今",
+    "{n} min ago": "{n} 分前",
+    "{n} h ago": "{n} 時間前",
+    "{n} d ago": "{n} 日前",
+    "1 conversation": "会話 1 件",
+    "{n} conversations": "会話 {n} 件",
+    "1 file": "1 ファイル",
+    "{n} files": "{n} ファイル",
+    "1 sub-agent": "サブエージェント 1 件",
+    "{n} sub-agents": "サブエージェント {n} 件",
+    "a sub-agent": "サブエージェント",
+    "sub-agent": "サブエージェント",
+    "you": "あなた",
+    "agent": "エージェント",
+    "tool": "ツール",
+    "program": "プログラム",
+    "working": "作業中",
+    "waits for your permission": "許可待ち",
+    "waits for your answer": "回答待ち",
+    "idle": "待機中",
+    "reading": "読み込み",
+    "understanding": "解釈",
+    "indexing": "索引作成",
+    "verifying": "検証",
+    "1 trouble": "問題 1 件",
+    "{n} troubles": "問題 {n} 件",
+    "1 folder": "1 フォルダー",
+    "{n} folders": "{n} フォルダー",
+    "forgotten": "消去",
+    "new, ": "新規、",
+    "changed": "変更あり",
+    "gone": "消失",
+    "present": "あり",
+    "current": "現在",
+    "title": "タイトル",
+    "project": "プロジェクト",
+    "thinking": "思考",
+    "attachment": "添付",
+    "notice": "通知",
+    "simple": "ツールなし",
+    "single tool": "ツール 1 回",
+    "several tools": "ツール複数回",
+    "Leave": "そのまま終了",
+    "Ignored: the agents and [drive] of {file}; yours belong in {yours}.": (
+        "無視しました: {file} のエージェントと [drive]。あなたの設定は {yours} に書いてください。"
+    ),
+    # list
+    "WHEN": "日時",
+    "SOURCE": "取り込み元",
+    "TURNS": "往復",
+    "PROJECT": "プロジェクト",
+    "  TITLE": "  タイトル",
+    "gone from its source": "元データから消失",
+    "rewritten in its source": "元データで書き換え",
+    "Nothing in the archive fits. Leave an option out to see more.": (
+        "条件に合う会話はありません。オプションを減らしてみてください。"
+    ),
+    "The archive is empty. Run 'rireki import' to take in what is on this machine.": (
+        "アーカイブは空です。「rireki import」でこのマシンの履歴を取り込めます。"
+    ),
+    "1 conversation waits to be read again: another process is at it, or was interrupted. "
+    "'rireki import' finishes it.": (
+        "会話 1 件が読み直しを待っています（ほかのプロセスが処理中か、中断されました）。"
+        "「rireki import」で完了します。"
+    ),
+    "{n} conversations wait to be read again: another process is at it, or was interrupted. "
+    "'rireki import' finishes it.": (
+        "会話 {n} 件が読み直しを待っています（ほかのプロセスが処理中か、中断されました）。"
+        "「rireki import」で完了します。"
+    ),
+    # show
+    "(no result)": "（結果なし）",
+    "result without a call": "呼び出しのない結果",
+    "  Started by no call told here:": "  ここにない呼び出しで始まったもの:",
+    "… 1 more line": "… ほか 1 行",
+    "… {n} more lines": "… ほか {n} 行",
+    "tokens: {what}": "トークン: {what}",
+    "! 1 more trouble (--full lists them)": "! ほか 1 件（--full で一覧）",
+    "! {n} more troubles (--full lists them)": "! ほか {n} 件（--full で一覧）",
+    # search
+    "1 message in 1 conversation, {ms} ms": "会話 1 件に 1 メッセージ、{ms} ms",
+    "at least {n} messages in {m} conversations, {ms} ms": "会話 {m} 件に {n} メッセージ以上、{ms} ms",
+    "{n} messages in more than {m} conversations, {ms} ms": (
+        "{m} 件を超える会話に {n} メッセージ、{ms} ms"
+    ),
+    "{n} messages in 1 conversation, {ms} ms": "会話 1 件に {n} メッセージ、{ms} ms",
+    "{n} messages in {m} conversations, {ms} ms": "会話 {m} 件に {n} メッセージ、{ms} ms",
+    "no message has all of it; these conversations have it in different messages": (
+        "すべてを含むメッセージはありません。別々のメッセージに含む会話を表示します"
+    ),
+    "nothing found for {query}": "「{query}」は見つかりませんでした",
+    "Did you mean: {names}": "もしかして: {names}",
+    "searched 1 conversation": "会話 1 件を検索しました",
+    "searched 1 conversation, up to {when}": "会話 1 件を検索しました（{when} まで）",
+    "searched {n} conversations": "会話 {n} 件を検索しました",
+    "searched {n} conversations, up to {when}": "会話 {n} 件を検索しました（{when} まで）",
+    "  … 1 more message": "  … ほか 1 メッセージ",
+    "  … {n} more messages": "  … ほか {n} メッセージ",
+    "more: --offset {n}": "続き: --offset {n}",
+    "read: rireki show {what}": "読む: rireki show {what}",
+    "nothing more: {hint} in all, and --offset {n} passes over them": (
+        "これ以上ありません（全部で{hint}、--offset {n} で飛ばしています）"
+    ),
+    "searching …": "検索中…",
+    "the newest of {hint}": "新しい順（{hint}）",
+    "↓ choose": "↓ 選ぶ",
+    "↑↓ choose": "↑↓ 選ぶ",
+    "Enter read": "Enter 読む",
+    "^R resume": "^R 再開",
+    "r resume": "r 再開",
+    "^C quit": "^C 終了",
+    "q quit": "q 終了",
+    "/ query": "/ 検索語",
+    "Esc again quits": "もう一度 Esc で終了します",
+    "── Enter goes back to the search ──": "── Enter で検索に戻ります ──",
+    # import
+    "1 new conversation": "新しい会話 1 件",
+    "{n} new conversations": "新しい会話 {n} 件",
+    "{n} changed": "変更 {n} 件",
+    "1 file moved": "移動 1 ファイル",
+    "{n} files moved": "移動 {n} ファイル",
+    "{n} gone from the source, kept here": "元データから消失 {n} 件（ここに保存済み）",
+    "{n} left out, as you said to forget them": "消去済みのため除外 {n} 件",
+    "{n} added": "{n} 追加",
+    "{hint} compared": "{hint}を照合",
+    "nothing new in {hint}": "新しいものはありません（{hint}）",
+    "  ! 1 more trouble: 'rireki sources' lists them": "  ! ほか 1 件（「rireki sources」で一覧）",
+    "  ! {n} more troubles: 'rireki sources' lists them": (
+        "  ! ほか {n} 件（「rireki sources」で一覧）"
+    ),
+    "No history found. rireki looked here:": "履歴が見つかりませんでした。探した場所:",
+    "Name a file or folder: rireki import PATH. Or look around first: rireki demo.": (
+        "ファイルかフォルダーを指定してください: rireki import PATH。試すだけなら: rireki demo"
+    ),
+    # sources
+    "seen, not readable yet: {source} ({place}, {hint})": (
+        "あり、未対応: {source}（{place}、{hint}）"
+    ),
+    "  found     {hint}, {size}": "  発見      {hint}、{size}",
+    "  found     nothing: none of these is there, or they are empty": (
+        "  発見      なし（場所が存在しないか、空です）"
+    ),
+    "  archived  {what} from {hint}": "  保存済み  {what}（{hint}から）",
+    "  archived  nothing yet: run 'rireki import'": "  保存済み  まだなし（「rireki import」で取り込み）",
+    ", {n} gone there since": "、うち {n} 件はその後に消失",
+    " and {hint}": "、{hint}",
+    "  looked at {place}: {hint}": "  場所      {place}: {hint}",
+    "there": "あり",
+    "not there": "なし",
+    # demo
+    "An invented home lies in {place}": "サンプルのホームを {place} に作りました",
+    "Then its agents did what agents do: a new chat overwrote an old one, one was compacted,": (
+        "その後、新しいチャットによる上書き、要約、記録の削除が起きましたが、"
+    ),
+    "a transcript was deleted. Nothing is lost: the list marks them with ✗ and ~.": (
+        "何も失われていません。一覧では ✗ と ~ の印が付きます。"
+    ),
+    "Look around:": "試してみる:",
+    # serve
+    "{path} can only be read: nothing is taken in.": (
+        "{path} は読み取り専用のため、取り込みは行いません。"
+    ),
+    "{path} is served already (process {pid}).": "{path} はすでに表示中です（プロセス {pid}）。",
+    "Port {wanted} is taken by another program: this is {port}.": (
+        "ポート {wanted} は使用中のため、{port} を使います。"
+    ),
+    "Other machines can reach {host}. Whoever has the token can read every conversation, and "
+    "nothing is encrypted on the way.": (
+        "ほかのマシンから {host} に接続できます。トークンがあればすべての会話を読めます。"
+        "通信は暗号化されません。"
+    ),
+    "This machine has no history yet: here is an invented one.": (
+        "このマシンにはまだ履歴がないため、サンプルを表示します。"
+    ),
+    "Opening {url} in your browser.": "ブラウザーで {url} を開きます。",
+    "Stop with Ctrl-C.": "Ctrl-C で終了します。",
+    "Driving agents is on: they can be let run commands below {where}.": (
+        "エージェントの操作が有効です。{where} 以下でコマンドを実行できます。"
+    ),
+    "Whoever has the token can do so from another machine, with your rights.": (
+        "トークンがあれば、別のマシンからもあなたの権限で実行できます。"
+    ),
+    "Open {url}": "開くアドレス: {url}",
+    "The browser did not get there. {hint}": "ブラウザーで開けませんでした。{hint}",
+    # watch, service
+    "This archive is kept by {who} already. Its changes are told here as well, and": (
+        "このアーカイブはすでに {who} が管理しています。変更はここにも表示し、"
+    ),
+    "this one takes over when the other ends ('rireki service status' tells more).": (
+        "そちらが終わると引き継ぎます（詳しくは「rireki service status」）。"
+    ),
+    "The other keeper has ended: this one takes over.": "ほかの監視が終わったため、引き継ぎます。",
+    "Watching {hint} in {n} folders; Ctrl-C ends.": (
+        "{hint}を監視中（{n} フォルダー）。Ctrl-C で終了します。"
+    ),
+    "Watching {hint} in 1 folder; Ctrl-C ends.": "{hint}を監視中（1 フォルダー）。Ctrl-C で終了します。",
+    "another process": "ほかのプロセス",
+    "process {pid}": "プロセス {pid}",
+    "Installed: {file}. The keeper starts at login, and was started now.": (
+        "設定しました: {file}。監視はログイン時に始まります（今すぐ開始しました）。"
+    ),
+    "Removed: {file}. What is archived stays.": "削除しました: {file}。アーカイブは残ります。",
+    "Installed: {file}": "設定済み: {file}",
+    "Not installed. 'rireki service install' has the keeper run whenever you are logged in.": (
+        "未設定です。「rireki service install」でログイン中は常に監視します。"
+    ),
+    "A keeper is running.": "監視中です。",
+    "A keeper is running as process {pid}.": "監視中です（プロセス {pid}）。",
+    "Archive: {path}": "アーカイブ: {path}",
+    "Last change: {hint}": "最後の変更: {hint}",
+    "It has not taken up its work yet: 'rireki service status' tells in a moment.": (
+        "まだ始まっていません。少し後に「rireki service status」で確かめてください。"
+    ),
+    "No keeper is running.": "監視は動いていません。",
+    "No keeper is running. '{where}' tells more.": (
+        "監視は動いていません。詳しくは「{where}」を見てください。"
+    ),
+    # path, latest, resume
+    "talked {span}": "会話 {span}",
+    "seen {span}": "確認 {span}",
+    "earlier": "以前",
+    "earlier, rewritten": "以前（書き換え）",
+    "gone there, kept here": "元データから消失（ここに保存済み）",
+    "{source} no longer has all of it; 'rireki show' does.": (
+        "{source} にはもう一部しか残っていません。「rireki show」なら全部読めます。"
+    ),
+    # verify, rebuild, forget, token
+    "The archive is sound.": "アーカイブに問題はありません。",
+    "{path}: {hint} saved, and checked.": "{path}: {hint}を保存し、検証しました。",
+    "1 thing could not be saved.": "1 件は保存できませんでした。",
+    "{n} things could not be saved.": "{n} 件は保存できませんでした。",
+    "{hint} interpreted anew.": "{hint}を解釈し直しました。",
+    "Forgot {id}: {size} of records removed.": "{id} を消去しました（記録 {size}）。",
+    "The next import may take {name} in again.": "次の取り込みで {name} がまた入ることがあります。",
+    "The source no longer has it: this is the only copy.": (
+        "元データにはもうありません。これが最後の一つです。"
+    ),
+    "Remove it from the archive for good?": "アーカイブから完全に削除しますか？",
+    "The old token opens nothing any more.": "古いトークンはもう使えません。",
+    # chat
+    "Once more to leave.": "もう一度押すと終了します。",
+    "Stopping; once more to leave.": "停止しています。もう一度押すと終了します。",
+    "What was not given yet goes to the agent with the next prompt.": (
+        "まだ渡していないものは、次の入力と一緒に渡します。"
+    ),
+    "refused, for nobody is there to ask: {title}": "確認できる人がいないため拒否しました: {title}",
+    "May it?": "許可しますか？",
+    "The plan:": "計画:",
+    "It asks:": "質問:",
+    "A number, or words to refuse with:": "番号、または拒否の理由:",
+    "Why?": "理由:",
+    "Your answer:": "回答:",
+    "A number:": "番号:",
+    "Numbers:": "番号（複数可）:",
+    "A number, or your own words:": "番号、または自由記述:",
+    "Numbers, or your own words:": "番号（複数可）、または自由記述:",
+    "Allow once": "今回だけ許可",
+    "Always allow": "常に許可",
+    "Refuse": "拒否",
+    "Always refuse": "常に拒否",
+    "Refuse with a reason": "理由を添えて拒否",
+    "Refuse, and say what to change": "変更点を添えて差し戻す",
+    "Ctrl-C stops, Ctrl-D leaves; a line that ends with \\ goes on.": (
+        "Ctrl-C で停止、Ctrl-D で終了。行末の \\ で次の行に続きます。"
+    ),
+    "Go on with: rireki chat --continue {id}": "続けるには: rireki chat --continue {id}",
+    "Read it with: rireki show {id} (in the browser: /c/{same})": (
+        "読むには: rireki show {id}（ブラウザーでは /c/{same}）"
+    ),
+    "the agent failed:": "エージェントが失敗しました:",
+    "Waiting for your yes:": "確認待ち:",
+    "Give them to the agent": "エージェントに渡す",
+    "Take them back": "取り消す",
+    # stats
+    "Where from, and what is left there": "取り込み元と、そこに残っているもの",
+    "Size": "大きさ",
+    "Flags on user-role entries": "ユーザー名義のエントリーのフラグ",
+    "Tokens": "トークン",
+    "{n} with only the prompts left": "入力のみ {n} 件",
+    "  besides: {what}": "  ほかに: {what}",
+    "  … {n} of them unfinished ({percent}%)": "  … うち未完了 {n} 件（{percent}%）",
+    "  turns      {n}": "  往復        {n}",
+    "  entries    {least} least, {mean} mean, {most} most": (
+        "  エントリー  最少 {least}、平均 {mean}、最多 {most}"
+    ),
+    "  tool uses  {all} in all, {most} most": "  ツール利用  合計 {all}、最多 {most}",
+    "  ≥ some answers were noted only when they began; there were more": (
+        "  ≥ は開始時の値しか記録されていない回答を含むため、実際はこれより多いことを表します"
+    ),
+}
+
+
+def in_japanese(sentence: str) -> str:
+    """The sentence in Japanese; as it is, where there is none for it."""
+    return _sentences().find(sentence) or sentence
+
+
+def _filled(name: str, text: str) -> str:
+    """`hint` is a gap for a sentence of ours."""
+    return in_japanese(text) if name == "hint" else filled(name, text)
+
+
+@cache
+def _sentences() -> Sentences:
+    # "{who}, {time}" is a sentence on a page; here it would fit every list.
+    renderer = {key: said for key, said in RENDERER.items() if key != "{who}, {time}"}
+    return Sentences(renderer | ERRORS | DRIVING | READING | REFUSED | JAPANESE, _filled)
