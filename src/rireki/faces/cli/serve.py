@@ -268,11 +268,11 @@ def _announce(
             say(f"Port {wanted} is taken by another program: this is {server.port}."), err=True
         )
     if public:
-        told = (
+        warning = (
             f"Other machines can reach {server.host}. Whoever has the token can read every "
             "conversation, and nothing is encrypted on the way."
         )
-        click.echo(say(told), err=True)
+        click.echo(say(warning), err=True)
     if server.driving is not None:
         _announce_driving(server.driving, public)
     screen = Screen()
