@@ -10,6 +10,7 @@ import click
 
 from rireki.errors import RirekiError
 from rireki.faces.cli.options import archive_option, archive_path
+from rireki.show.catalogue import say
 
 if TYPE_CHECKING:
     from rireki.chatkit import Adopted
@@ -42,19 +43,21 @@ def command(action: str, old: Path, name: str, files: Path | None) -> None:
       rireki chatkit adopt chatkit_demo.db --name support --files uploads
     """
     found = asyncio.run(_adopt(old, name, files, archive_path()))
-    click.echo(
+    told = (
         f"{old}: {found.threads:,} threads, {found.items:,} items and {found.attachments:,} "
         f"attachments are in the store '{name}', {found.new:,} of them new; all compared"
     )
+    click.echo(say(told))
     if found.without_bytes:
         hint = "" if files else "; name the folder of the uploads with --files"
-        click.echo(f"{_examples(found.without_bytes)}: their bytes were not found{hint}", err=True)
+        lacking = f"{_examples(found.without_bytes)}: their bytes were not found{hint}"
+        click.echo(say(lacking), err=True)
     if found.unreadable:
-        click.echo(
+        left = (
             f"{_examples(found.unreadable)}: no JSON object, left in the old database; "
-            "'rireki import' keeps them as they are",
-            err=True,
+            "'rireki import' keeps them as they are"
         )
+        click.echo(say(left), err=True)
 
 
 async def _adopt(old: Path, name: str, files: Path | None, archive: Path) -> Adopted:

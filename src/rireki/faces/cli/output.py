@@ -47,9 +47,9 @@ def say_aside(what: str, message: str, hint: str) -> None:
     from rireki.show.safe import one_line
 
     style = Style(wants_colour(sys.stderr))
-    sys.stderr.write(f"{style.red(what)} {one_line(message)}\n")
+    sys.stderr.write(f"{style.red(say(what))} {one_line(say(message))}\n")
     if hint:
-        sys.stderr.write(f"{style.dim('hint:')} {one_line(hint)}\n")
+        sys.stderr.write(f"{style.dim(say('hint:'))} {one_line(say(hint))}\n")
 
 
 class Screen:

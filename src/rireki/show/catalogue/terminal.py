@@ -258,6 +258,20 @@ JAPANESE = {
     ),
     "Remove it from the archive for good?": "アーカイブから完全に削除しますか？",
     "The old token opens nothing any more.": "古いトークンはもう使えません。",
+    # chatkit
+    "{old}: {threads} threads, {items} items and {attachments} attachments are in the store '{name}', "
+    "{new} of them new; all compared": (
+        "{old}: スレッド {threads}、項目 {items}、添付 {attachments} がストア「{name}」にあります"
+        "（新規 {new}、すべて照合済み）"
+    ),
+    "{what}: their bytes were not found; name the folder of the uploads with --files": (
+        "{what}: 内容が見つかりません。--files でアップロードのフォルダーを指定してください"
+    ),
+    "{what}: their bytes were not found": "{what}: 内容が見つかりません",
+    "{what}: no JSON object, left in the old database; 'rireki import' keeps them as they are": (
+        "{what}: JSON オブジェクトではないため元のデータベースに残しました。"
+        "「rireki import」ならそのまま保存します"
+    ),
     # chat
     "Once more to leave.": "もう一度押すと終了します。",
     "Stopping; once more to leave.": "停止しています。もう一度押すと終了します。",

@@ -167,6 +167,19 @@ JAPANESE = {
     "{path} could not be written ({why})": "{path} に書き込めませんでした（{why}）",
     "{path} cannot be written ({why})": "{path} に書き込めません（{why}）",
     "{path} cannot be read ({why})": "{path} を読み取れません（{why}）",
+    "{path} is there already": "{path} はすでにあります",
+    "Name a file that is not there yet.": "まだないファイルを指定してください。",
+    "Name a folder that is not there yet.": "まだないフォルダーを指定してください。",
+    "Name another folder.": "別のフォルダーを指定してください。",
+    "Put a backup in its place.": "バックアップを戻してください。",
+    "{n} rows are damaged": "{n} 行が破損しています",
+    "a row of {table} is not what was written": "{table} の行が書かれた内容と異なります",
+    "there is nothing in {path} that could be saved": "{path} から保存できるものはありません",
+    "what was made of its records is damaged": "記録から作られたデータが破損しています",
+    "the package openai-chatkit is not installed": (
+        "パッケージ openai-chatkit がインストールされていません"
+    ),
+    "Install it with: {command}": "インストール方法: {command}",
     "Make room on the disk.": "ディスクの空きを作ってください。",
     "{path} was removed or cut by another program while it was open": (
         "{path} は開いている間にほかのプログラムに削除または切り詰められました"
