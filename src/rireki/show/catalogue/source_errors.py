@@ -8,6 +8,7 @@ from __future__ import annotations
 __all__ = ["JAPANESE"]
 
 JAPANESE = {
+    "{what} says it unpacks to {n} bytes": "{what} は展開すると {n} バイトになると記されています",
     # a reader of somebody else's
     "{owners} both bring a reader called {name}: {used}": (
         "{owners} が同じ名前のリーダー {name} を持っています（{used}）"
