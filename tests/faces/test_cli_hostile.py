@@ -240,3 +240,36 @@ def test_bytes_do_not_get_past_it(monkeypatch: pytest.MonkeyPatch) -> None:
     for letters in ("utf-8", "ascii"):
         shown = at_terminal(PYTHONIOENCODING=letters)
         assert "AttributeError" in shown and not steering(shown)
+
+
+def test_what_an_agent_says_in_a_chat_steers_nothing(tmp_path: Path) -> None:
+    """Its words, the title of its permission, and its last words on standard error."""
+    from tests.faces.test_chat import Place
+
+    place = Place(tmp_path)
+    evil = EVIL.replace("\r", "").replace("\0", "").replace("\u2028", "")
+    prompts = f"echo {evil}\npermission {evil}\ncrash\n"
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        place.command("chat", "--agent", "scripted"),
+        stdin=subprocess.PIPE,
+        stdout=theirs,
+        stderr=theirs,
+        env=place.environment,
+        cwd=place.project,
+    )
+    os.close(theirs)
+    assert process.stdin is not None
+    process.stdin.write(prompts.encode())
+    process.stdin.close()
+    shown = b""
+    while select.select([ours], [], [], PATIENCE)[0]:
+        try:
+            shown += os.read(ours, 65536)
+        except OSError:
+            break
+    process.wait(PATIENCE)
+    os.close(ours)
+    text = shown.decode()
+    assert "liv‹U+2066›" in text and "refused" in text
+    assert not steering(text), text
