@@ -89,6 +89,7 @@ COMMANDS: dict[str, list[str]] = {
     "token": [],
     "completion": ["bash"],
     "backup": ["saved"],
+    "chatkit": ["adopt", "old.db"],
 }
 
 
