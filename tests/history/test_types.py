@@ -37,13 +37,13 @@ def program(history: MessageHistory, provider: Provider, name: str) -> None:
     Anthropic().messages.create(model="any", max_tokens=9, messages=claude.messages)
     Anthropic().messages.create(model="any", max_tokens=9, messages=request.messages)  # wrong
     history.render("bedrock").messages[0]["parts"]  # wrong
-    history.render("ollama").messages[0]["tool_name"]
+    history.render("ollama").messages[0].get("tool_name")
 
 
 async def later(history: AsyncMessageHistory) -> None:
     await history.render("antropic")  # wrong
     (await history.render("gemini")).messages[0]["content"]  # wrong
-    (await history.render("gemini")).messages[0]["parts"]
+    (await history.render("gemini")).messages[0].get("parts")
 """
 
 
