@@ -217,7 +217,9 @@ def read_in_every_way(twin: Twin, damaged: Damaged, chance: random.Random) -> li
             wrong.append(
                 f"{damaged.name}: {' '.join(command[:3])}: blames itself\n{shown.out[-2000:]}"
             )
-        elif sum(line.startswith(TOLD) for line in shown.err.splitlines()) > 2:
+        elif sum(line.startswith(TOLD) for line in shown.err.splitlines()) > (
+            4 if command[0] == "resume" else 2
+        ):
             wrong.append(
                 f"{damaged.name}: {' '.join(command[:3])}: more than two lines\n{shown.err}"
             )
