@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import FilePayload, Page, expect
 
 from tests.browser.conftest import Visiting
-from tests.browser.driving import DriveSite, begin, sent, settled, write
+from tests.browser.driving import DriveSite, begin, bubbles, sent, settled, write
 from tests.browser.serving import Session
 from tests.browser.test_looks import ACCESS, CONTRAST, PHONE
 from tests.support.browser import Visit
@@ -182,6 +182,38 @@ def test_an_archived_conversation_is_continued_where_it_stands(
     settled(page)
     sent(page, "prompt of long ago", "echo and on it goes")
     assert page.url.endswith(f"/c/{old.id}")
+
+
+def test_an_archived_conversation_goes_on_with_another_agent_when_its_person_says_so(
+    driven: DriveSite, page: Page
+) -> None:
+    old = Session(driven.home, "handed over")
+    old.cwd = str(driven.project)
+    old.turn("of a far country")
+    page.goto("/")
+    page.locator(f'.row[data-conversation="{old.id}"] .row-link').click()
+    page.get_by_role("link", name="Continue with another agent").first.click()
+    box = page.locator("#prompt")
+    expect(box).to_be_focused()
+    expect(page.locator("#project")).to_have_value(str(driven.project))
+    expect(page.locator('input[name="agent"]:checked')).to_have_value("scripted")
+    told = box.input_value()
+    assert "prompt of a far country" in told and "answer of a far country" in told
+    # Writing on at its end; what was made of it is there after a reload, and not sent.
+    page.keyboard.type(" Mind the gap.")
+    page.reload()
+    expect(box).to_have_value(f"{told} Mind the gap.")
+    received = driven.received.read_text() if driven.received.exists() else ""
+    assert "far country" not in received
+    assert page.evaluate(ACCESS) == []
+    page.locator(".composer button.primary").click()
+    page.wait_for_url("**/c/bridge/*")
+    settled(page)
+    expect(bubbles(page)).to_have_count(1)
+    expect(bubbles(page)).to_contain_text("Mind the gap.")
+    assert driven.received.read_text().count("Mind the gap.") == 1
+    page.goto(f"/new?from={old.id}")
+    expect(box).to_have_value(told)
 
 
 def test_the_first_page_of_all_leads_to_a_new_conversation(driven: DriveSite, page: Page) -> None:

@@ -354,3 +354,37 @@ def test_a_conversation_outside_the_roots_says_why_it_cannot_be_continued(tmp_pa
         assert "ここから続けられません" in page("outside", "ja")
         assert "cannot be continued" not in page("inside") and "Continue here" in page("inside")
         assert "there is no directory" in page("moved")
+
+
+def test_a_conversation_its_agent_cannot_continue_goes_on_with_another(tmp_path: Path) -> None:
+    home, archive = tmp_path / "home", tmp_path / "archive.sqlite3"
+    (tmp_path / "work").mkdir()
+    old = Session(home, "old")
+    old.cwd = str(tmp_path / "work")
+    old.turn("<script>alert(1)</script> & more")
+    old.call("t1")
+    old.result("t1", "built in 3 s")
+    own = Agent("claude-code", "Claude", ("x",), source="claude-code", reason="it is not on PATH")
+    other = Agent("scripted", "The scripted agent", (sys.executable, str(AGENT)), found=True)
+    places = Places.at(home).beside(archive)
+    with closing(open_archive(archive, create=True)) as opened:
+        import_history(opened, places=places)
+
+    def pages(*agents: Agent) -> tuple[str, str, str]:
+        settings = Settings(archive, places, (tmp_path / "work",), agents)
+        with serving(archive, home, drive=settings) as server, client_of(server) as web:
+            talk, new = web.get(f"/c/{old.id}"), web.get("/new", params={"from": old.id})
+            japanese = web.get("/new", params={"from": old.id, "lang": "ja"})
+            return talk.text, new.text, japanese.text
+
+    talk, new, japanese = pages(own, other)
+    assert f"/new?from=claude-code%2F{old.native}" in talk and "Continue with another agent" in talk
+    assert f'value="{old.cwd}"' in new
+    box = html.unescape(re.findall(r"<textarea id=.prompt.*?>(.*?)</textarea>", new, re.DOTALL)[0])
+    assert box.startswith("This conversation was held with another agent (claude-code):")
+    assert "prompt <script>alert(1)</script> & more" in box and "built in 3 s" in box
+    assert box.endswith("Go on with it from here.")
+    assert "<script>alert(1)" not in new
+    assert "この続きからお願いします。" in japanese
+    talk, _, _ = pages(own)
+    assert "Continue with another agent" not in talk

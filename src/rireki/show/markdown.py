@@ -19,7 +19,7 @@ from rireki.show.safe import one_line, safe
 from rireki.show.story import NEVER_ANSWERED, Results, Story, results_by_call, unanswered
 from rireki.show.tools import preview, tool_name
 
-__all__ = ["markdown"]
+__all__ = ["markdown", "message_lines"]
 
 _NAMES = {"person": "You", "agent": "Agent", "tool": "Tool", "harness": "Program"}
 _SHORT = 20
@@ -40,7 +40,7 @@ def markdown(story: Story, full: bool = False) -> Iterator[str]:
     heading = ""
     silence = unanswered(story)
     for message in story.messages:
-        lines = list(_message(message, results, limit))
+        lines = list(message_lines(message, results, limit))
         if message.id in silence and lines[1:2]:
             lines[1] += f" *({NEVER_ANSWERED})*"
         # An agent that goes on is named once; what a person typed always begins anew.
@@ -55,7 +55,8 @@ def markdown(story: Story, full: bool = False) -> Iterator[str]:
         yield f"- `{child.conversation.id}`: {one_line(child.conversation.title)}"
 
 
-def _message(message: Message, results: Results, limit: int | None) -> Iterator[str]:
+def message_lines(message: Message, results: Results, limit: int | None = _SHORT) -> Iterator[str]:
+    """What stands in the document of one message, with the results of its calls."""
     if message.display == "bubble":
         yield from _bubble(message, results, limit)
     elif message.display in ("chip", "divider"):

@@ -24,6 +24,7 @@ from rireki.faces.web.pages.tongue import tongue_of
 from rireki.faces.web.pages.words import say
 from rireki.faces.web.projects import is_allowed, recent_projects
 from rireki.model.conversation import Conversation
+from rireki.show.handover import so_far
 from rireki.sources import registry
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "begun_talk",
     "drive_region",
     "driving_of",
+    "goes_on_elsewhere",
     "obstacle_of",
     "show_inbox",
     "show_new",
@@ -60,18 +62,47 @@ async def show_new(request: Request) -> Response:
     projects = await desk_of(request).read(
         lambda archive: recent_projects(archive, driving.settings)
     )
+    given = request.query_params.get("from")
+    earlier = await desk_of(request).talk(given) if given else None
     agents = driving.settings.agents
     roots = [str(root) for root in driving.roots]
+    wanted = request.query_params.get("project") or (earlier and earlier.conversation.project)
     return page(
         request,
         "drive_new.html",
         number=number,
         projects=projects,
-        chosen=request.query_params.get("project") or (projects or roots)[0],
-        agents=[agent for agent in agents if agent.found],
+        chosen=wanted or (projects or roots)[0],
+        earlier=earlier.conversation if earlier else None,
+        prefilled=await run_in_threadpool(_so_far, earlier, tongue_of(request)) if earlier else "",
+        agents=_offered(agents, earlier.conversation if earlier else None),
         absent=[agent for agent in agents if not agent.found],
         roots=roots,
     )
+
+
+def _offered(agents: Sequence[Agent], earlier: Conversation | None) -> list[Agent]:
+    """Those that are here; of a conversation that is to go on elsewhere, its own agent last."""
+    here = [agent for agent in agents if agent.found]
+    own = {earlier.source, *earlier.held_by} if earlier else set()
+    return sorted(here, key=lambda agent: agent.source in own)
+
+
+def _so_far(earlier: Talk, tongue: str) -> str:
+    """The conversation as the beginning of a prompt that the person looks over and sends."""
+    found = so_far(earlier.messages)
+    gap = say(tongue, "[Messages left out here: {n}]", n=found.left_out) if found.left_out else ""
+    source = earlier.conversation.source
+    pieces = [
+        say(tongue, "This conversation was held with another agent ({agent}):", agent=source),
+        "---",
+        found.opening,
+        gap,
+        found.newest,
+        "---",
+        say(tongue, "Go on with it from here."),
+    ]
+    return "\n\n".join(piece for piece in pieces if piece)
 
 
 @told
@@ -196,6 +227,13 @@ def _could_go_on(driving: Driving, about: Conversation) -> list[Agent]:
     if not _goes_on_somewhere(about) or not is_allowed(driving.settings, about.project or ""):
         return []
     return [agent for agent in _holders(driving, about) if agent.found]
+
+
+def goes_on_elsewhere(request: Request, talk: Talk) -> bool:
+    """Whether an agent is here that could be told of the conversation and go on from there."""
+    driving = driving_of(request)
+    here = driving is not None and any(agent.found for agent in driving.settings.agents)
+    return here and any(message.author in ("person", "agent") for message in talk.messages)
 
 
 def begun_talk(request: Request, id: str) -> Talk | None:

@@ -29,6 +29,16 @@ JAPANESE = {
     "What should it do?": "何をしてもらいますか",
     "Begin": "始める",
     "An agent may work here.": "ここで作業できます。",
+    "This conversation was held with another agent ({agent}):": (
+        "これは別のエージェント（{agent}）との会話です："
+    ),
+    "[Messages left out here: {n}]": "［ここで {n} 件のメッセージを省略］",
+    "Go on with it from here.": "この続きからお願いします。",
+    "What was said so far stands in the box below: another agent is told of it when you send it. "
+    "Change it as you like.": (
+        "これまでの会話を下の欄に入れました。送信すると別のエージェントに渡されます。"
+        "自由に書き換えられます。"
+    ),
     # the composer
     "Write to the agent": "エージェントに書く",
     "Pictures": "画像",
@@ -63,6 +73,7 @@ JAPANESE = {
     "End the agent at once; what it said stays": "すぐに終了させます。ここまでの発言は残ります",
     "Start again": "再開する",
     "Continue here": "ここで続ける",
+    "Continue with another agent": "別のエージェントで続ける",
     "This conversation cannot be continued from here.": "この会話はここから続けられません。",
     "Copy this command": "このコマンドをコピー",
     "with": "エージェント：",

@@ -14,7 +14,7 @@ from rireki.archive.base import Archive
 from rireki.errors import NotFound
 from rireki.faces.web.desk import Talk
 from rireki.faces.web.pages.doing import doing_now
-from rireki.faces.web.pages.drive import drive_region, obstacle_of
+from rireki.faces.web.pages.drive import drive_region, goes_on_elsewhere, obstacle_of
 from rireki.faces.web.pages.frame import desk_of, is_on, number_of, page, piece, told
 from rireki.faces.web.pages.tellers import Told, told_of
 from rireki.model.conversation import Conversation
@@ -97,6 +97,7 @@ async def show_talk(request: Request) -> Response:
         doing=doing,
         region=region,
         obstacle=obstacle_of(request, talk) if as_of_of(request) is None else None,
+        elsewhere=as_of_of(request) is None and goes_on_elsewhere(request, talk),
         everything=everything,
         as_of=as_of_of(request),
         window=window,

@@ -14,6 +14,7 @@ __all__ = [
     "fragments_url",
     "hit_url",
     "message_url",
+    "new_url",
     "project_url",
     "raw_url",
     "search_url",
@@ -68,6 +69,11 @@ def attachment_url(id: str, digest: str) -> str:
 
 def fragments_url(id: str) -> str:
     return _address("/fragments/", id, {})
+
+
+def new_url(id: str) -> str:
+    """A new conversation that goes on with this one."""
+    return _address("/new", "", {"from": id})
 
 
 def project_url(path: str) -> str:

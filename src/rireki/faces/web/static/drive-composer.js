@@ -72,7 +72,8 @@ export class Composer {
     if (this.name === name) return;
     this.name = name;
     const kept = localStorage.getItem(DRAFT + name);
-    if (kept && !this.box.value) this.box.value = kept;
+    // What the page came with is only proposed; what somebody made of it counts.
+    if (kept && this.box.value === this.box.defaultValue) this.box.value = kept;
     // Only from here on is what somebody types kept.
     this.box.disabled = false;
     this.fit();
@@ -99,6 +100,13 @@ export class Composer {
     this.keepDraft();
     if (images.length) this.show([...images, ...this.images]);
     this.box.focus();
+  }
+
+  /** Where one would write on. */
+  toEnd() {
+    this.box.focus();
+    this.box.setSelectionRange(this.box.value.length, this.box.value.length);
+    this.box.scrollTop = this.box.scrollHeight;
   }
 
   fit() {

@@ -54,7 +54,10 @@ form.addEventListener("submit", (event) => {
 // ── Beginning ──
 
 const composer = new Composer(document.querySelector(".composer"), begin);
-composer.belong("new", project.value.trim(), true);
+// Each conversation that is gone on with has a draft of its own.
+const from = form.dataset.from;
+composer.belong(from ? `new ${from}` : "new", project.value.trim(), true);
+if (from) composer.toEnd();
 check();
 
 async function begin({ text, mentions, images }) {
