@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from rireki.archive.sqlite.store import SqliteArchive
@@ -33,6 +34,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """A shell that starts us in the background has us ignore Ctrl-C, and whatever we start as well."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    # How long a machine takes beside other work says nothing about the property.
+    slow = [hypothesis.HealthCheck.too_slow]
+    hypothesis.settings.register_profile("tests", deadline=None, suppress_health_check=slow)
+    hypothesis.settings.load_profile("tests")
     if "not waits" in config.option.markexpr:
         config.pluginmanager.register(phases.Guard())
 

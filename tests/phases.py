@@ -1,17 +1,16 @@
 """Which tests wait, and which take long: decided here, and nowhere else.
 
-A test waits that starts another process, drives a browser or sleeps. Beside many others it
-may come too late through no fault of its own: such tests run one or two at a time, after
-all others. One that starts a process and is not named here fails among those that run
-beside each other, and says so.
+A test waits that starts another process, drives a browser or waits for time to pass. Beside
+many others it may come too late through no fault of its own: such tests run one or two at a
+time, after all others. One that starts a process and is not named here fails among those that
+run beside each other, and says so.
 """
 
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Generator, Iterator
-from typing import Any, SupportsIndex
+from typing import Any
 
 import pytest
 
@@ -25,10 +24,11 @@ WAITS = (
     "agent/test_kills.py",
     "agent/test_mcp.py",
     "agent/test_session_claude.py",
+    "agent/test_session_pydantic_ai.py::test_while_somebody_else_writes_it_is_a_conflict_and_then_it_is_not",
     "archive/test_damage.py::test_a_full_disk_is_said_and_what_was_stored_stays",
     "archive/test_earlier_archives.py",
     "browser/",
-    "chatkit/test_adopt.py::test_the_command_says_what_it_took_over",
+    "chatkit/test_adopt.py",
     "chatkit/test_archive.py::test_what_is_said_is_found_while_the_store_is_open",
     "chatkit/test_example.py",
     "chatkit/test_kill.py",
@@ -36,6 +36,7 @@ WAITS = (
     "chatkit/test_versions.py",
     "drive/",
     "faces/test_chat.py",
+    "faces/test_chat_recovered.py",
     "faces/test_cli_hostile.py",
     "faces/test_cli_hostile_folder.py",
     "faces/test_cli_main.py",
@@ -53,25 +54,25 @@ WAITS = (
     "history/test_import.py",
     "history/test_sharing.py",
     "history/test_transactions.py::test_a_kill_in_the_middle_of_the_write_leaves_nothing_of_it",
+    "history/test_types.py",
     "intake/test_driven.py::test_forgetting_the_joined_one_forgets_its_journal",
     "intake/test_driven.py::test_many_fresh_files_at_once_are_joined_as_well",
     "intake/test_driven.py::test_what_is_forgotten_stays_forgotten_under_every_name",
     "intake/test_hiring.py",
     "intake/test_hostile.py",
+    "intake/test_long_lines.py",
+    "intake/test_names.py",
     "intake/test_python_path.py",
     "intake/test_two_at_once.py",
     "intake/test_work.py",
     "live/",
+    "search/test_grep.py::test_a_hundred_random_phrases",
     "search/test_grep.py::test_planted_words_stand_where_they_were_planted",
     "search/test_grep.py::test_two_hundred_random_words",
-    "search/test_safety.py::test_a_damaged_file_changes_no_answer",
-    "search/test_safety.py::test_a_disk_that_is_full_while_the_index_is_made_is_told",
-    "search/test_safety.py::test_a_killed_writer_changes_no_answer",
-    "search/test_safety.py::test_an_import_goes_through_though_its_index_does_not",
-    "search/test_safety.py::test_an_index_of_another_archive_is_not_believed",
-    "search/test_safety.py::test_every_answer_has_what_was_committed_before_it_was_asked",
-    "search/test_safety.py::test_what_an_import_only_ties_to_others_is_not_read_again",
-    "search/test_safety.py::test_while_another_process_writes_searches_answer_and_tell_if_it_takes_longer",
+    "search/test_safety.py",
+    "show/test_catalogue.py::test_a_japanese_terminal_is_told_in_japanese",
+    "show/test_catalogue.py::test_japanese_words_take_their_room",
+    "show/test_catalogue.py::test_programs_are_told_the_same_in_every_language",
     "show/test_html_export.py::test_other_commands_do_not_load_what_html_needs",
     "sources/test_amazon_q_storage.py::test_a_change_that_was_never_finished_is_a_trouble_with_a_hint",
     "sources/test_amazon_q_storage.py::test_a_locked_database_is_a_trouble_with_a_hint",
@@ -88,10 +89,14 @@ WAITS = (
     "web/test_drive.py",
     "web/test_drive_settings.py",
     "web/test_events.py",
+    "web/test_limits.py",
     "web/test_offline.py",
     "web/test_openapi.py::test_whatever_is_asked_the_answer_is_as_promised",
     "web/test_pages.py::test_a_long_list_comes_in_pages_with_every_row_once",
     "web/test_pages_search.py::test_an_unfinished_query_is_told_quietly_and_only_while_it_is_typed",
+    "web/test_pages_search.py::test_behind_the_last_result_there_is_a_way_back",
+    "web/test_pages_talk.py::test_a_conversation_that_is_named_by_a_path_has_its_pages",
+    "web/test_pages_talk.py::test_ties_are_told_in_the_words_of_the_terminal",
     "web/test_read_only.py",
     "web/test_serve.py",
     "web/test_token.py",
@@ -106,8 +111,6 @@ SLOW = (
 )
 #: What tells of another process.
 STARTS = ("subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.system")
-#: Seconds a test may sleep in all without being one that waits.
-SLEEP = 0.3
 
 
 def marks(node: str) -> Iterator[str]:
@@ -130,41 +133,29 @@ def _ends(test: str, name: str) -> bool:
 
 
 class Guard:
-    """Watches tests that run beside each other: which start a process, or sleep."""
+    """Watches tests that run beside each other: which of them start a process."""
 
     def __init__(self) -> None:
-        self._seen: list[str] = []
-        self._slept = 0.0
+        self._seen: set[str] = set()
         sys.addaudithook(self._note)
-        self._sleep = time.sleep
-        time.sleep = self._sleep_noted
 
     def _note(self, event: str, arguments: Any) -> None:
         if event in STARTS:
-            self._seen.append(event)
-
-    def _sleep_noted(self, seconds: SupportsIndex | float, /) -> None:
-        self._slept += float(seconds)
-        self._sleep(seconds)
+            self._seen.add(event)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logstart(self) -> None:
         self._seen.clear()
-        self._slept = 0.0
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         report = yield
-        found = sorted({*self._seen}) + ["time.sleep"] * (self._slept > SLEEP)
-        if (
-            report.when == "call"
-            and report.passed
-            and found
-            and not item.get_closest_marker("waits")
-        ):
+        if report.when == "call" and report.passed and self._seen:
             report.outcome = "failed"
-            said = f"{item.nodeid} waits ({', '.join(found)})"
-            report.longrepr = f"{said}: name it, or its file, in tests/phases.py"
+            report.longrepr = (
+                f"{item.nodeid} waits ({', '.join(sorted(self._seen))}): "
+                "name it, or its file, in tests/phases.py"
+            )
         return report

@@ -163,7 +163,7 @@ def test_a_file_without_a_newline_takes_no_more_memory_than_a_few_pieces(
     restore(archive, archive.find("talk"), tmp_path / "back")
     giving = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert taking < 8 * MB, "BATCH_BYTES and what it is packed to"
+    assert taking < 10 * MB, "BATCH_BYTES and what it is packed to"
     assert giving < 4 * MB
     assert (tmp_path / "back" / "talk.jsonl").read_bytes() == file.read_bytes()
 

@@ -24,6 +24,7 @@ from rireki.providers import (
     problems,
 )
 from rireki.providers.rules import BEDROCK_FORMATS
+from rireki.providers.typed import REQUESTS, ResponsesRequest
 from tests.providers.rules_of import complaints
 from tests.providers.scripts import PDF, PNG
 from tests.providers.types_of import checker
@@ -378,7 +379,7 @@ def test_a_system_prompt_comes_back_as_it_was(provider: str, system: Any) -> Non
     if provider == "bedrock":
         raw = [{"role": "user", "content": [{"text": "hi"}]}]
     turns = decode(provider, raw, system)
-    assert render(provider, turns)[0] == Request(raw, system)
+    assert render(provider, turns)[0] == REQUESTS[provider](raw, system)
     for other in PROVIDERS:
         assert "brief" in str(render(other, turns)[0]) or "x" in str(render(other, turns)[0])
 
@@ -832,7 +833,7 @@ def test_a_call_of_the_computer_without_its_screenshot_is_dropped_with_what_led_
     screen = {"type": "computer_screenshot", "image_url": f"data:image/png;base64,{PNG}"}
     output = {"type": "computer_call_output", "call_id": "c1", "output": screen}
     whole = [go, thought, call, output, well]
-    assert render("responses", decode("responses", whole)) == (Request(whole), set())
+    assert render("responses", decode("responses", whole)) == (ResponsesRequest(whole), set())
     request, codes = render("responses", decode("responses", [go, thought, call, well]))
     assert request.messages == [go, well]
     assert codes == {"opaque-dropped", "thinking-leads-nowhere"}

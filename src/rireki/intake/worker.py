@@ -15,6 +15,7 @@ import struct
 import sys
 import threading
 import time
+import traceback
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -151,7 +152,12 @@ def receive(stream: IO[bytes]) -> tuple[bytes, bool]:
 
 
 def main(parent: int) -> None:
-    work(sys.stdin.buffer, sys.stdout.buffer, parent)
+    try:
+        work(sys.stdin.buffer, sys.stdout.buffer, parent)
+    except BaseException:  # noqa: BLE001 - nobody is there to raise it to
+        traceback.print_exc()
+    # Not as programs end: a thread still reads our input, and Python would stop at its lock.
+    os._exit(1)
 
 
 def work(source: IO[bytes], target: IO[bytes], parent: int) -> None:

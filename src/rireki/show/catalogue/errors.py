@@ -16,6 +16,11 @@ from rireki.show.catalogue.source_errors import JAPANESE as READING
 __all__ = ["filled", "in_tongue"]
 
 JAPANESE = {
+    # where the archive lies
+    "{folder} is on a file system without locks": "{folder} のファイルシステムではロックを使えません",
+    "Keep the archive on a local disk: name a place there with --archive or RIREKI_ARCHIVE.": (
+        "アーカイブはローカルディスクに置いてください。場所は --archive か RIREKI_ARCHIVE で指定できます。"
+    ),
     # a query that cannot be understood
     "the query has {n} characters, more than {most}": "検索文が {n} 文字あります（上限 {most} 文字）",
     "at character {at} more than {most} parentheses are open": (
