@@ -24,7 +24,7 @@ from rireki.providers import (
     problems,
 )
 from rireki.providers.rules import BEDROCK_FORMATS
-from rireki.providers.typed import REQUESTS, ResponsesRequest
+from rireki.providers.typed import REQUESTS
 from tests.providers.rules_of import complaints
 from tests.providers.scripts import PDF, PNG
 from tests.providers.types_of import checker
@@ -833,7 +833,7 @@ def test_a_call_of_the_computer_without_its_screenshot_is_dropped_with_what_led_
     screen = {"type": "computer_screenshot", "image_url": f"data:image/png;base64,{PNG}"}
     output = {"type": "computer_call_output", "call_id": "c1", "output": screen}
     whole = [go, thought, call, output, well]
-    assert render("responses", decode("responses", whole)) == (ResponsesRequest(whole), set())
+    assert render("responses", decode("responses", whole)) == (REQUESTS["responses"](whole), set())
     request, codes = render("responses", decode("responses", [go, thought, call, well]))
     assert request.messages == [go, well]
     assert codes == {"opaque-dropped", "thinking-leads-nowhere"}
