@@ -106,6 +106,7 @@ SLOW = (
     "search/test_corners.py",
     "search/test_grep.py",
     "search/test_safety.py",
+    "history/test_folding.py::test_what_is_stored_is_what_reading_all_of_it_gives",
     "history/test_hostile.py",
     "providers/test_pairs.py",
 )

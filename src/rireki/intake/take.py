@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -11,13 +11,17 @@ from rireki.archive.base import Archive, KnownOrigin, Stale
 from rireki.errors import SourceTrouble
 from rireki.intake.limits import largest
 from rireki.intake.naming import read_origin
-from rireki.model.conversation import Trouble
+from rireki.model.conversation import Reading, Trouble
 from rireki.model.names import as_text
 from rireki.model.record import Origin, Roll, Update
 from rireki.sources.reader import Known, Reader
 
-__all__ = ["Taken", "is_forgotten", "take_origin"]
+__all__ = ["Goes", "Taken", "is_forgotten", "take_origin"]
 
+
+#: What a conversation comes to with what is about to be added to it, for whoever knows that without
+#: reading all of it: given what is new and the cursors before; None when it has to be read.
+Goes: TypeAlias = Callable[[Sequence[Update | Roll], Mapping[str, Any]], Reading | None]
 #: Updates are committed together up to this many bytes, so that memory stays bounded.
 BATCH_BYTES = 4 << 20
 BATCH_UPDATES = 64
@@ -41,17 +45,18 @@ def take_origin(
     known: KnownOrigin | None = None,
     *,
     thorough: bool = False,
+    goes: Goes | None = None,
 ) -> Taken:
     """Keep what is new in an origin.
 
     Whoever has reason to look at one that is unchanged by its stamp says what is `known` of
     it: nothing is written then, unless there is something new after all. A `thorough` look
-    compares all of it with what is kept.
+    compares all of it with what is kept. What `goes` says it comes to is stored with it.
     """
     calm = known is not None and known.stamp == origin.stamp and known.vanished_at is None
     for _ in range(ATTEMPTS):
         try:
-            return _take(archive, reader, origin, forgotten, calm, thorough)
+            return _take(archive, reader, origin, forgotten, calm, thorough, goes)
         except Stale:
             continue
         except SourceTrouble as trouble:
@@ -68,6 +73,7 @@ def _take(
     forgotten: set[tuple[str, str]],
     calm: bool,
     thorough: bool,
+    goes: Goes | None,
 ) -> Taken:
     taken = Taken()
     cursors = archive.cursors(origin.source, origin.place)
@@ -84,6 +90,8 @@ def _take(
             continue
         calm = False
         with archive.writing() as batch:
+            # Within the transaction: nobody else can have changed what it is added to.
+            reading = goes(items, cursors) if goes is not None else None
             for item in items:
                 if isinstance(item, Roll):
                     keys = item.keys
@@ -93,6 +101,10 @@ def _take(
                     before = cursors.get(item.key)
                     taken.new_bytes += batch.add(origin, reader.family, item, before)
                     cursors[item.key] = item.cursor
+            if reading is not None:
+                name = reading.conversation.native_id
+                batch.project_fresh(reader.family, name, 1, [reading])
+                batch.tie()
     if calm:
         return Taken(written=False)
     with archive.writing() as batch:

@@ -35,7 +35,7 @@ from rireki.sources.native.log import Log
 from rireki.sources.native.parts import parts_of
 from rireki.sources.native.reader import NAME
 
-__all__ = ["read_journals"]
+__all__ = ["ASK", "read_entry", "read_journals", "tally_of"]
 
 #: Entries that say nothing by themselves.
 _SILENT = ("start", "title", "note", "waiting")
@@ -96,10 +96,18 @@ def read_journals(conversation: str, strands: Sequence[Strand]) -> list[Reading]
     ]
 
 
+def tally_of(entries: Sequence[Entry], finished: bool) -> Tally:
+    """What is counted of entries that follow a story which was finished, or was not."""
+    story = _Story([Line(entry, b"", Ref(0, LANE, 0), True) for entry in entries])
+    story.tally.finished = finished
+    story.tell()
+    return story.tally
+
+
 def _lines(strand: Strand, troubles: list[Trouble]) -> list[Line]:
     found: list[Line] = []
     for number, occurrence in enumerate(strand.story(LANE), 1):
-        entry = _entry(occurrence.data)
+        entry = read_entry(occurrence.data)
         if entry is None:
             place = f"{strand.place}: line {number}"
             hint = "It is kept as it is; the lines around it are told."
@@ -110,7 +118,7 @@ def _lines(strand: Strand, troubles: list[Trouble]) -> list[Line]:
     return found
 
 
-def _entry(line: bytes) -> Entry | None:
+def read_entry(line: bytes) -> Entry | None:
     """The entry of a line, if its message can be read as well: nested too deep, it cannot."""
     entry = parse(line)
     if entry is None:
