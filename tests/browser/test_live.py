@@ -146,7 +146,7 @@ def test_the_page_of_an_overwritten_chat_does_not_offer_the_one_in_its_place(
 
 def test_a_fork_stands_on_the_open_page_of_what_it_left(live: Site, visit: Visiting) -> None:
     session, fork = Session(live.home, "forked"), Session(live.home, "fork-of-it")
-    session.turn("one")
+    session.turn("what a fork left")
     page = opened(live, session, visit)
     expect(page.locator("#ties li")).to_have_count(0)
     # The same lines under another session's name.
@@ -154,7 +154,7 @@ def test_a_fork_stands_on_the_open_page_of_what_it_left(live: Site, visit: Visit
     fork.add(copied)
     fork.count, fork.last = session.count, session.last
     fork.turn("two of the fork")
-    expect(page.locator("#ties li")).to_have_text("forked into prompt one")
+    expect(page.locator("#ties li")).to_have_text("forked into prompt what a fork left")
 
 
 def test_a_reader_at_the_end_follows(live: Site, visit: Visiting) -> None:
