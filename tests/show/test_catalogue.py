@@ -9,14 +9,21 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 import rireki
+from rireki.model.message import Author, Display
+from rireki.providers.notes import CODES
 from rireki.show.catalogue import language_of, say, speak
 from rireki.show.catalogue.terminal import JAPANESE, in_japanese
 from rireki.show.catalogue.terminal_errors import JAPANESE as REFUSED
 from rireki.show.width import width
+from rireki.sources import registry
+from rireki.sources.kit.q import synthetic
+from rireki.sources.kit.q.draft import TASK, TYPED_PROMPT
+from rireki.sources.kit.q.rewrites import REWRITTEN
 
 ROOT = Path(rireki.__file__).parent
 #: Hiragana, katakana or kanji.
@@ -39,6 +46,11 @@ COUNTED = {
     "'rireki import' finishes it.",
     "GAP, or your own words:": "Numbers, or your own words:",
     "Watching GAP in GAP; Ctrl-C ends.": "Watching 2 files in 2 folders; Ctrl-C ends.",
+    "tokens: GAP": "tokens: 8 in, ≥ 76 out, 9 from cache, 7 into cache",
+    "GAP: GAP, GAP, checked.": "bk: 2 conversations, 1 other file, 3 KB, checked.",
+    "  ! GAP: 'rireki sources' lists them": "  ! 2 more troubles: 'rireki sources' lists them",
+    "A keeper is runningGAP.": "A keeper is running as process 7.",
+    " and GAP": " and 2 sub-agents",
     "searched GAPGAP": "searched 2 conversations, up to 2026-01-01 00:00",
 }
 
@@ -106,13 +118,90 @@ def test_nothing_is_echoed_that_was_not_translated() -> None:
     bare = [
         text
         for name, call in calls("faces/cli")
-        if name == "echo"
+        if name in ("echo", "ask", "hint")
         for argument in call.args[:1]
         for text in texts_in(argument)
-        # Addresses, ids, codes of providers: nothing but what stands in the gaps.
-        if re.search("[a-z]{4}", text.replace("GAP", ""))
     ]
-    assert [text for text in bare if "(message" not in text] == []
+    bare += [
+        text
+        for module in modules("faces/cli")
+        for node in ast.walk(module)
+        if isinstance(node, ast.Yield) and node.value is not None
+        for text in texts_in(node.value)
+    ]
+    # Addresses, ids, figures: nothing but what stands in the gaps.
+    assert [text for text in bare if re.search("[a-z]{4}", text.replace("GAP", ""))] == []
+
+
+def test_why_an_entry_is_shown_so_is_told_in_japanese() -> None:
+    told = {
+        *(
+            why
+            for name in registry.names()
+            for why in getattr(registry.reader(name), "reasons", {}).values()
+        ),
+        *(rule.name for rule in vars(synthetic).values() if isinstance(rule, synthetic.Rule)),
+        *(TYPED_PROMPT, REWRITTEN, TASK),
+        *get_args(Author),
+        *get_args(Display),
+    }
+    assert len(told) > 45
+    assert sorted(text for text in told if not is_said(text)) == []
+
+
+def test_what_a_provider_lacks_is_told_in_japanese() -> None:
+    assert sorted(text for text in CODES.values() if not is_said(text)) == []
+    told = f"gemini: same-role (message 1, 2, 3 and 4 more): {CODES['same-role']}"
+    assert in_japanese(told) == (
+        "gemini: same-role（メッセージ 1、2、3 ほか 4 件）: "
+        "書き出しでは、同じ役割の隣り合うメッセージをまとめます。"
+    )
+
+
+def test_what_was_seen_at_a_place_is_told_in_japanese() -> None:
+    told = {
+        text
+        for name, call in calls("sources", "intake")
+        if name == "Looked" and len(call.args) > 3
+        for text in texts_in(call.args[3])
+    }
+    assigned = {
+        text
+        for module in modules("sources")
+        for node in ast.walk(module)
+        if isinstance(node, ast.Assign)
+        and isinstance(node.targets[0], ast.Name)
+        and node.targets[0].id in ("note", "QUIET")
+        for text in texts_in(node.value)
+    }
+    assert "it cannot be read" in told and "nothing there" in assigned
+    assert sorted(text for text in told | assigned if not is_said(text)) == []
+
+
+@pytest.mark.parametrize(
+    ("told", "japanese"),
+    [
+        ("No such option '--nope'.", "'--nope' というオプションはありません。"),
+        (
+            "No such option: --limt Did you mean --limit?",
+            "--limt というオプションはありません。--limit のことでしょうか。",
+        ),
+        (
+            "Invalid value for '--limit': 'two words' is not a valid integer range.",
+            "'--limit' の値が正しくありません: 'two words' は整数ではありません。",
+        ),
+        ("Missing argument 'ID'.", "引数 'ID' が必要です。"),
+        ("Got unexpected extra arguments (a b)", "余分な引数があります（a b）"),
+        (
+            "tokens: 8 in, ≥ 76 out, 9 from cache, 7 into cache",
+            "トークン: 入力 8、出力 ≥ 76、キャッシュから 9、キャッシュへ 7",
+        ),
+        (" and 2 sub-agents", "、サブエージェント 2 件"),
+        ("3 prompts from before rireki was restarted", "rireki の再起動前の入力 3 件"),
+    ],
+)
+def test_longer_sentences_are_taken_as_a_whole(told: str, japanese: str) -> None:
+    assert in_japanese(told) == japanese
 
 
 def test_gaps_are_filled_in_both_languages() -> None:
@@ -183,25 +272,51 @@ COMMANDS = [
     ["resume", "claude"],
     ["service", "status"],
     ["serach"],
+    ["explain", "5a7c", "--all"],
+    ["explain", "5a7c", "--compare"],
+    ["explain", "406e"],
+    ["show", "5a7c"],
+    ["show", "5a7c", "--format", "gemini"],
+    ["search", "error", "--html", "--context", "1"],
+    ["import", "--check"],
+    ["backup", "BACKUP"],
+    ["token", "--new"],
+    ["list", "--nope"],
+    ["list", "--limit", "x"],
+    ["list", "--upstream", "x"],
+    ["list", "one", "two"],
+    ["show"],
+    ["service"],
+    ["search", "--limt", "3"],
+    ["chatkit", "adopt", "nowhere.db"],
 ]
+#: Words of ours that would stand in what is told if a sentence were left in English.
+LEFT = re.compile(
+    r"^(?:error|hint|note):.*|^\s*(?:found|archived|besides|searched) .*"
+    r"|^(?:Usage|Try|Error).*|\bfrom cache\b|\banswers\b|\bentries\b|\bby (?:person|text)\b"
+    r"|\byour message\b|\btyped prompt\b|\bThe copy\b|\bnothing there\b|\bchecked\.$"
+    r"|\bconversations?\b|<p class=.neighbour.>(?:you|agent|tool|program):",
+    re.MULTILINE,
+)
 
 
 @pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
 def test_a_japanese_terminal_is_told_in_japanese(
-    demo: dict[str, str], arguments: list[str]
+    demo: dict[str, str], arguments: list[str], tmp_path: Path
 ) -> None:
-    spoken = _run(demo | {"LANG": "ja_JP.UTF-8"}, *arguments)
-    plain = _run(demo, *arguments)
+    names = [[each.replace("BACKUP", str(tmp_path / name)) for each in arguments] for name in "ab"]
+    spoken = _run(demo | {"LANG": "ja_JP.UTF-8"}, *names[0])
+    plain = _run(demo, *names[1])
     assert spoken.returncode == plain.returncode
     told = spoken.stdout + spoken.stderr
     assert JAPANESE_LETTER.search(told) and told != plain.stdout + plain.stderr
-    left = re.findall(
-        r"^(?:error|hint|note):.*|^\s*(?:found|archived|besides|searched) .*", told, re.MULTILINE
-    )
-    assert left == []
+    assert LEFT.findall(told) == []
 
 
-@pytest.mark.parametrize("arguments", [["list"], ["search", "error"], ["stats"], ["sources"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [["list"], ["search", "error"], ["stats"], ["sources"], ["explain", "5a7c", "--compare"]],
+)
 def test_programs_are_told_the_same_in_every_language(
     demo: dict[str, str], arguments: list[str]
 ) -> None:
@@ -217,3 +332,16 @@ def test_japanese_words_take_their_room(demo: dict[str, str]) -> None:
     rows = _run(demo | {"LANG": "ja_JP.UTF-8", "COLUMNS": "120"}, "list").stdout.splitlines()
     ends = {width(row.split("前")[0]) for row in rows if " 日前 " in row}
     assert len(ends) == 1, "times end in one column"
+
+
+def test_japanese_tables_stand_in_columns(demo: dict[str, str]) -> None:
+    spoken = demo | {"LANG": "ja_JP.UTF-8", "COLUMNS": "120"}
+    tokens = _run(spoken, "stats").stdout.partition("\nトークン\n")[2].splitlines()
+    assert len(tokens) > 1 and {width(row) for row in tokens} == {width(tokens[0])}
+    rows = _run(spoken, "explain", "5a7c", "--compare").stdout.splitlines()
+    head = next(row for row in rows if row.endswith("理由"))
+    chip = next(row for row in rows if "入力されたコマンド ·" in row)
+    assert width(head.partition("理由")[0]) == width(chip.partition("入力されたコマンド")[0])
+    told = _run(spoken, "explain", "5a7c", "--all").stdout.splitlines()
+    whys = {width(row.partition(" user · ")[0]) for row in told if " user · " in row}
+    assert len(whys) == 1

@@ -334,12 +334,12 @@ def _html_talk(talk: Talk, link: Callable[[str, str | None], str]) -> str:
         facts.append(f'<span class="project" title="{path}">{escape(folder(about.project))}</span>')
     facts.append(_html_time(about.updated_at))
     facts += [say("no longer in the source")] if about.upstream == "gone" else []
-    facts += ["sub-agent"] if about.nature == "subagent" else []
+    facts += [say("sub-agent")] if about.nature == "subagent" else []
     hits = "\n".join(_html_hit(hit, talk, link) for hit in talk.hits)
     return (
         f'<article class="{" ".join(kinds)}">\n'
         f'<h3><a href="{escape(link(about.id, None))}">'
-        f"{_html_marked(title if title.text else Marked('(no title)'))}</a></h3>\n"
+        f"{_html_marked(title if title.text else Marked(say('(no title)')))}</a></h3>\n"
         f'<p class="about">{" · ".join(facts)}</p>\n'
         f"<ol>\n{hits}\n</ol>\n</article>"
     )
@@ -347,7 +347,7 @@ def _html_talk(talk: Talk, link: Callable[[str, str | None], str]) -> str:
 
 def _html_hit(hit: Hit, talk: Talk, link: Callable[[str, str | None], str]) -> str:
     kinds = ["hit", hit.author or hit.where, *(["gone"] if hit.upstream == "gone" else [])]
-    gone = " · no longer in the source" if is_gone(hit, talk) else ""
+    gone = f" · {say('no longer in the source')}" if is_gone(hit, talk) else ""
     before, after = ("".join(map(_html_neighbour, side)) for side in (hit.before, hit.after))
     return (
         f'<li class="{" ".join(kinds)}">{before}'
@@ -359,7 +359,7 @@ def _html_hit(hit: Hit, talk: Talk, link: Callable[[str, str | None], str]) -> s
 
 def _html_neighbour(neighbour: Neighbour) -> str:
     text = truncate(one_line(neighbour.text), NEIGHBOUR)
-    return f'<p class="neighbour">{AUTHORS[neighbour.author]}: {escape(text)}</p>'
+    return f'<p class="neighbour">{say(AUTHORS[neighbour.author])}: {escape(text)}</p>'
 
 
 def _html_marked(line: Marked) -> str:

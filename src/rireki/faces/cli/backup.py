@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from rireki.faces.cli.options import archive_option, archive_path, json_option
+from rireki.show.catalogue import say
 
 __all__ = ["command"]
 
@@ -41,5 +42,5 @@ def command(ctx: click.Context, to: Path, as_json: bool) -> None:
     else:
         copied = f"{count(done.conversations, 'conversation')}, {count(done.files, 'other file')}"
         screen.say(trouble_lines(done.troubles, screen))
-        screen.say([f"{done.to}: {copied}, {size(done.bytes)}, checked."])
+        screen.say([say(f"{done.to}: {copied}, {size(done.bytes)}, checked.")])
     ctx.exit(1 if done.troubles else 0)

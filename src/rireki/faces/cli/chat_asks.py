@@ -47,7 +47,8 @@ class Asker:
 
     def _answer(self, ask: Ask) -> Answer:
         if not self._lines.terminal:
-            self._paper.hint(f"refused, for nobody is there to ask: {one_line(ask.title)}")
+            told = f"refused, for nobody is there to ask: {one_line(ask.title)}"
+            self._paper.hint(say(told))
             return Answer(reason=NOBODY) if ask.what != "question" else Answer()
         self._tell(ask)
         if ask.what == "question":
@@ -80,7 +81,7 @@ class Asker:
             if chosen is not None:
                 return Answer(option=chosen.id)
             if said == str(len(choices)):
-                said = (self._lines.ask("Why?") or "").strip()
+                said = (self._lines.ask(say("Why?")) or "").strip()
                 return Answer(option=_refusal(ask.options), reason=said or None)
             if said and not said.isdigit():
                 return Answer(option=_refusal(ask.options), reason=said)

@@ -41,7 +41,7 @@ class Paper:
 
     def begin(self, agent: str, project: str) -> None:
         if self.screen.terminal:
-            self.line(self.style.bold(f"{one_line(agent)} in {one_line(project)}"))
+            self.line(self.style.bold(f"{one_line(agent)}{say(' in ')}{one_line(project)}"))
             self.hint(say("Ctrl-C stops, Ctrl-D leaves; a line that ends with \\ goes on."))
 
     def show(self, event: Event) -> None:

@@ -51,7 +51,7 @@ def decide(running: Running, paper: Paper, lines: Lines) -> tuple[Decision, Give
 
 def _asked(ask: Ask, paper: Paper, lines: Lines) -> Decision:
     style = paper.style
-    paper.line(f"{style.yellow(say('Waiting for your yes:'))} {style.bold(ask.title)}")
+    paper.line(f"{style.yellow(say('Waiting for your yes:'))} {style.bold(say(ask.title))}")
     for line in safe(ask.detail).splitlines():
         paper.line(f"  {line}")
     for number, words in enumerate(("Give them to the agent", "Take them back", "Leave"), 1):

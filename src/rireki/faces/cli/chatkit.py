@@ -75,4 +75,4 @@ async def _adopt(old: Path, name: str, files: Path | None, archive: Path) -> Ado
 
 def _examples(names: list[str]) -> str:
     more = len(names) - EXAMPLES
-    return ", ".join(names[:EXAMPLES]) + (f" and {more:,} more" if more > 0 else "")
+    return ", ".join(names[:EXAMPLES]) + (say(f" and {more:,} more") if more > 0 else "")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -14,6 +15,7 @@ from rireki.faces.cli.options import (
     no_pager_option,
     opened,
 )
+from rireki.show.catalogue import say
 
 if TYPE_CHECKING:
     from rireki.faces.cli.output import Screen
@@ -75,51 +77,63 @@ def command(name: str, typed: bool, comparing: bool, no_pager: bool, as_json: bo
 
 def _told(decisions: Sequence[Decision], left_out: int, screen: Screen) -> Iterator[str]:
     from rireki.show.safe import one_line
-    from rireki.show.width import truncate
+    from rireki.show.width import pad, truncate
     from rireki.show.words import count
 
     style = screen.style
     paint = {"person": style.person, "agent": style.cyan}
+    authors = max(7, _widest(decision.author for decision in decisions))
+    displays = max(7, _widest(decision.display for decision in decisions))
     for decision in decisions:
-        who = f"{decision.author:<7} {decision.display:<7}"
-        why = decision.why or "no rule"
+        who = f"{pad(say(decision.author), authors)} {pad(say(decision.display), displays)}"
+        why = say(decision.why or "no rule")
         why = one_line(" · ".join(filter(None, [decision.role, why, " ".join(decision.flags)])))
-        room = max(screen.columns - 24, 10)
+        room = max(screen.columns - authors - displays - 10, 10)
         painted = paint.get(decision.author, style.dim)(who)
         yield f"{decision.position:>6}  {painted} {truncate(why, room)}"
         label = decision.label if decision.label != decision.words else None
-        words = one_line(": ".join(filter(None, [label, decision.words])))
+        words = one_line(": ".join(filter(None, [say(label or ""), decision.words])))
         yield style.dim(truncate(f"        {words}", screen.columns))
-    authors = dict.fromkeys(decision.author for decision in decisions)
-    shares = [f"{sum(d.author == name for d in decisions)} by {name}" for name in authors]
+    shares = Counter(decision.author for decision in decisions)
+    told = [f"{number:,} by {name}" for name, number in shares.items()]
     others = [f"{left_out:,} more with --all"] if left_out else []
-    yield ", ".join([count(len(decisions), "entry", "entries"), *shares, *others])
+    yield say(", ").join(map(say, [count(len(decisions), "entry", "entries"), *told, *others]))
+
+
+def _widest(words: Iterable[str]) -> int:
+    """The columns that these words take in the language of the terminal."""
+    from rireki.show.width import width
+
+    return max(map(width, map(say, words)), default=0)
 
 
 def _compared(told: Comparison, screen: Screen) -> Iterator[str]:
     from rireki.show.safe import one_line
-    from rireki.show.width import truncate
+    from rireki.show.width import pad, truncate
     from rireki.show.words import count
 
     style = screen.style
-    yield style.bold("Flags that stand together")
+    yield style.bold(say("Flags that stand together"))
     for each in told.combinations:
-        flags = one_line(" ".join(each.flags)) or "(none)"
+        flags = one_line(" ".join(each.flags)) or say("(none)")
         yield truncate(f"  {each.count:>5,}  {flags}  {one_line(each.example)}", screen.columns)
     yield ""
-    yield style.bold("By the text alone, and by flags and text")
-    yield style.dim(f"      {'#':>4}  {'line':>6}  {'by text':<13}  {'shown as':<18}  why")
+    yield style.bold(say("By the text alone, and by flags and text"))
+    head = (
+        f"{pad(say('line'), 6, right=True)}  {pad(say('by text'), 13)}  {pad(say('shown as'), 18)}"
+    )
+    yield style.dim(f"      {'#':>4}  {head}  {say('why')}")
     for number, row in enumerate(told.rows, 1):
         mark = "≠" if row.differs else " "
-        words = one_line(" · ".join(filter(None, [row.why, " ".join(row.flags), row.words])))
-        line = (
-            f"    {mark} {number:>4}  {row.position:>6}  {row.by_text:<13}  {row.ours:<18}  {words}"
-        )
+        words = one_line(" · ".join(filter(None, [say(row.why), " ".join(row.flags), row.words])))
+        shown = f"{pad(say(row.by_text), 13)}  {pad(say(row.ours), 18)}"
+        line = f"    {mark} {number:>4}  {row.position:>6}  {shown}  {words}"
         line = truncate(line, screen.columns)
         yield style.yellow(line) if row.differs else line
     yield ""
     told_of = count(told.entries, "entry", "entries")
-    yield style.bold(f"{told.different:,} of {told_of} would be shown otherwise by the text alone")
+    different = f"{told.different:,} of {told_of} would be shown otherwise by the text alone"
+    yield style.bold(say(different))
     for why, number in told.reasons.items():
         ours = next(row.ours for row in told.rows if row.differs and row.why == why)
-        yield f"  {number:>5,}  {why}: {ours}"
+        yield f"  {number:>5,}  {say(why)}: {say(ours)}"

@@ -222,7 +222,7 @@ def _about(about: Conversation, view: HitsView, short: bool) -> Iterator[str]:
 def _own(hit: Hit, talk: Talk, view: HitsView) -> Iterator[str]:
     paint = view.style.person if hit.author == "person" else view.style.cyan
     when = f" · {times.moment(hit.at)}" if hit.at else ""
-    gone = " · no longer in the source" if is_gone(hit, talk) else ""
+    gone = f" · {say('no longer in the source')}" if is_gone(hit, talk) else ""
     yield paint(truncate(who(hit) + when + gone, view.columns))
     for line in wrapped(quoted(hit.snippet), view.columns - 2):
         yield "  " + painted(line, view.match)

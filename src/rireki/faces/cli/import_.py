@@ -113,13 +113,13 @@ def _told(source: SourceReport) -> str:
         (source.compared, say(f"{count(source.compared, 'file')} compared")),
     ]
     said = [say(text) for number, text in words if number]
-    return ", ".join(said) or say(f"nothing new in {count(source.found, 'file')}")
+    return say(", ").join(said) or say(f"nothing new in {count(source.found, 'file')}")
 
 
 def _more(number: int) -> str:
     from rireki.show.words import count
 
-    return f"  ! {count(number, 'more trouble')}: 'rireki sources' lists them"
+    return say(f"  ! {count(number, 'more trouble')}: 'rireki sources' lists them")
 
 
 def _nothing_found(report: Report) -> Iterator[str]:
@@ -127,6 +127,6 @@ def _nothing_found(report: Report) -> Iterator[str]:
 
     yield say("No history found. rireki looked here:")
     for looked in report.looked:
-        note = f" ({one_line(looked.note)})" if looked.note else ""
+        note = f" ({one_line(say(looked.note))})" if looked.note else ""
         yield f"  {looked.source:<12} {one_line(looked.place)}{note}"
     yield say("Name a file or folder: rireki import PATH. Or look around first: rireki demo.")

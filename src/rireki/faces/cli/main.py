@@ -112,7 +112,9 @@ def run(arguments: Sequence[str]) -> int:
         _say_error(error.message, error.hint)
         return USAGE if isinstance(error, NoCommand) else 1
     except click.ClickException as error:
-        error.show()
+        from rireki.faces.cli.usage import show_usage
+
+        show_usage(error)
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
         return INTERRUPTED

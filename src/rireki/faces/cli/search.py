@@ -232,7 +232,7 @@ def _why_nothing(results: Results, wish: Wish) -> Iterator[str]:
 
     if results.conversations and wish.offset:
         found = count(results.conversations, "conversation")
-        yield f"nothing more: {found} in all, and --offset {wish.offset} passes over them"
+        yield say(f"nothing more: {found} in all, and --offset {wish.offset} passes over them")
     else:
         yield from nothing(results)
 

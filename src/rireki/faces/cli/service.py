@@ -133,7 +133,7 @@ def _told(action: str, status: dict[str, Any]) -> Iterator[str]:
 
     file = one_line(status["file"])
     if action == "install":
-        yield f"Installed: {file}. The keeper starts at login, and was started now."
+        yield say(f"Installed: {file}. The keeper starts at login, and was started now.")
     elif action == "remove":
         yield say(f"Removed: {file}. What is archived stays.")
     elif status["installed"]:
@@ -145,7 +145,7 @@ def _told(action: str, status: dict[str, Any]) -> Iterator[str]:
     if action != "remove":
         pid = f" as process {status['pid']}" if status["pid"] else ""
         idle = _idle(action, status["installed"])
-        yield f"A keeper is running{pid}." if status["running"] else idle
+        yield say(f"A keeper is running{pid}.") if status["running"] else idle
         yield say(f"Archive: {one_line(status['archive'])}")
         yield say(f"Last change: {ago(status['changed_at'], now())}")
 

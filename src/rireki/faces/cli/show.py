@@ -281,6 +281,7 @@ def _spelled(request: dict[str, Any], screen: Screen) -> list[str]:
 def _say_notes(report: Sequence[Note], form: str) -> None:
     """A line per kind of change: long conversations have hundreds of one kind."""
     from rireki.providers.notes import CODES
+    from rireki.show.catalogue import say
 
     kinds: dict[str, list[Note]] = {}
     for note in report:
@@ -288,7 +289,7 @@ def _say_notes(report: Sequence[Note], form: str) -> None:
     for code, notes in kinds.items():
         places = ", ".join(str(note.place + 1) for note in notes[:3])
         more = f" and {len(notes) - 3} more" if len(notes) > 3 else ""
-        click.echo(f"{form}: {code} (message {places}{more}): {CODES[code]}", err=True)
+        click.echo(say(f"{form}: {code} (message {places}{more}): {CODES[code]}"), err=True)
 
 
 def _view(story: Story, screen: Screen, full: bool = False, nested: bool = False) -> View:

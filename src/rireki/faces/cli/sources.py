@@ -68,7 +68,7 @@ def _unread(store: Unread, screen: Screen) -> str:
 
     files = count(store.files, "file")
     line = f"seen, not readable yet: {store.source} ({one_line(store.place)}, {files})"
-    return screen.style.dim(line)
+    return screen.style.dim(say(line))
 
 
 def _told(source: Surveyed, screen: Screen) -> Iterator[str]:
@@ -79,7 +79,7 @@ def _told(source: Surveyed, screen: Screen) -> Iterator[str]:
     yield style.bold(source.source)
     yield from _looked(source.looked, screen)
     if source.found:
-        yield f"  found     {count(source.found, 'file')}, {size(source.bytes)}"
+        yield say(f"  found     {count(source.found, 'file')}, {size(source.bytes)}")
     else:
         yield say("  found     nothing: none of these is there, or they are empty")
     if source.read or source.gone:
@@ -87,7 +87,7 @@ def _told(source: Surveyed, screen: Screen) -> Iterator[str]:
         read = count(source.read, "file")
         talks = say(count(source.conversations, "conversation"))
         if source.subagents:
-            talks += f" and {count(source.subagents, 'sub-agent')}"
+            talks += say(f" and {count(source.subagents, 'sub-agent')}")
         yield say(f"  archived  {talks} from {read}") + gone
     elif source.found:
         yield say("  archived  nothing yet: run 'rireki import'")
@@ -99,6 +99,6 @@ def _looked(looked: Sequence[Looked], screen: Screen) -> Iterator[str]:
     from rireki.show.safe import one_line
 
     for place in looked:
-        note = one_line(place.note or ("there" if place.found else say("not there")))
+        note = one_line(place.note or ("there" if place.found else "not there"))
         line = say(f"  looked at {one_line(place.place)}: {note}")
         yield line if place.found else screen.style.dim(line)

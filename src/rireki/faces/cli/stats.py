@@ -59,19 +59,20 @@ def _told(
     if unfinished := figures["unfinished"]["count"]:
         yield say(f"  … {unfinished:,} of them unfinished ({figures['unfinished']['percent']}%)")
     if said := [say(words) for name, words in beside.items() if figures[name]]:
-        yield screen.style.dim(say(f"  besides: {', '.join(said)}"))
+        yield screen.style.dim(say(f"  besides: {say(', ').join(said)}"))
     yield ""
     yield heading(say("Where from, and what is left there"))
     yield from _bars(figures["sources"], screen)
-    yield "  " + ", ".join(
+    yield "  " + say(", ").join(
         f"{number:,} {say(state)}" for state, number in figures["upstream"].items()
     )
     yield ""
     entries, uses = figures["entries"], figures["tool_uses"]
     yield heading(say("Size"))
     yield say(f"  turns      {figures['turns']:,}")
-    yield f"  entries    {entries['min']:,} least, {entries['mean']:,} mean, {entries['max']:,} most"
-    yield f"  tool uses  {uses['total']:,} in all, {uses['max']:,} most"
+    least, mean, most = entries["min"], entries["mean"], entries["max"]
+    yield say(f"  entries    {least:,} least, {mean:,} mean, {most:,} most")
+    yield say(f"  tool uses  {uses['total']:,} in all, {uses['max']:,} most")
     if figures["flags"]:
         yield from ["", heading(say("Flags on user-role entries"))]
         for name, number in figures["flags"].items():
@@ -98,8 +99,9 @@ def _tokens(usage: dict[str, dict[str, int | bool]], screen: Screen) -> Iterator
     from rireki.show.width import pad, width
 
     longest = min(max(map(width, usage)), 32)
-    head = f"  {'':<{longest}}  {'answers':>8} {'in':>12} {'out':>13} {'from cache':>14} {'to cache':>12}"
-    yield screen.style.dim(head)
+    columns = {"answers": 8, "in": 12, "out": 13, "from cache": 14, "to cache": 12}
+    head = " ".join(pad(say(name), room, right=True) for name, room in columns.items())
+    yield screen.style.dim(f"  {'':<{longest}}  {head}")
     bounded = False
     for model, total in usage.items():
         least = "≥ " if total["lower_bound"] else ""

@@ -185,7 +185,7 @@ def _state_lines(status: KeeperStatus, before: str, screen: Screen) -> Iterator[
 
     if status.state == "following":
         who = say(f"process {status.holder}") if status.holder else say("another process")
-        yield f"This archive is kept by {who} already. Its changes are told here as well, and"
+        yield say(f"This archive is kept by {who} already. Its changes are told here as well, and")
         yield say("this one takes over when the other ends ('rireki service status' tells more).")
         return
     if before == "following":

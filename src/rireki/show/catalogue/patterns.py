@@ -41,10 +41,16 @@ def _ends(key: str) -> tuple[str, str]:
     return pieces[0], pieces[-1]
 
 
+def _gap(name: str) -> str:
+    """`n` is a number: "{n} files" is not the end of a longer sentence about files."""
+    return r"\S+?" if name == "n" else ".*?"
+
+
 @lru_cache(maxsize=1024)
 def _pattern(sentence: str) -> re.Pattern[str]:
     pieces = _GAP.split(sentence)
     spelled = [
-        f"(?P<{piece}>.*?)" if place % 2 else re.escape(piece) for place, piece in enumerate(pieces)
+        f"(?P<{piece}>{_gap(piece)})" if place % 2 else re.escape(piece)
+        for place, piece in enumerate(pieces)
     ]
     return re.compile("".join(spelled), re.DOTALL)

@@ -7,9 +7,11 @@ from functools import cache
 from rireki.show.catalogue.drive_errors import JAPANESE as DRIVING
 from rireki.show.catalogue.errors import JAPANESE as ERRORS
 from rireki.show.catalogue.errors import filled
+from rireki.show.catalogue.explaining import JAPANESE as EXPLAINING
 from rireki.show.catalogue.patterns import Sentences
 from rireki.show.catalogue.source_errors import JAPANESE as READING
 from rireki.show.catalogue.terminal_errors import JAPANESE as REFUSED
+from rireki.show.catalogue.usage_errors import JAPANESE as USAGE
 from rireki.show.html.words import JAPANESE as RENDERER
 
 __all__ = ["JAPANESE", "in_japanese"]
@@ -19,6 +21,7 @@ JAPANESE = {
     "error:": "エラー:",
     "hint:": "ヒント:",
     "note: {hint}": "注意: {hint}",
+    ", ": "、",
     "just now": "たった今",
     "{n} min ago": "{n} 分前",
     "{n} h ago": "{n} 時間前",
@@ -95,7 +98,12 @@ JAPANESE = {
     "  Started by no call told here:": "  ここにない呼び出しで始まったもの:",
     "… 1 more line": "… ほか 1 行",
     "… {n} more lines": "… ほか {n} 行",
-    "tokens: {what}": "トークン: {what}",
+    "tokens: {n} in, {m} out": "トークン: 入力 {n}、出力 {m}",
+    "tokens: {n} in, {m} out, {r} from cache": "トークン: 入力 {n}、出力 {m}、キャッシュから {r}",
+    "tokens: {n} in, {m} out, {w} into cache": "トークン: 入力 {n}、出力 {m}、キャッシュへ {w}",
+    "tokens: {n} in, {m} out, {r} from cache, {w} into cache": (
+        "トークン: 入力 {n}、出力 {m}、キャッシュから {r}、キャッシュへ {w}"
+    ),
     "! 1 more trouble (--full lists them)": "! ほか 1 件（--full で一覧）",
     "! {n} more troubles (--full lists them)": "! ほか {n} 件（--full で一覧）",
     # search
@@ -168,6 +176,20 @@ JAPANESE = {
     "  looked at {place}: {hint}": "  場所      {place}: {hint}",
     "there": "あり",
     "not there": "なし",
+    "nothing there": "なし",
+    "named before": "以前に指定",
+    "it cannot be read": "読み取れません",
+    "typed lines, kept as a file": "入力行の履歴（ファイルとして保存）",
+    "{n} files in sessions": "sessions に {n} ファイル",
+    "{n} sessions, {m} files": "セッション {n} 件、{m} ファイル",
+    "no such folder: Claude Code was never used here": (
+        "フォルダーなし（Claude Code は未使用です）"
+    ),
+    "no transcripts: they may have been cleaned up": "記録なし（自動削除されたのかもしれません）",
+    "configured, but not there": "設定にありますが、見つかりません",
+    "no databases are named there, nor in {variable}": (
+        "データベースの指定なし（{variable} にもありません）"
+    ),
     # demo
     "An invented home lies in {place}": "サンプルのホームを {place} に作りました",
     "Then its agents did what agents do: a new chat overwrote an old one, one was compacted,": (
@@ -245,7 +267,19 @@ JAPANESE = {
     "{source} no longer has all of it; 'rireki show' does.": (
         "{source} にはもう一部しか残っていません。「rireki show」なら全部読めます。"
     ),
-    # verify, rebuild, forget, token
+    # verify, backup, rebuild, forget, token
+    "{path}: {n} conversations, {m} other files, {size}, checked.": (
+        "{path}: 会話 {n} 件、ほかのファイル {m} 件、{size}、検証済み"
+    ),
+    "{path}: {n} conversations, 1 other file, {size}, checked.": (
+        "{path}: 会話 {n} 件、ほかのファイル 1 件、{size}、検証済み"
+    ),
+    "{path}: 1 conversation, {m} other files, {size}, checked.": (
+        "{path}: 会話 1 件、ほかのファイル {m} 件、{size}、検証済み"
+    ),
+    "{path}: 1 conversation, 1 other file, {size}, checked.": (
+        "{path}: 会話 1 件、ほかのファイル 1 件、{size}、検証済み"
+    ),
     "The archive is sound.": "アーカイブに問題はありません。",
     "{path}: {hint} saved, and checked.": "{path}: {hint}を保存し、検証しました。",
     "1 thing could not be saved.": "1 件は保存できませんでした。",
@@ -272,7 +306,9 @@ JAPANESE = {
         "{what}: JSON オブジェクトではないため元のデータベースに残しました。"
         "「rireki import」ならそのまま保存します"
     ),
+    " and {n} more": " ほか {n} 件",
     # chat
+    " in ": "、作業場所: ",
     "Once more to leave.": "もう一度押すと終了します。",
     "Stopping; once more to leave.": "停止しています。もう一度押すと終了します。",
     "What was not given yet goes to the agent with the next prompt.": (
@@ -306,11 +342,18 @@ JAPANESE = {
     "Waiting for your yes:": "確認待ち:",
     "Give them to the agent": "エージェントに渡す",
     "Take them back": "取り消す",
+    "a prompt from before rireki was restarted": "rireki の再起動前の入力 1 件",
+    "{n} prompts from before rireki was restarted": "rireki の再起動前の入力 {n} 件",
     # stats
     "Where from, and what is left there": "取り込み元と、そこに残っているもの",
     "Size": "大きさ",
     "Flags on user-role entries": "ユーザー名義のエントリーのフラグ",
     "Tokens": "トークン",
+    "answers": "回答",
+    "in": "入力",
+    "out": "出力",
+    "from cache": "キャッシュから",
+    "to cache": "キャッシュへ",
     "{n} with only the prompts left": "入力のみ {n} 件",
     "  besides: {what}": "  ほかに: {what}",
     "  … {n} of them unfinished ({percent}%)": "  … うち未完了 {n} 件（{percent}%）",
@@ -339,4 +382,5 @@ def _filled(name: str, text: str) -> str:
 def _sentences() -> Sentences:
     # "{who}, {time}" is a sentence on a page; here it would fit every list.
     renderer = {key: said for key, said in RENDERER.items() if key != "{who}, {time}"}
-    return Sentences(renderer | ERRORS | DRIVING | READING | REFUSED | JAPANESE, _filled)
+    ours = EXPLAINING | USAGE | REFUSED | JAPANESE
+    return Sentences(renderer | ERRORS | DRIVING | READING | ours, _filled)

@@ -56,7 +56,7 @@ JAPANESE = {
     ),
     "no agent is there to be driven": "動かせるエージェントがありません",
     "Get one: {why}.": "入手方法: {why}",
-    "nothing can be sent yet: {what} wait for your yes": "まだ送れません: {what} が確認待ちです",
+    "nothing can be sent yet: {hint} wait for your yes": "まだ送れません: {hint}が確認待ちです",
     "Say it at a terminal with the same command, or in the browser.": (
         "端末で同じコマンドを使うか、ブラウザーで確認してください。"
     ),
