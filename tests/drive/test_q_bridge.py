@@ -116,7 +116,10 @@ def test_its_row_and_our_journal_are_one_conversation(world: World) -> None:
     assert conversation.startswith("amazon-q/")
     assert (world.project / "made.txt").exists() and not (world.project / "never.txt").exists()
     people = world.told(conversation, "person")
-    # The row has what was typed to its question, too.
+    # The journal has what was allowed, the row what was typed to its question.
+    (allowed,) = [text for text in people if text.startswith("Using tool: execute_bash")]
+    assert "touch made.txt" in allowed
+    people.remove(allowed)
     assert people == ["echo 一つ\n二つ", "tool touch made.txt", "y", "!touch never.txt"]
     answers = world.told(conversation, "agent")
     assert answers == ["You said: echo 一つ\n二つ", "I will run a command.", "It ran."]

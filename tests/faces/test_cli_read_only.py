@@ -108,7 +108,9 @@ def test_commands_that_read_say_what_they_always_say(
         usual.stderr,
         usual.returncode,
     )
-    assert ran.stdout and ran.returncode == 0
+    # The directory of the conversation is not on this machine: 'resume' says so.
+    assert (command[0] == "resume") == (ran.returncode == 1)
+    assert ran.stdout or command[0] == "resume"
 
 
 def test_whether_it_is_kept_is_told(closed: Path) -> None:
