@@ -32,8 +32,11 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """A shell that starts us in the background has us ignore Ctrl-C, and whatever we start as well."""
+    """A shell that starts us in the background has us ignore Ctrl-C or the end of its terminal
+    (nohup), and whatever we start as well."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    if hasattr(signal, "SIGHUP"):
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
     # How long a machine takes beside other work says nothing about the property.
     slow = [hypothesis.HealthCheck.too_slow]
     hypothesis.settings.register_profile("tests", deadline=None, suppress_health_check=slow)

@@ -132,7 +132,7 @@ def test_a_locked_database_is_tried_again(
 def test_no_save_fails_beside_a_keeper(kept: Kept, database: Path, without_sweeps: None) -> None:
     kept.start()
     writer = subprocess.run(
-        [sys.executable, "-c", WRITER, str(database), "2"],
+        [sys.executable, "-c", WRITER, str(database), "40", "0.05", "1000000"],
         capture_output=True,
         text=True,
         check=True,
