@@ -34,8 +34,11 @@ def test_a_card_tells_exactly_what_would_be_done(driven: DriveSite, page: Page) 
     expect(page.locator("#waiting")).to_have_text("1")
     expect(page.locator("#drive .what")).to_have_text("waits for your permission")
     assert page.evaluate(ACCESS) == []
-    # One word for one state: below the conversation, on its card, in its header, its tab, the list.
+    # One word for one state: in and below the conversation, on its card, in its header, tab, the list.
     word = "waits for your permission"
+    expect(page.locator("#stream .chip .label", has_text="rm -rf")).to_have_text(
+        f"{word}: rm -rf build"
+    )
     expect(card(page).locator(".ask-what")).to_have_text(word)
     expect(page.locator("#facts .doing")).to_have_text(f"{word} · rm -rf build")
     expect(page).to_have_title(re.compile(rf"^\(1\) {word} · "))

@@ -162,7 +162,9 @@ REJECT = {"id": "n", "name": "Reject", "kind": "reject_once"}
 @pytest.mark.parametrize(
     ("what", "answer", "label", "words"),
     [
-        ("permission", None, "waits for you: rm -r build", "not answered yet"),
+        ("permission", None, "waits for your permission: rm -r build", "not answered yet"),
+        ("plan", None, "waits for your permission: rm -r build", "not answered yet"),
+        ("question", None, "waits for your answer: rm -r build", "not answered yet"),
         (
             "permission",
             {"outcome": "selected", "option": "y", "by": "web"},

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from rireki.model.activity import WORDS
+from rireki.model.activity import WORDS, AskState, state_of_ask
 
 __all__ = [
     "Answer",
@@ -152,9 +152,9 @@ class Ask(msgspec.Struct, frozen=True):
     number: int = 0
 
     @property
-    def state(self) -> Literal["permission", "answer"]:
+    def state(self) -> AskState:
         """The state of a conversation that waits for it."""
-        return "answer" if self.what == "question" else "permission"
+        return state_of_ask(self.what)
 
     @property
     def words(self) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from threading import Lock
 
 from rireki.live.lock import WriterLock
-from rireki.model.activity import Activity, ActivityState
+from rireki.model.activity import Activity, ActivityState, state_of_ask
 from rireki.sources.bridge.entry import Entry, parse
 from rireki.sources.bridge.filing import Filed, note
 from rireki.sources.kit.jsonl import split_lines
@@ -70,8 +70,7 @@ class _Journal:
             self._turn = kind == "given"
             self._calls.clear()
         elif kind == "ask":
-            state: ActivityState = "answer" if more("what") == "question" else "permission"
-            self._asks[more("id")] = (state, more("title"))
+            self._asks[more("id")] = (state_of_ask(more("what")), more("title"))
         elif kind == "answer":
             self._asks.pop(more("id"), None)
         elif kind == "call":

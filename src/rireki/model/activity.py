@@ -6,10 +6,13 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-__all__ = ["WAITING", "WORDS", "Activity", "ActivityState"]
+__all__ = ["WAITING", "WORDS", "Activity", "ActivityState", "AskState", "state_of_ask"]
 
 #: At work; waiting for the person's permission, or for an answer; open, with nothing to do.
 ActivityState: TypeAlias = Literal["working", "permission", "answer", "idle"]
+
+#: Those of a conversation with an open ask.
+AskState: TypeAlias = Literal["permission", "answer"]
 
 #: How each is called for people, in the terminal and on every page.
 WORDS: dict[ActivityState, str] = {
@@ -20,6 +23,11 @@ WORDS: dict[ActivityState, str] = {
 }
 #: Those in which nothing goes on before the person does something.
 WAITING: tuple[ActivityState, ...] = ("permission", "answer")
+
+
+def state_of_ask(what: str) -> AskState:
+    """The state of a conversation that waits for an ask of this kind (`Ask.what`)."""
+    return "answer" if what == "question" else "permission"
 
 
 class Activity(msgspec.Struct, frozen=True):

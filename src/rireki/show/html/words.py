@@ -142,7 +142,8 @@ JAPANESE = {
     "task": "依頼",
     "timed out": "時間切れ",
     "typed prompts only": "入力のみ",
-    "waits for you": "あなたの回答待ち",
+    "waits for your answer": "回答待ち",
+    "waits for your permission": "許可待ち",
     "withdrawn": "取り下げ",
 }
 

@@ -9,12 +9,12 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from rireki.model.activity import WORDS, state_of_ask
 from rireki.model.parts import Notice, Part, Text
 from rireki.sources.bridge.entry import Entry
 
 __all__ = ["ask_label", "ask_parts", "is_decided", "pretty"]
 
-PENDING = "waits for you"
 _ALLOWED = {"allow_once": "allowed once", "allow_always": "always allowed"}
 #: What a person did, told to them.
 _DONE = {
@@ -55,7 +55,7 @@ def pretty(value: Any) -> str:
 
 def _stands(ask: Entry, answer: Entry | None) -> str:
     if answer is None:
-        return PENDING
+        return WORDS[state_of_ask(ask.text("what"))]
     outcome = answer.text("outcome")
     if outcome in ("expired", "cancelled"):
         return outcome

@@ -113,8 +113,6 @@ JAPANESE = {
     ),
     "Earlier conversations": "以前の会話",
     "working": "作業中",
-    "waits for your permission": "許可待ち",
-    "waits for your answer": "回答待ち",
     "idle": "待機中",
     # the first visit
     "Looking at this machine": "このマシンを調べています",
