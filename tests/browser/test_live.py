@@ -99,6 +99,30 @@ def test_a_line_that_an_agent_appends_appears_at_the_end(live: Site, visit: Visi
     assert page.evaluate("window.stayed"), "the page was loaded again"
 
 
+def test_a_prompt_that_is_answered_after_all_loses_its_mark(live: Site, visit: Visiting) -> None:
+    # Nothing happened for so long that no answer is to be expected.
+    quiet = Session(live.home, "unanswered", datetime(2026, 2, 2, tzinfo=timezone.utc))
+    quiet.prompt("prompt nobody answered")
+    page = opened(live, quiet, visit)
+    page.evaluate("window.stayed = true")
+    mark = page.locator(".message.unanswered .mark")
+    expect(mark).to_have_text("never answered")
+    quiet.at = None
+    quiet.answer("an answer after all")
+    telling(page, "an answer after all")
+    expect(mark).to_have_count(0)
+    # An error instead of an answer: the mark comes, and goes with the next attempt.
+    quiet.prompt("prompt in a storm")
+    telling(page, "prompt in a storm")
+    expect(mark).to_have_count(0)
+    quiet.answer("API Error: 529 overloaded", isApiErrorMessage=True, model="<synthetic>")
+    expect(mark).to_have_text("never answered")
+    quiet.answer("the storm is over")
+    telling(page, "the storm is over")
+    expect(mark).to_have_count(0)
+    assert page.evaluate("window.stayed"), "the page was loaded again"
+
+
 def test_a_row_that_another_process_saves_appears(live: Site, visit: Visiting) -> None:
     first = said("m1", "prompt of the row", "answer of the row")
     save_row(live.home, "/home/u/rows", talk("row-1", first))

@@ -5,7 +5,7 @@ The same choice for text, Markdown and JSON. Knows nothing about how they look.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
@@ -23,6 +23,7 @@ __all__ = [
     "error_in",
     "is_over",
     "plain_text",
+    "prompts_before",
     "results_by_call",
     "unanswered",
 ]
@@ -131,20 +132,49 @@ def unanswered(story: Story) -> set[str]:
     waiting: list[str] = []
     failed = False
     for message in story.messages:
-        if message.abandoned or message.replaced_by is not None or message.display == "hidden":
+        if _is_passed_over(message):
             continue
-        if message.author == "person" and message.display == "bubble":
+        if _is_prompt(message):
             if failed:
                 found.update(waiting)
                 waiting, failed = [], False
             waiting += [message.id] if message.label in _SENT else []
-        elif message.author in ("agent", "tool") or message.label == "interrupted":
+        elif _ends_waiting(message):
             waiting, failed = [], False
         elif error_in(message):
             failed = True
     if failed or story.over:
         found.update(waiting)
     return found
+
+
+def prompts_before(messages: Iterable[Message], changed: Container[str]) -> set[str]:
+    """Prompts that may be `unanswered` no longer, or only now, since these messages changed."""
+    found: set[str] = set()
+    waiting: list[str] = []
+    for message in messages:
+        if message.id in changed:
+            found.update(waiting)
+        if _is_passed_over(message):
+            continue
+        if _is_prompt(message):
+            waiting.append(message.id)
+        elif _ends_waiting(message):
+            waiting = []
+    return found
+
+
+def _is_passed_over(message: Message) -> bool:
+    hidden = message.display == "hidden"
+    return hidden or message.abandoned or message.replaced_by is not None
+
+
+def _is_prompt(message: Message) -> bool:
+    return message.author == "person" and message.display == "bubble"
+
+
+def _ends_waiting(message: Message) -> bool:
+    return message.author in ("agent", "tool") or message.label == "interrupted"
 
 
 def plain_text(message: Message) -> str:

@@ -25,6 +25,7 @@ from rireki.faces.web.pages.talk import (
     window_around,
 )
 from rireki.faces.web.pages.tellers import Prompt, Told
+from rireki.show.story import prompts_before
 
 __all__ = ["talk_fragments"]
 
@@ -96,6 +97,8 @@ def _units(ready: Told, indexes: Iterable[int]) -> list[dict[str, Any]]:
 async def _changed(request: Request, ready: Told, number: int) -> dict[str, Any]:
     """The units that tell these messages, and the head of the conversation, which counts them."""
     wanted = _named(ready, request.query_params.getlist("messages"))
+    # A prompt does not change when it is answered, but its mark does.
+    wanted += prompts_before(ready.story.messages, set(wanted))
     places = sorted({index for index in map(ready.place, wanted) if index is not None})
     if len(places) > MANY:
         return {"number": number, "many": True}
