@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import signal
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
@@ -37,6 +40,9 @@ def pytest_configure(config: pytest.Config) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     if hasattr(signal, "SIGHUP"):
         signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    # Before anything is collected, and for every process that a test starts: nobody's own data.
+    data = os.environ["XDG_DATA_HOME"] = tempfile.mkdtemp(prefix="rireki-tests-")
+    config.add_cleanup(lambda: shutil.rmtree(data, ignore_errors=True))
     # How long a machine takes beside other work says nothing about the property.
     slow = [hypothesis.HealthCheck.too_slow]
     hypothesis.settings.register_profile("tests", deadline=None, suppress_health_check=slow)

@@ -66,10 +66,20 @@ def test_everything_is_shown_and_nothing_is_taken_in(kept: Path, home: Path) -> 
     assert contents(kept) == before
 
 
-def test_its_token_is_another_each_time_for_it_cannot_be_kept(kept: Path, home: Path) -> None:
+def test_its_token_stays_the_same(kept: Path, home: Path) -> None:
     with shut(kept), serve(kept, home) as one, serve(kept, home) as other:
-        assert one.said["url"].partition("=")[2] != other.said["url"].partition("=")[2]
+        assert one.said["url"].partition("=")[2] == other.said["url"].partition("=")[2]
         assert one.get("conversations") == other.get("conversations")
+
+
+def test_where_nothing_can_be_kept_its_token_is_another_each_time(
+    kept: Path, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (data := tmp_path / "data" / "rireki").mkdir(parents=True)
+    monkeypatch.setenv("XDG_DATA_HOME", str(data.parent))
+    with shut(kept), shut(data), serve(kept, home) as one, serve(kept, home) as other:
+        assert one.said["url"].partition("=")[2] != other.said["url"].partition("=")[2]
+    assert not list(data.iterdir())
 
 
 def test_what_its_owner_writes_meanwhile_is_shown(kept: Path, home: Path) -> None:

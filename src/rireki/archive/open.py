@@ -19,6 +19,7 @@ __all__ = [
     "StorageError",
     "archive_path",
     "copy_database",
+    "data_directory",
     "explain",
     "is_database",
     "now",
@@ -35,22 +36,26 @@ def archive_path(given: str | None = None) -> Path:
     """The archive the user means: --archive, then RIREKI_ARCHIVE, then the platform's place."""
     chosen = given or os.environ.get("RIREKI_ARCHIVE")
     if not chosen:
-        return _data_directory() / FILE
+        return data_directory() / FILE
     path = Path(chosen).expanduser().absolute()
     # A name without an ending is taken for a folder: the search index will lie beside the file.
     is_folder = path.is_dir() or (not path.suffix and not path.exists())
     return path / FILE if is_folder else path
 
 
-def _data_directory() -> Path:
+def data_directory() -> Path:
     """The user's own folder; closed to others where they could look into it until now."""
     from platformdirs import user_data_path
 
     folder = user_data_path("rireki", appauthor=False)
+    if not folder.is_absolute():
+        # XDG_DATA_HOME=. would be whatever directory the user happens to be in.
+        folder = Path.home() / ".local" / "share" / "rireki"
     # Who may not change it (it is somebody else's, or nothing can be written) uses it as it is.
     with suppress(OSError):
-        if os.name == "posix" and folder.stat().st_mode & 0o077:
-            folder.chmod(0o700)
+        mode = folder.stat().st_mode
+        if os.name == "posix" and mode & 0o077:
+            folder.chmod(mode & 0o700)
     return folder
 
 

@@ -13,7 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from rireki.errors import RirekiError
-from rireki.sources.kit.places import Places
+from rireki.sources.kit.places import own_directories
 from rireki.sources.kit.stamps import file_stamp
 from rireki.sources.reader import LARGEST
 
@@ -27,7 +27,7 @@ _HINT = f"Write there: [import] and, below it, largest_mb = 256 (at most {MOST})
 
 def largest() -> int:
     """The bytes from which on a line, a document or a value is kept in pieces."""
-    for folder in Places.here().data_directories("rireki"):
+    for folder in own_directories():
         file = folder / FILE
         try:
             stamp = file_stamp(file.stat())

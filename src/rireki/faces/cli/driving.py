@@ -30,24 +30,19 @@ LARGEST = 1_000_000
 
 def config_file() -> Path:
     """The user's own settings file; where it would be, if there is none."""
-    files = [folder / FILE for folder in _own_folders()]
+    from rireki.sources.kit.places import own_directories
+
+    files = [folder / FILE for folder in own_directories()]
     return next((file for file in files if file.is_file()), files[0])
-
-
-def _own_folders() -> list[Path]:
-    from rireki.sources.kit.places import Places
-
-    folders = Places.here().data_directories("rireki")
-    # A relative one (XDG_DATA_HOME=.) would be whatever directory the user happens to be in.
-    return [folder for folder in folders if folder.is_absolute()]
 
 
 def ignored_settings(archive: Path, places: Places) -> list[Path]:
     """Settings files with agents or `[drive]` in them that are not the user's own."""
-    own = {folder.resolve() for folder in _own_folders()}
+    from rireki.sources.kit.places import is_own
+
     folders = dict.fromkeys([archive.parent, *places.data_directories("rireki")])
-    files = [folder / FILE for folder in folders if folder.resolve() not in own]
-    return [file for file in files if _names_agents(file)]
+    files = [folder / FILE for folder in folders]
+    return [file for file in files if not is_own(file) and _names_agents(file)]
 
 
 def _names_agents(file: Path) -> bool:

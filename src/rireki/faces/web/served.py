@@ -1,4 +1,4 @@
-"""Which server shows an archive already: a lock beside it, and the address behind the lock."""
+"""Which server of the user's shows an archive already: a lock, and the address behind the lock."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from rireki.faces.web.private import make_folder_of, private_path
 from rireki.live.lock import KeeperLock
 
 __all__ = ["Address", "Served"]
@@ -23,12 +24,17 @@ class Served(KeeperLock):
 
     def __init__(self, archive: Path) -> None:
         super().__init__(archive)
-        self.path = archive.with_name(f"{archive.name}.serve")
-        self.note = archive.with_name(f"{archive.name}.served")
+        # Whoever follows the address sends the token there.
+        self.path = private_path(archive, f"{archive.name}.serve")
+        self.note = private_path(archive, f"{archive.name}.served")
+
+    def take(self) -> bool:
+        make_folder_of(self.path)
+        return super().take()
 
     def tell(self, address: Address) -> None:
         """Where we are; for whoever does not get the lock."""
-        # Anew: in somebody else's folder a link could lie here, and would be followed.
+        # Made again: a link that lies here would be followed.
         self.note.unlink(missing_ok=True)
         file = os.open(self.note, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(file, "wb") as opened:

@@ -1,4 +1,4 @@
-"""The token that opens the web app: made once per archive, kept beside it for its owner alone.
+"""The token that opens the web app: made once per archive, kept with the data of the user who serves it.
 
 It stays the same over restarts, so that open pages find their server again. A server looks at the
 file again and again: whoever changes it locks everybody out who has the old token.
@@ -18,6 +18,7 @@ from tempfile import mkstemp
 from typing import NamedTuple
 
 from rireki.errors import RirekiError
+from rireki.faces.web.private import make_folder_of, private_path
 
 __all__ = [
     "SHORTEST",
@@ -40,7 +41,7 @@ TICKET_SECONDS = 60.0
 
 
 def token_path(archive: Path) -> Path:
-    return archive.with_suffix(".token")
+    return private_path(archive, archive.with_suffix(".token").name)
 
 
 def ensure_token(archive: Path) -> str:
@@ -103,7 +104,7 @@ def _is_token(token: str) -> bool:
 
 def _write(path: Path, token: str) -> None:
     """Whole or not at all; another process that was faster keeps its own."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_folder_of(path)
     # Made under a name that nobody can have put a link at, readable for us alone.
     file, aside = mkstemp(dir=path.parent, prefix=f"{path.name}.")
     try:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-__all__ = ["BRIDGE", "HISTORIES", "STORES", "Places"]
+__all__ = ["BRIDGE", "HISTORIES", "STORES", "Places", "is_own", "own_directories"]
 
 #: The folder of the histories that programs keep with `MessageHistory`.
 HISTORIES = "histories"
@@ -72,3 +72,17 @@ class Places(msgspec.Struct, frozen=True):
             self.home / "AppData" / "Roaming",
         ]
         return list(dict.fromkeys(base / application for base in bases if base))
+
+
+def own_directories() -> list[Path]:
+    """Where rireki's data of the user who runs it may lie: what may be run, ended or opened is
+    said there alone, never by files that came with an archive or a home that was only named."""
+    folders = Places.here().data_directories("rireki")
+    # A relative one (XDG_DATA_HOME=.) would be whatever directory the user happens to be in.
+    return [folder for folder in folders if folder.is_absolute()]
+
+
+def is_own(file: Path) -> bool:
+    """Whether a file lies in a data directory of the user who runs this, not in one below it."""
+    own = {os.path.realpath(folder) for folder in own_directories()}
+    return os.path.realpath(file.parent) in own
