@@ -84,7 +84,7 @@ def test_the_users_own_archive_keeps_the_token_that_it_has(data: Path) -> None:
 
 
 def test_a_folder_below_the_data_directory_is_not_the_users_word(data: Path) -> None:
-    assert token_path(data / "from-bob" / "archive.sqlite3").parent == data / "serve"
+    assert token_path(data / "from-bob" / "archive.sqlite3").parent == data / "private"
 
 
 def test_each_archive_has_one_token_by_whatever_way_it_is_named(
@@ -104,7 +104,7 @@ def test_it_is_for_its_owner_alone(data: Path, foreign: Path) -> None:
         ensure_token(foreign)
     finally:
         os.umask(before)
-    assert [mode(path) for path in (token_path(foreign), data / "serve", data)] == [
+    assert [mode(path) for path in (token_path(foreign), data / "private", data)] == [
         0o600,
         0o700,
         0o700,

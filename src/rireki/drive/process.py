@@ -9,7 +9,7 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-__all__ = ["born", "end_group", "end_leftover"]
+__all__ = ["born", "end_group"]
 
 
 def end_group(pid: int, *, firmly: bool) -> None:
@@ -35,11 +35,3 @@ def born(pid: int) -> str:
         ["ps", "-o", "lstart=", "-p", str(pid)], capture_output=True, text=True, check=False
     )
     return told.stdout.strip()
-
-
-def end_leftover(pid: object, when: object) -> bool:
-    """End an agent that outlived the bridge that started it; not another process of its number."""
-    if type(pid) is not int or pid <= 1 or not when or born(pid) != when:
-        return False
-    end_group(pid, firmly=True)
-    return True

@@ -14,7 +14,7 @@ import msgspec
 
 from rireki.drive.book import Book
 from rireki.drive.driver import Level, Reply
-from rireki.drive.process import born
+from rireki.drive.leftover import note_process
 from rireki.drive.values import Answer, Ask, Mode
 
 __all__ = ["Offer", "Reports"]
@@ -161,7 +161,7 @@ class Reports:
 
     def process(self, pid: int) -> None:
         if self._heard:
-            self._book.keep("process", pid=pid, born=born(pid))
+            self._book.keep("process", **note_process(self._book.journal.path, pid))
 
     def gone(self, code: int | None, printed: str) -> None:
         if self._heard:

@@ -26,7 +26,7 @@ from rireki.drive.driver import (
     Work,
     gone_by_itself,
 )
-from rireki.drive.process import end_leftover
+from rireki.drive.leftover import end_leftover, forget_process
 from rireki.drive.reports import Offer, Reports
 from rireki.drive.values import Answer, Prompt, State
 from rireki.errors import RirekiError
@@ -150,6 +150,7 @@ class Runner:
             if firmly:
                 driver.kill()
             await driver.close()
+            forget_process(self._book.journal.path)
         self.quiet_since = time.monotonic()
         self._book.changed()
         if state is not None:
@@ -162,8 +163,9 @@ class Runner:
 
     def end_before(self) -> None:
         """Nothing that an earlier process left open goes on: neither its agent nor its turn."""
-        process = self._book.log.process
-        end_leftover(process.get("pid"), process.get("born"))
+        # Whoever else may write it has an agent that works.
+        self._book.open()
+        end_leftover(self._book.journal.path, self._book.log.process)
         self.close_turn("interrupted")
 
     def close_turn(self, reason: Reason, usage: dict[str, Any] | None = None) -> None:
@@ -316,6 +318,7 @@ class Runner:
             self._failing = True
             driver.kill()
             await driver.close()
+            forget_process(self._book.journal.path)
             self._failing = False
         if self._book.next is None:
             self._book.close()

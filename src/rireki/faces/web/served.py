@@ -7,8 +7,8 @@ from pathlib import Path
 
 import msgspec
 
-from rireki.faces.web.private import make_folder_of, private_path
 from rireki.live.lock import KeeperLock
+from rireki.live.private import make_folder_of, private_path
 
 __all__ = ["Address", "Served"]
 

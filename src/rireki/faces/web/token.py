@@ -18,7 +18,7 @@ from tempfile import mkstemp
 from typing import NamedTuple
 
 from rireki.errors import RirekiError
-from rireki.faces.web.private import make_folder_of, private_path
+from rireki.live.private import make_folder_of, private_path
 
 __all__ = [
     "SHORTEST",
