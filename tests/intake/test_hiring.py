@@ -200,3 +200,32 @@ def _is_there(group: int) -> bool:
     except ProcessLookupError:
         return False
     return True
+
+
+#: A worker that quotes a transcript in a warning, in a process whose terminal is guarded.
+LOUD = """
+from rireki.faces.cli.terminal import guard_terminal
+from rireki.intake import hiring
+guard_terminal()
+evil = "quoted \\x1b]52;c;ZXZpbA==\\x07 \\x9b2J \\u202e\\n"
+hiring._COMMAND = f"import sys; print({evil!a}, file=sys.stderr, flush=True); " + hiring._COMMAND
+"""
+
+
+@pytest.mark.parametrize("before", ["", SLEEPING])
+def test_what_a_worker_says_does_not_steer_the_terminal(before: str) -> None:
+    pty = pytest.importorskip("pty")
+    ours, theirs = pty.openpty()
+    code = HIRING.format(before=f"{LOUD}\n{before}", seconds=0)
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=theirs, stderr=theirs)
+    os.close(theirs)
+    shown = b""
+    # The end of a terminal is an error.
+    with suppress(OSError):
+        while piece := os.read(ours, 65536):
+            shown += piece
+    os.close(ours)
+    assert process.wait(30) == 0
+    said = shown.decode()
+    assert ("_Started" in said) == ("quoted" in said) == bool(before)
+    assert not {"\x1b", "\x07", "\x9b", "\u202e"} & set(said)

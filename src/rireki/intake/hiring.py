@@ -7,9 +7,11 @@ that a copy holds the locks of the first process: no copy may open the archive.
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
+import threading
 import traceback
 from contextlib import suppress
 from pathlib import Path
@@ -54,12 +56,17 @@ def _is_alone() -> bool:
 
 class _Started:
     def __init__(self) -> None:
-        self._process = subprocess.Popen(
-            python_command(_COMMAND.format(os.getpid())),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env=child_environment(),
-        )
+        self._errors = _Errors()
+        try:
+            self._process = subprocess.Popen(
+                python_command(_COMMAND.format(os.getpid())),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._errors.theirs,
+                env=child_environment(),
+            )
+        finally:
+            self._errors.started()
         self.tasks = cast(IO[bytes], self._process.stdin)
         self.answers = cast(IO[bytes], self._process.stdout)
 
@@ -68,6 +75,46 @@ class _Started:
 
     def wait(self) -> None:
         self._process.communicate()
+        self._errors.wait()
+
+
+class _Errors:
+    """What a new process says on standard error. Where that is a terminal it has no guard of its own
+    (a copy has ours), and what it says may quote a transcript: so it goes through our stream."""
+
+    def __init__(self) -> None:
+        #: Where the worker writes it; None: where we do.
+        self.theirs: int | None = None
+        self._thread: threading.Thread | None = None
+        if sys.stderr is not None and sys.stderr.isatty():
+            self._pass_on()
+
+    def _pass_on(self) -> None:
+        ours, self.theirs = os.pipe()
+        self._thread = threading.Thread(target=_pass_on, args=(ours,), daemon=True)
+        try:
+            self._thread.start()
+        except RuntimeError as error:
+            # Threads count as processes where a user may have only so many.
+            os.close(ours)
+            self.started()
+            raise OSError(errno.EAGAIN, str(error)) from error
+
+    def started(self) -> None:
+        """From now on the other end is the worker's alone, and closed with it."""
+        if self.theirs is not None:
+            os.close(self.theirs)
+
+    def wait(self) -> None:
+        if self._thread is not None:
+            self._thread.join()
+
+
+def _pass_on(pipe: int) -> None:
+    with os.fdopen(pipe, encoding="utf-8", errors="replace") as lines:
+        for line in lines:
+            sys.stderr.write(line)
+            sys.stderr.flush()
 
 
 class _Copy:
