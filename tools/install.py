@@ -16,6 +16,12 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from threading import Thread
+from typing import IO
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 ROOT = Path(__file__).parents[1]
 #: Megabytes an environment takes, to be said where the disk is full.
@@ -101,6 +107,8 @@ class Environment:
         self.progress = Progress(str(folder))
         #: The lock its packages came from, once all of them were there.
         self.installed = folder / ".lock"
+        #: Locked by whoever sets it up; its time tells when that was last done.
+        self.setting_up = folder / ".setting-up"
 
     @property
     def python(self) -> Path:
@@ -110,13 +118,33 @@ class Environment:
 
     def ensure(self) -> None:
         began = time.monotonic()
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with self.setting_up.open("ab") as file:
+            # Another one that was faster may serve from it by now: nothing is installed again under it.
+            if not (self._waited_for_another(file) and self._has_packages()):
+                self._set_up()
+                os.utime(self.setting_up)
+        self.progress.say(f"ready after {time.monotonic() - began:.0f} s")
+
+    def _waited_for_another(self, file: IO[bytes]) -> bool:
+        """Have it to ourselves until the file is closed; whether another process has just set it up."""
+        if fcntl is None:
+            return False
+        before = os.fstat(file.fileno()).st_mtime_ns
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            self.progress.say("is being set up by another make; waiting for it …")
+            fcntl.flock(file, fcntl.LOCK_EX)
+        return os.fstat(file.fileno()).st_mtime_ns != before
+
+    def _set_up(self) -> None:
         if not self._has_packages():
             count = len(re.findall("^[A-Za-z0-9].*==", self.lock.read_text("utf-8"), re.MULTILINE))
             self.progress.say(f"setting up, once: {count} packages, about {SIZES[self.name]} MB …")
             self._make()
             self._install_packages(count)
         self._install_project()
-        self.progress.say(f"ready after {time.monotonic() - began:.0f} s")
 
     def _has_packages(self) -> bool:
         """Whether all packages of this lock are there, for a Python that still works."""
@@ -147,7 +175,7 @@ class Environment:
 
     def _make_venv(self) -> str | None:
         """Why it could not be made, if so."""
-        shutil.rmtree(self.folder, ignore_errors=True)
+        self._clear()
         lines = deque[str](maxlen=40)
         command = [sys.executable, "-m", "venv", str(self.folder)]
         if _follow(command, lines.append) == 0:
@@ -158,6 +186,14 @@ class Environment:
         return next(
             (line for line in lines if "No module" in line or "ensurepip" in line), text[-200:]
         )
+
+    def _clear(self) -> None:
+        """Remove all but the file that others wait for."""
+        for path in self.folder.iterdir():
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path, ignore_errors=True)
+            elif path != self.setting_up:
+                path.unlink()
 
     def _install_packages(self, count: int) -> None:
         seen = 0

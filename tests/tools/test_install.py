@@ -168,6 +168,51 @@ def test_a_set_up_that_was_killed_begins_again(project: Project) -> None:
     assert project.has("one")
 
 
+def test_two_at_once_do_not_disturb_each_other(project: Project) -> None:
+    """The second waits, says so in one line, and leaves alone what the first may serve from by now."""
+
+    def begin() -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            project.command,
+            cwd=project.folder,
+            env=project.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    first = begin()
+    assert first.stdout is not None and "setting up, once" in first.stdout.readline()
+    second = begin()
+    said, _ = first.communicate(timeout=300)
+    assert first.returncode == 0, said
+    installed = sorted(project.folder.glob(".venv-serve/lib/*/site-packages/rireki*"))
+    times = [path.stat().st_mtime_ns for path in installed]
+    waited, _ = second.communicate(timeout=300)
+    assert second.returncode == 0
+    first_line, last_line = waited.splitlines()
+    assert first_line == ".venv-serve: is being set up by another make; waiting for it …"
+    assert last_line.startswith(".venv-serve: ready after")
+    assert project.has("one") and project.has("two")
+    assert installed and [path.stat().st_mtime_ns for path in installed] == times
+
+
+def test_who_waited_for_one_that_failed_sets_it_up(project: Project) -> None:
+    first = subprocess.Popen(
+        project.command, cwd=project.folder, env=project.environment, stdout=subprocess.PIPE
+    )
+    assert first.stdout is not None and first.stdout.readline()
+    second = subprocess.Popen(
+        project.command, cwd=project.folder, env=project.environment, stdout=subprocess.PIPE
+    )
+    assert second.stdout is not None and b"waiting for it" in second.stdout.readline()
+    first.send_signal(signal.SIGINT)
+    first.communicate(timeout=300)
+    said, _ = second.communicate(timeout=300)
+    assert second.returncode == 0 and b"setting up, once" in said
+    assert project.has("one") and project.has("two")
+
+
 def test_a_terminal_has_one_line_that_changes(project: Project) -> None:
     master, slave = pty.openpty()
     process = subprocess.Popen(
