@@ -10,6 +10,9 @@ from playwright.sync_api import Page, Route, expect
 from tests.browser.conftest import Visiting
 from tests.browser.serving import Site
 
+#: Where nothing is that a click would open.
+ASIDE = (2, 790)
+
 
 def test_results_come_as_one_types_and_lead_to_the_message(shown: Site, visit: Visiting) -> None:
     page = visit(shown).open()
@@ -43,7 +46,7 @@ def test_escape_and_a_click_elsewhere_close_the_results(shown: Site, visit: Visi
     expect(page.locator("#query")).to_be_focused()
     page.locator("#query").fill("deprecation*")
     expect(quick.locator(".result").first).to_be_visible()
-    page.mouse.click(640, 790)
+    page.mouse.click(*ASIDE)
     expect(quick).to_be_hidden()
 
 
@@ -173,12 +176,12 @@ def test_results_that_were_closed_do_not_open_again(shown: Site, visit: Visiting
 
     page.route("**/search?**", slowly)
     page.locator("#query").fill("deprecations")
-    page.mouse.click(640, 790)
+    page.mouse.click(*ASIDE)
     page.wait_for_timeout(600)
     expect(page.locator("#quick")).to_be_hidden()
     with page.expect_request("**/search?**"):
         page.locator("#query").fill("deprecation")
-    page.mouse.click(640, 790)
+    page.mouse.click(*ASIDE)
     page.wait_for_timeout(600)
     expect(page.locator("#quick")).to_be_hidden()
 

@@ -19,7 +19,8 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, P
 
 __all__ = ["PATIENCE", "Trap", "Visit", "launch", "trapping"]
 
-NAMES = ("chromium", "chromium-browser", "google-chrome")
+#: The first one is Chromium without the windows, tabs and menus around a page: half the work.
+NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 #: Nothing but our own pages: no updates, no sync, no phoning home.
 QUIET = [
     "--no-sandbox",

@@ -107,4 +107,6 @@ def test_nothing_is_left_out_by_the_phases() -> None:
     first, second = suite.phases(fast=False)
     assert first.options[-1] == f"not {second.options[-1]}"
     assert second.options[:2] == ["-n", "2"]
+    ignored = {word.removeprefix("--ignore=") for word in first.options if "--ignore" in word}
+    assert ignored and ignored <= set(second.options)
     assert sys.executable in suite.PYTEST
