@@ -132,11 +132,11 @@ def samples(texts: dict[Message, list[str]], number: int, seed: int) -> list[str
     return words
 
 
-def test_two_hundred_random_words(everything: SqliteArchive) -> None:
+def test_random_words(everything: SqliteArchive, pytestconfig: pytest.Config) -> None:
     catch_up(everything)
     texts = grep_texts(everything)
     search = Search(everything)
-    words = samples(texts, 200, seed=20261116)
+    words = samples(texts, 200 if pytestconfig.getoption("campaign") else 80, seed=20261116)
     wrong = {}
     for word in words:
         results = search.find(word, ALL)
@@ -170,11 +170,12 @@ def grep_phrase(texts: dict[Message, list[str]], phrase: str) -> set[Message]:
     return {name for name, each in texts.items() if any(wanted.search(plain(t)) for t in each)}
 
 
-def test_a_hundred_random_phrases(everything: SqliteArchive) -> None:
+def test_random_phrases(everything: SqliteArchive, pytestconfig: pytest.Config) -> None:
     catch_up(everything)
     texts = grep_texts(everything)
     search = Search(everything)
-    for phrase in phrases(texts, 100, seed=20261117):
+    number = 100 if pytestconfig.getoption("campaign") else 40
+    for phrase in phrases(texts, number, seed=20261117):
         assert found(search.find(f'"{phrase}"', ALL)) == grep_phrase(texts, phrase), phrase
         # An equals sign before a space would end it.
         exact = phrase.replace("=", r"\=")

@@ -223,6 +223,19 @@ def test_a_compaction_may_name_only_the_ends_of_what_it_spared(home: Path) -> No
     assert [told[id] for id in reading.shown()] == ["they counted", "two", "second", "three"]
 
 
+@pytest.mark.parametrize("spared", [{"allUuids": 0.1}, {"allUuids": [[]]}, 3])
+def test_a_compaction_that_names_what_it_spared_by_no_ids_is_read(home: Path, spared: Any) -> None:
+    transcript = Transcript()
+    transcript.user("one")
+    metadata = {"preservedMessages": spared, "preservedSegment": {"headUuid": []}}
+    transcript.system("compact_boundary", compactMetadata=metadata)
+    transcript.user("they counted", isCompactSummary=True)
+    reading = tell(home, transcript)
+    assert reading.shown is not None
+    told = {message.id: words(message) for message in reading.messages()}
+    assert [told[id] for id in reading.shown()] == ["they counted"]
+
+
 def test_without_a_compaction_a_model_is_shown_everything(home: Path) -> None:
     transcript = Transcript()
     transcript.user("first")

@@ -30,7 +30,8 @@ def _kept_by(divider: Draft, before: Sequence[Draft]) -> list[Draft]:
     for line in divider.lines:
         metadata = _inside(loads(line.data), "compactMetadata")
         named = _inside(_inside(metadata, "preservedMessages"), "allUuids")
-        uuids = {uuid for uuid in named or () if isinstance(uuid, str)}
+        listed = named if isinstance(named, list) else []
+        uuids = {uuid for uuid in listed if isinstance(uuid, str)}
         found = [draft for draft in before if uuids & _uuids(draft)]
         segment = _inside(metadata, "preservedSegment")
         for draft in found or _between(before, segment):
@@ -39,8 +40,8 @@ def _kept_by(divider: Draft, before: Sequence[Draft]) -> list[Draft]:
 
 
 def _between(drafts: Sequence[Draft], segment: Any) -> Sequence[Draft]:
-    ends = [_inside(segment, name) for name in ("headUuid", "tailUuid")]
-    places = [at for at, draft in enumerate(drafts) if _uuids(draft).intersection(ends)]
+    ends = {str(_inside(segment, name)) for name in ("headUuid", "tailUuid")}
+    places = [at for at, draft in enumerate(drafts) if _uuids(draft) & ends]
     return drafts[places[0] : places[-1] + 1] if places else []
 
 
