@@ -8,22 +8,31 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import get_args
 
 import pytest
 
 import rireki
+from rireki.archive.sqlite.store import SqliteArchive
+from rireki.intake.understand import read_conversation
+from rireki.intake.walk import import_history
 from rireki.model.message import Author, Display
 from rireki.providers.notes import CODES
 from rireki.show.catalogue import language_of, say, speak
+from rireki.show.catalogue.readings import JAPANESE as READINGS
+from rireki.show.catalogue.readings import reading_in_japanese
 from rireki.show.catalogue.terminal import JAPANESE, in_japanese
 from rireki.show.catalogue.terminal_errors import JAPANESE as REFUSED
+from rireki.show.decisions import explained
 from rireki.show.width import width
 from rireki.sources import registry
+from rireki.sources.kit.places import Places
 from rireki.sources.kit.q import synthetic
 from rireki.sources.kit.q.draft import TASK, TYPED_PROMPT
 from rireki.sources.kit.q.rewrites import REWRITTEN
+from tests.golden import DRIVEN, FIXTURES, HOMES
 
 ROOT = Path(rireki.__file__).parent
 #: Hiragana, katakana or kanji.
@@ -81,19 +90,23 @@ def spelled(node: ast.expr) -> str:
 def is_said(text: str) -> bool:
     text = COUNTED.get(text, text)
     has_words = re.search("[a-z]{2}", text.replace("GAP", ""))
-    return not has_words or text in JOINED or bool(JAPANESE_LETTER.search(in_japanese(text)))
+    told = in_japanese(reading_in_japanese(text))
+    return not has_words or text in JOINED or bool(JAPANESE_LETTER.search(told))
 
 
 def texts_in(node: ast.expr) -> list[str]:
-    choices = [node.body, node.orelse] if isinstance(node, ast.IfExp) else [node]
-    return [text for choice in choices if (text := spelled(choice))]
+    if isinstance(node, ast.IfExp):
+        return texts_in(node.body) + texts_in(node.orelse)
+    if isinstance(node, ast.BoolOp):
+        return [text for value in node.values for text in texts_in(value)]
+    return [text] if (text := spelled(node)) else []
 
 
 def test_every_sentence_of_the_terminal_has_a_japanese_one() -> None:
     told = [
         text
         for name, call in calls("faces/cli", "show")
-        if name == "say" and isinstance(call.func, ast.Name)
+        if name in ("say", "say_label", "say_reading") and isinstance(call.func, ast.Name)
         for argument in call.args
         for text in texts_in(argument)
     ]
@@ -147,6 +160,85 @@ def test_why_an_entry_is_shown_so_is_told_in_japanese() -> None:
     }
     assert len(told) > 45
     assert sorted(text for text in told if not is_said(text)) == []
+
+
+#: Where readers say something of their own: by the function, the argument with the words.
+READERS_SAY = {
+    "Notice": 0,
+    "Shown": 0,
+    "divider": 1,
+    "_divide": 0,
+    "make": 4,
+    "_chip": 1,
+    "Rule": 1,
+}
+#: Words of a source before a colon of ours, or one word of it in a sentence of ours.
+_OF_THE_SOURCE = {
+    *("GAP (GAP)", "GAP: GAP", "GAP", "@GAP: GAP", "task GAP: GAP", "task GAP", "from GAP"),
+    *(
+        "GAP for GAP",
+        "The app GAP this threadGAP",
+        "plan approvedGAP",
+        "GAP by GAP",
+        "GAPGAPGAPGAP",
+    ),
+}
+
+
+def test_what_readers_call_a_message_and_note_in_it_is_told_in_japanese() -> None:
+    """Readers have no `say`: what they write is translated where it is shown, by its words alone."""
+    told = {
+        text
+        for name, call in calls("sources")
+        for argument in [
+            *call.args[READERS_SAY.get(name, 99) :][:1],
+            *(keyword.value for keyword in call.keywords if keyword.arg == "label"),
+        ]
+        for text in texts_in(argument)
+    }
+    told |= {
+        text
+        for module in modules("sources")
+        for node in ast.walk(module)
+        if isinstance(node, ast.Assign) and "label" in ast.unparse(node.targets[0])
+        for text in texts_in(node.value)
+    }
+    # A note is one sentence; a label may be a word of ours before words of theirs.
+    heads = {
+        text if is_said(text) else text.partition(": GAP")[0] for text in told - _OF_THE_SOURCE
+    }
+    assert len(heads) > 60
+    assert sorted(text for text in heads if not is_said(text)) == []
+
+
+#: What stands in the fixtures where readers say what a message is: names of tools, of commands and of
+#: things that only the source knows.
+_A_NAME = re.compile(
+    r"/.*|[a-z]+(?:_[a-z]+)+|[A-Z][A-Za-z]+|5 steps|weather|date|model|environment|instructions"
+)
+
+
+def test_every_rule_and_label_of_real_histories_is_told_in_japanese(tmp_path: Path) -> None:
+    found: set[str] = set()
+    archive = SqliteArchive(
+        tmp_path / "a.sqlite3", create=True, clock=lambda: "2026-01-01T00:00:00Z"
+    )
+    with closing(archive):
+        for home in (DRIVEN, *HOMES):
+            import_history(archive, places=Places.at(home))
+        stores = [path for path in (FIXTURES / "amazon-q").iterdir() if path.is_dir()]
+        paths = [*stores, *(FIXTURES / "chatkit").glob("*.sqlite3")]
+        paths += [FIXTURES / "rireki" / "histories"]
+        import_history(archive, places=Places.at(tmp_path), paths=sorted(paths))
+        for id in archive.ids():
+            reading = read_conversation(archive, archive.find(id))
+            about = reading.conversation
+            for message in reading.messages():
+                found.add((message.label or "").partition(": ")[0])
+            found |= {decision.why for decision in explained(about, reading.messages())}
+    assert len(found) > 80
+    left = {text for text in found if not is_said(text) and not _A_NAME.fullmatch(text)}
+    assert sorted(left) == []
 
 
 def test_what_a_provider_lacks_is_told_in_japanese() -> None:
@@ -205,7 +297,7 @@ def test_longer_sentences_are_taken_as_a_whole(told: str, japanese: str) -> None
 
 
 def test_gaps_are_filled_in_both_languages() -> None:
-    for english, japanese in (JAPANESE | REFUSED).items():
+    for english, japanese in (JAPANESE | REFUSED | READINGS).items():
         gaps = [set(re.findall(r"\{(\w+)\}", text)) for text in (english, japanese)]
         assert gaps[0] == gaps[1], english
 
@@ -289,12 +381,14 @@ COMMANDS = [
     ["service"],
     ["search", "--limt", "3"],
     ["chatkit", "adopt", "nowhere.db"],
+    ["explain", "5a7c", "--all", "--no-pager"],
 ]
 #: Words of ours that would stand in what is told if a sentence were left in English.
 LEFT = re.compile(
     r"^(?:error|hint|note):.*|^\s*(?:found|archived|besides|searched) .*"
     r"|^(?:Usage|Try|Error).*|\bfrom cache\b|\banswers\b|\bentries\b|\bby (?:person|text)\b"
     r"|\byour message\b|\btyped prompt\b|\bThe copy\b|\bnothing there\b|\bchecked\.$"
+    r"|\(result\)|\(and \d+ more\)|\(thinking\)|\[attachment:"
     r"|\bconversations?\b|<p class=.neighbour.>(?:you|agent|tool|program):",
     re.MULTILINE,
 )

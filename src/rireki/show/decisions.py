@@ -12,6 +12,7 @@ from rireki.model.parts import Text
 from rireki.show.parts import gist
 from rireki.show.safe import one_line
 from rireki.sources import registry
+from rireki.sources.bridge.reader import REASONS as JOURNAL
 
 __all__ = ["Decision", "decisions", "explained", "may_be_typed"]
 
@@ -39,7 +40,13 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
 
 def explained(about: Conversation, messages: Sequence[Message]) -> Iterator[Decision]:
     """Every entry that is not the agent's own, in order, in the words of its reader."""
-    return decisions(messages, getattr(registry.reader(about.source), "reasons", {}))
+    return decisions(messages, _reasons(about.source))
+
+
+def _reasons(source: str) -> Mapping[str, str]:
+    """In the words of the source's reader; a driven conversation of any source has a journal's rules, too."""
+    own: Mapping[str, str] = getattr(registry.reader(source), "reasons", {})
+    return {**JOURNAL, **own}
 
 
 def decisions(messages: Sequence[Message], reasons: Mapping[str, str]) -> Iterator[Decision]:

@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeAlias
 from rireki.model.message import Message
 from rireki.model.parts import Attachment, Notice, Part, Text, Thinking, ToolCall, ToolResult
 from rireki.show import times
-from rireki.show.catalogue import say
+from rireki.show.catalogue import say, say_label, say_reading
 from rireki.show.heading import heading
 from rireki.show.hits import Mark, Marked, painted, wrapped
 from rireki.show.parts import gist, line_of, part_text, pretty, untold
@@ -224,7 +224,7 @@ class _Teller:
             if isinstance(part, ToolCall):
                 yield from self._call(part, message)
             elif not isinstance(part, ToolResult) and part_text(part).strip() != message.label:
-                yield from self._shortened(part_text(part), "  ", self.style.dim)
+                yield from self._shortened(_beside_words(part), "  ", self.style.dim)
 
     def _fold(self, message: Message) -> Iterator[str]:
         told = [part for part in message.parts if not self._stands_elsewhere(part, message)]
@@ -241,7 +241,7 @@ class _Teller:
             if isinstance(part, ToolCall):
                 yield from self._call(part, message)
             else:
-                yield from self._shortened(part_text(part), "    ", self.style.dim)
+                yield from self._shortened(_beside_words(part), "    ", self.style.dim)
 
     def _body_of_short(self, message: Message) -> Iterator[str]:
         """Behind a chip's one line: its calls always, for their results hang on them."""
@@ -256,7 +256,7 @@ class _Teller:
             lines = safe(part.text).strip("\n").split("\n") if part.text.strip() else []
             yield from self._wrapped(lines, "  ")
         elif isinstance(part, Thinking):
-            text = f"(thinking) {part.text.strip()}" if part.text.strip() else ""
+            text = f"{say_reading('(thinking)')} {part.text.strip()}" if part.text.strip() else ""
             yield from self._shortened(text, "  ", self.style.dim)
         elif isinstance(part, ToolCall):
             yield from self._call(part, message)
@@ -266,12 +266,14 @@ class _Teller:
                 yield from self._result(Placed(part, message), message)
         elif isinstance(part, Notice):
             paint = self.style.red if part.level == "error" else self.style.yellow
-            yield from self._wrapped([f"! {one_line(part.text)}"], "  ", paint)
+            yield from self._wrapped([f"! {_notice(part)}"], "  ", paint)
         else:
-            yield from self._shortened(part_text(part), "  ", self.style.dim)
+            yield from self._shortened(_beside_words(part), "  ", self.style.dim)
 
     def _call(self, call: ToolCall, message: Message) -> Iterator[str]:
-        yield self._found_in(truncate(f"  ▸ {tell(call)}", self.view.columns), self.style.bold)
+        yield self._found_in(
+            truncate(f"  ▸ {tell(call, say_reading)}", self.view.columns), self.style.bold
+        )
         if self.full and call.arguments:
             yield from self._wrapped(_arguments(call), "    ", self.style.dim)
         placed = self.results.under.get((message.id, call.call_id), [])
@@ -388,10 +390,20 @@ class _Teller:
 
 def _in_words(label: str | None) -> str | None:
     """A reader's word for a message; "refused: git push" is one of ours about words of theirs."""
-    if not label or (told := say(label)) != label:
+    if not label or (told := say_label(label)) != label:
         return label and told
     head, colon, rest = label.partition(": ")
-    return say(head) + colon + rest
+    return say_label(head) + colon + rest
+
+
+def _notice(part: Notice) -> str:
+    return say_reading(one_line(part.text))
+
+
+def _beside_words(part: Part) -> str:
+    """What stands for a part that is not words, or the words themselves."""
+    words = part_text(part)
+    return say_reading(words) if isinstance(part, Attachment | Notice) else words
 
 
 def _dotted(words: Iterable[str | None]) -> str:
@@ -402,11 +414,16 @@ def _dotted(words: Iterable[str | None]) -> str:
 def _with_words(message: Message) -> str:
     """A chip's line with the beginning of its words, as far as it does not have them itself."""
     line = line_of(message)
-    words = " · ".join(filter(None, (_for_people(part, line) for part in untold(message, line))))
+    parts = untold(message, line)
+    words = " · ".join(filter(None, (_for_people(part, line) for part in parts)))
     # The name of a skill says more than how its text begins.
     if not message.label or not words or line.startswith("skill: ") or _begins(line, words):
         return line
-    return truncate(words if words.startswith(line) else f"{line}: {words}", _CHIP)
+    if words.startswith(line):
+        return truncate(words, _CHIP)
+    # What is ours in them is told in the reader's language only after the comparison.
+    said = (_for_people(part, line, in_words=True) for part in parts)
+    return truncate(f"{line}: {' · '.join(filter(None, said))}", _CHIP)
 
 
 def _begins(line: str, words: str) -> bool:
@@ -416,10 +433,10 @@ def _begins(line: str, words: str) -> bool:
     return any(words == one or (cut and one and words.startswith(one)) for one in said)
 
 
-def _for_people(part: Part, line: str) -> str:
+def _for_people(part: Part, line: str, in_words: bool = False) -> str:
     """What is said in a part, without the tag around it; tags within tags are for the model."""
     if isinstance(part, Notice):
-        return one_line(part.text)
+        return _notice(part) if in_words else one_line(part.text)
     text = part.text.strip() if isinstance(part, Text) else ""
     # "[Request interrupted by user]" is no more than "interrupted".
     if text.startswith("[") and text.endswith("]") and line in text:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias
 
 from rireki.model.parts import ToolCall
 from rireki.show.safe import one_line, safe
@@ -24,6 +25,8 @@ _SUBJECTS = (
     ("skill", "description", "task", "title", "name", "subject"),
     ("prompt", "question", "message", "text", "content", "summary", "plan"),
 )
+#: Translates what we say ourselves.
+Say: TypeAlias = Callable[[str], str]
 _MCP = re.compile(r"mcp__(?P<server>.+?)__(?P<tool>.+)")
 
 
@@ -35,21 +38,21 @@ def tool_name(name: str) -> str:
     return f"{server}: {tool}" if separator and server and tool else name
 
 
-def tell(call: ToolCall) -> str:
+def tell(call: ToolCall, say: Say = str) -> str:
     """The call in one line: the tool and what it was asked to do."""
-    return one_line(f"{tool_name(call.name)}  {_subject(call.arguments)}")
+    return one_line(f"{tool_name(call.name)}  {_subject(call.arguments, say)}")
 
 
-def _subject(arguments: Any) -> str:
+def _subject(arguments: Any, say: Say) -> str:
     if isinstance(arguments, str):
         return arguments
     if not isinstance(arguments, dict):
         return "" if arguments is None else _compact(arguments)
     shown = {key: value for key, value in arguments.items() if not key.startswith("__")}
-    return _special(shown) or _first_subject(shown) or _pairs(shown)
+    return _special(shown, say) or _first_subject(shown) or _pairs(shown)
 
 
-def _special(arguments: dict[str, Any]) -> str:
+def _special(arguments: dict[str, Any], say: Say) -> str:
     """Shapes whose meaning is not in one plain argument."""
     command, path = arguments.get("command"), arguments.get("path")
     if isinstance(command, str) and isinstance(path, str):
@@ -59,16 +62,16 @@ def _special(arguments: dict[str, Any]) -> str:
     for name in ("operations", "questions", "todos", "edits", "tasks"):
         items = arguments.get(name)
         if isinstance(items, list) and items:
-            return _many(items, _first_subject(arguments))
+            return _many(items, _first_subject(arguments), say)
     return ""
 
 
-def _many(items: list[Any], subject: str) -> str:
+def _many(items: list[Any], subject: str, say: Say) -> str:
     first = items[0]
     if not subject and isinstance(first, dict):
-        mode = first.get("mode")
-        subject = " ".join(filter(None, [mode if isinstance(mode, str) else "", _subject(first)]))
-    more = f"(and {len(items) - 1} more)" if len(items) > 1 else ""
+        mode = first.get("mode") if isinstance(first.get("mode"), str) else ""
+        subject = " ".join(filter(None, [mode, _subject(first, say)]))
+    more = say(f"(and {len(items) - 1} more)") if len(items) > 1 else ""
     return f"{subject or _compact(first)} {more}"
 
 

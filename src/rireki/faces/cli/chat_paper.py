@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from rireki.faces.cli.output import Screen
 from rireki.model.parts import ToolCall
-from rireki.show.catalogue import say
+from rireki.show.catalogue import say, say_reading
 from rireki.show.safe import one_line, safe
 from rireki.show.tools import tell
 from rireki.show.width import truncate
@@ -116,7 +116,8 @@ class Paper:
         if known.get("arguments") or entry.kind == "result":
             self._calls[id] = None
             name = str(known.get("name") or known.get("title") or "a tool")
-            told = tell(ToolCall(call_id=id, name=name, arguments=known.get("arguments")))
+            call = ToolCall(call_id=id, name=name, arguments=known.get("arguments"))
+            told = tell(call, say_reading)
             self.line(self.style.cyan(truncate(f"● {told}", self.screen.columns)))
 
     def _status(self, status: dict[str, Any]) -> None:

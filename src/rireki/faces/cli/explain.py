@@ -15,7 +15,7 @@ from rireki.faces.cli.options import (
     no_pager_option,
     opened,
 )
-from rireki.show.catalogue import say
+from rireki.show.catalogue import say, say_label, say_reading
 
 if TYPE_CHECKING:
     from rireki.faces.cli.output import Screen
@@ -86,13 +86,14 @@ def _told(decisions: Sequence[Decision], left_out: int, screen: Screen) -> Itera
     displays = max(7, _widest(decision.display for decision in decisions))
     for decision in decisions:
         who = f"{pad(say(decision.author), authors)} {pad(say(decision.display), displays)}"
-        why = say(decision.why or "no rule")
+        why = say_label(decision.why or "no rule")
         why = one_line(" · ".join(filter(None, [decision.role, why, " ".join(decision.flags)])))
         room = max(screen.columns - authors - displays - 10, 10)
         painted = paint.get(decision.author, style.dim)(who)
         yield f"{decision.position:>6}  {painted} {truncate(why, room)}"
         label = decision.label if decision.label != decision.words else None
-        words = one_line(": ".join(filter(None, [say(label or ""), decision.words])))
+        said = say_reading(decision.words) if decision.author == "tool" else decision.words
+        words = one_line(": ".join(filter(None, [say_label(label or ""), said])))
         yield style.dim(truncate(f"        {words}", screen.columns))
     shares = Counter(decision.author for decision in decisions)
     told = [f"{number:,} by {name}" for name, number in shares.items()]
@@ -125,7 +126,9 @@ def _compared(told: Comparison, screen: Screen) -> Iterator[str]:
     yield style.dim(f"      {'#':>4}  {head}  {say('why')}")
     for number, row in enumerate(told.rows, 1):
         mark = "≠" if row.differs else " "
-        words = one_line(" · ".join(filter(None, [say(row.why), " ".join(row.flags), row.words])))
+        words = one_line(
+            " · ".join(filter(None, [say_label(row.why), " ".join(row.flags), row.words]))
+        )
         shown = f"{pad(say(row.by_text), 13)}  {pad(say(row.ours), 18)}"
         line = f"    {mark} {number:>4}  {row.position:>6}  {shown}  {words}"
         line = truncate(line, screen.columns)
@@ -136,4 +139,4 @@ def _compared(told: Comparison, screen: Screen) -> Iterator[str]:
     yield style.bold(say(different))
     for why, number in told.reasons.items():
         ours = next(row.ours for row in told.rows if row.differs and row.why == why)
-        yield f"  {number:>5,}  {say(why)}: {say(ours)}"
+        yield f"  {number:>5,}  {say_label(why)}: {say(ours)}"

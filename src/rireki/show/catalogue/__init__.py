@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-__all__ = ["LANGUAGES", "language", "language_of", "say", "speak"]
+__all__ = ["LANGUAGES", "language", "language_of", "say", "say_label", "say_reading", "speak"]
 
 LANGUAGES = ("en", "ja")
 _spoken = "en"
@@ -42,3 +42,17 @@ def say(sentence: str) -> str:
     from rireki.show.catalogue.terminal import in_japanese
 
     return in_japanese(sentence)
+
+
+def say_label(words: str) -> str:
+    """What a reader calls a message, or the rule that decided about it."""
+    return say(say_reading(words))
+
+
+def say_reading(words: str) -> str:
+    """Words of a reader, in the language of the terminal. Not for what others said."""
+    if _spoken == "en" or not words:
+        return words
+    from rireki.show.catalogue.readings import reading_in_japanese
+
+    return reading_in_japanese(words)

@@ -70,20 +70,6 @@ JAPANESE = {
     "error in place of an answer": "回答の代わりのエラー",
     "put in where no answer was wanted": "回答が不要な箇所への挿入",
     "not understood": "解釈できなかった",
-    # the rules of Amazon Q and Kiro
-    "tool results": "ツールの結果",
-    "tool results, rewritten as a prompt": "プロンプトに書き換えられたツールの結果",
-    "cancelled tool uses": "取り消されたツール利用",
-    "hook context": "フックが加えた文脈",
-    "typed": "入力",
-    "MCP prompt": "MCP プロンプト",
-    "resume prompt": "再開時の要約の依頼",
-    "timeout prompt": "時間切れ後の再質問",
-    "interrupt text": "中断時の文",
-    "redacted result": "省かれた結果",
-    "denial": "拒否",
-    "interrupt answer": "中断時の回答",
-    "timeout answer": "時間切れ時の回答",
     # what a provider's form lacks (providers/notes.py)
     "{form}: {code} (message {names}): {hint}": "{form}: {code}（メッセージ {names}）: {hint}",
     "{form}: {code} (message {names} and {n} more): {hint}": (

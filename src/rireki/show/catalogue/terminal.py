@@ -150,7 +150,7 @@ JAPANESE = {
     "{n} files moved": "移動 {n} ファイル",
     "{n} gone from the source, kept here": "元データから消失 {n} 件（ここに保存済み）",
     "{n} left out, as you said to forget them": "消去済みのため除外 {n} 件",
-    "{n} added": "{n} 追加",
+    "{size} added": "{size} 追加",
     "{hint} compared": "{hint}を照合",
     "nothing new in {hint}": "新しいものはありません（{hint}）",
     "  ! 1 more trouble: 'rireki sources' lists them": "  ! ほか 1 件（「rireki sources」で一覧）",

@@ -142,12 +142,15 @@ class Block:
         if not words:
             return EMPTY
         words = one_line(words)
-        told = self.say(words)
+        told = self._in_words(words) if self.message.label else self.say(words)
         if told == words and self.message.label:
             # "refused: git push" is a word of ours about words of theirs.
             head, colon, rest = words.partition(": ")
-            told = self.say(head) + colon + rest
+            told = self._in_words(head) + colon + rest
         return tag("span", truncate(told, _LINE), class_="label")
+
+    def _in_words(self, label: str) -> str:
+        return self.say(self.page.say_reading(label))
 
     def _behind(self, label: str, spoken: bool = True) -> tuple[Markup, Markup]:
         """What the line does not say yet; and its calls, which are never folded away with it."""

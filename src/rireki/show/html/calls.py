@@ -76,7 +76,7 @@ def _summary(
     call: ToolCall, results: Sequence[ToolResult], shape: Asked, page: Page, finished: bool
 ) -> Markup:
     name = one_line(tool_name(call.name))
-    subject = tell(call).removeprefix(name).strip()
+    subject = tell(call, page.say_reading).removeprefix(name).strip()
     server, _, tool = name.rpartition(": ") if name != one_line(call.name) else ("", "", name)
     pieces = [
         tag("span", server, class_="server") if server else EMPTY,

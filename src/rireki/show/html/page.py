@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from rireki.show.catalogue.readings import reading_in_japanese
 from rireki.show.html.look import Look
 from rireki.show.html.markup import EMPTY, Markup, tag
 from rireki.show.html.words import say
@@ -48,6 +49,10 @@ class Page:
 
     def say(self, text: str, **values: object) -> str:
         return say(self.look.tongue, text, **values)
+
+    def say_reading(self, words: str) -> str:
+        """What a reader said, which may have gaps."""
+        return reading_in_japanese(words) if self.look.tongue == "ja" else words
 
     def count(self, number: int, one: str, many: str) -> str:
         return self.say(one) if number == 1 else self.say(many, n=f"{number:,}")

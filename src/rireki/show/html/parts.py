@@ -30,7 +30,7 @@ def tell_part(part: Part, page: Page, spoken: bool = True) -> Markup:
     if isinstance(part, Thinking):
         return _thinking(part, page)
     if isinstance(part, Notice):
-        shown = page.cut(part.text)
+        shown = page.cut(page.say_reading(part.text))
         said = tag("p", shown.text, class_=f"notice {part.level}", role="note")
         return said + page.more(shown)
     if isinstance(part, Attachment):

@@ -19,14 +19,28 @@ from rireki.sources.kit.jsonl import BLOCK, read_lines
 from rireki.sources.kit.places import BRIDGE, Places
 from rireki.sources.reader import Discovery, Known, Origin, Roll, Update, Watched
 
-__all__ = ["NAME", "READER"]
+__all__ = ["NAME", "READER", "REASONS"]
 
 NAME = BRIDGE
+#: Which rule decided, in words: those of the kinds of entries.
+REASONS = {
+    "ask": "permission or answer that the agent waits for",
+    "call": "call of a tool",
+    "note": "notice of the program",
+    "plan": "plan of the agent",
+    "prompt": "typed prompt",
+    "result": "result of a tool",
+    "state": "the agent failed",
+    "text": "answer of the model",
+    "thought": "thinking of the model",
+    "turn_end": "a turn ended",
+}
 
 
 class Bridge:
     name = NAME
     family = NAME
+    reasons = REASONS
 
     def discover(self, places: Places) -> Discovery:
         return journals.discover(NAME, places.bridge_folders())

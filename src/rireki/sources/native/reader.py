@@ -19,9 +19,26 @@ __all__ = ["ENDING", "NAME", "READER", "origin_of"]
 NAME = "rireki"
 
 
+#: Which rule decided, in words: those of the kinds of entries, and of a person's answers in them.
+REASONS = {
+    "assistant": "answer of the model",
+    "branch": "went back to an earlier point",
+    "clear": "history was cleared",
+    "decision": "a person answered a question",
+    "repair": "repaired, so that a provider takes it",
+    "summary": "summary of a compacted context",
+    "system": "context for the model",
+    "tool": "result of a tool",
+    "torn": "torn line",
+    "trim": "history was trimmed",
+    "user": "message in the user's name",
+}
+
+
 class Native:
     name = NAME
     family = NAME
+    reasons = REASONS
 
     def discover(self, places: Places) -> Discovery:
         return journals.discover(NAME, places.history_folders())

@@ -6,6 +6,7 @@ Words that the renderer of messages has are taken from there, so that both say t
 from __future__ import annotations
 
 from rireki.faces.web.pages import drive_words, reason_words
+from rireki.show.catalogue.readings import reading_in_japanese
 from rireki.show.html import words as renderer
 
 __all__ = ["JAPANESE", "counted", "say", "script_words"]
@@ -341,7 +342,9 @@ def say(tongue: str, text: str, **values: object) -> str:
     if tongue == "ja" and text in JAPANESE:
         told = JAPANESE[text]
         return told.format(**values) if values else told
-    return renderer.say(tongue, text, **values)
+    told = renderer.say(tongue, text, **values)
+    # Which rule decided, as readers call it.
+    return reading_in_japanese(told) if tongue == "ja" and told == text else told
 
 
 def counted(tongue: str, number: int, what: str) -> str:

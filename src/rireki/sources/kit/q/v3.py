@@ -24,6 +24,7 @@ __all__ = ["Telling", "V3Session", "open_v3_session"]
 
 _HINT = "It is kept as it was found; the other lines are not affected."
 #: What the engine notes for itself.
+PROGRAM = "notice of the program"
 _NOTES = ("session_start", "turn_start", "turn_end", "session_metadata", "usage_summary")
 #: Words in the reason why a turn stopped that mean it was broken off. Not every reason is known.
 _BROKEN_OFF = ("error", "fail", "cancel", "abort", "interrupt")
@@ -87,7 +88,7 @@ class Telling:
             text = output_of(content or "")
             thinks = payload.get("operationType") == "Reasoning"
             said: Part = Thinking(text) if thinks else Text(text)
-            answer = _draft(name, "agent", "bubble", [said], position, "assistant")
+            answer = _draft(name, "agent", "bubble", [said], position, "assistant", "answer")
             # Who only thought has not had their say.
             answer.ends = not thinks
             return answer
@@ -95,14 +96,14 @@ class Telling:
             call = ToolCall(
                 str(payload.get("toolCallId")), str(payload.get("toolName")), payload.get("args")
             )
-            return _draft(name, "agent", "bubble", [call], position, "assistant")
+            return _draft(name, "agent", "bubble", [call], position, "assistant", "answer")
         if kind == "tool_result":
             failed = payload.get("success") is False or says_error(content)
             outcome = result(str(payload.get("toolCallId")), output_of(content or ""), failed)
-            return _draft(name, "tool", "fold", [outcome], position, "user")
+            return _draft(name, "tool", "fold", [outcome], position, "user", "tool results")
         if kind in _NOTES:
             note = Notice(f"{kind}: {text_of({**payload, 'type': kind})}")
-            draft = _draft(name, "harness", "hidden", [note], position, "note")
+            draft = _draft(name, "harness", "hidden", [note], position, "note", PROGRAM)
             draft.ends = False if _is_broken_off(payload) else None
             return draft
         return unknown(name, str(kind), value, position)
@@ -122,10 +123,16 @@ def _is_broken_off(payload: dict[str, Any]) -> bool:
 
 
 def _draft(
-    name: str, author: Author, display: Display, parts: list[Part], position: int, role: str
+    name: str,
+    author: Author,
+    display: Display,
+    parts: list[Part],
+    position: int,
+    role: str,
+    rule: str,
 ) -> Draft:
     message = Message(
-        id=name, author=author, display=display, parts=parts, entry=Entry(position, role, (), role)
+        id=name, author=author, display=display, parts=parts, entry=Entry(position, role, (), rule)
     )
     return Draft(message, ends=False)
 

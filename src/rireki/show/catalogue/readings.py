@@ -1,0 +1,172 @@
+"""The words of the readers in Japanese: what they call a message, which rule decided, what they note.
+
+What an agent or a person said may read like one of these. So they are asked for by themselves,
+and only where a text is known to be a reader's.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from rireki.show.catalogue.patterns import Sentences
+
+__all__ = ["JAPANESE", "reading_in_japanese"]
+
+#: How a person's answer is noted, in `sources/bridge/asks.py`.
+_OUTCOMES = {
+    "allowed once": "一度だけ許可",
+    "always allowed": "常に許可",
+    "answered": "回答",
+    "plan approved": "計画を承認",
+    "plan rejected": "計画を却下",
+    "refused": "拒否",
+}
+_NOTED = {
+    **{f"{said} by {{who}}": f"{told}（{{who}}）" for said, told in _OUTCOMES.items()},
+    **{
+        f"{said} by {{who}}: {{what}}": f"{told}（{{who}}）: {{what}}"
+        for said, told in _OUTCOMES.items()
+    },
+    **{f"{said}: {{what}}": f"{told}: {{what}}" for said, told in _OUTCOMES.items()},
+}
+
+JAPANESE = {
+    # what a message is called
+    "accepted suggestion": "採用した候補",
+    "asked for a summary on resuming": "再開時の要約の依頼",
+    "attachment": "添付",
+    "branch": "分岐",
+    "cancelled before it was answered": "回答前に取り消し",
+    "caveat": "注意書き",
+    "cleared": "消去",
+    "closed": "終了",
+    "context": "文脈",
+    "context compacted ({before} tokens before)": "ここまでの会話を要約（{before} トークン）",
+    "context compacted ({before} → {after} tokens)": (
+        "ここまでの会話を要約（{before} → {after} トークン）"
+    ),
+    "denied": "拒否",
+    "directory": "フォルダー",
+    "empty answer": "空の回答",
+    "end of turn": "発言の終わり",
+    "file": "ファイル",
+    "from another agent": "別のエージェントから",
+    "hidden context": "非表示の文脈",
+    "hook": "フック",
+    "injected": "挿入",
+    "item without a type": "種類のない項目",
+    "kept by compaction": "要約後も保持",
+    "line": "行",
+    "locked": "ロック",
+    "never sent": "未送信",
+    "notice": "通知",
+    "only in a checkpoint": "チェックポイントにのみ残存",
+    "questions": "質問",
+    "remember": "メモ",
+    "repaired": "修復",
+    "row that cannot be read": "読めない行",
+    "said": "発言",
+    "skill": "スキル",
+    "skipped": "回答せず",
+    "steps": "手順",
+    "summary": "要約",
+    "system": "システム",
+    "tangent": "脱線",
+    "task completed": "作業完了",
+    "task failed": "作業失敗",
+    "task killed": "作業中止",
+    "task stopped": "作業停止",
+    "thinking": "思考",
+    "thought for {minutes} min {seconds} s": "{minutes} 分 {seconds} 秒思考",
+    "thought for {seconds} s": "{seconds} 秒思考",
+    "thread": "スレッド",
+    "tool results, left out": "省かれたツールの結果",
+    "torn line": "途中で切れた行",
+    "trimmed": "切り詰め",
+    "unreadable line": "読めない行",
+    "went back to an earlier point": "以前の時点に戻る",
+    "widget": "ウィジェット",
+    "worked for {minutes} min {seconds} s": "{minutes} 分 {seconds} 秒作業",
+    "worked for {seconds} s": "{seconds} 秒作業",
+    # rules: Amazon Q and Kiro
+    "tool results": "ツールの結果",
+    "tool results, rewritten as a prompt": "プロンプトに書き換えられたツールの結果",
+    "cancelled tool uses": "取り消されたツール利用",
+    "hook context": "フックが加えた文脈",
+    "typed": "入力",
+    "MCP prompt": "MCP プロンプト",
+    "resume prompt": "再開時の要約の依頼",
+    "timeout prompt": "時間切れ後の再質問",
+    "interrupt text": "中断時の文",
+    "redacted result": "省かれた結果",
+    "denial": "拒否",
+    "interrupt answer": "中断時の回答",
+    "timeout answer": "時間切れ時の回答",
+    # rules: driven agents, histories of programs
+    "a turn ended": "発言の終わり",
+    "call of a tool": "ツールの呼び出し",
+    "history was cleared": "履歴が消去された",
+    "history was trimmed": "履歴が切り詰められた",
+    "message in the user's name": "ユーザー名義の発言",
+    "permission or answer that the agent waits for": "エージェントが待つ許可または回答",
+    "plan of the agent": "エージェントの計画",
+    "repaired, so that a provider takes it": "プロバイダーが受け付けるように修復",
+    "the agent failed": "エージェントの失敗",
+    "thinking of the model": "モデルの思考",
+    # rules: ChatKit
+    "answer": "回答",
+    "choice": "選択",
+    "client tool call": "クライアントのツールの呼び出し",
+    "client tool result": "クライアントのツールの結果",
+    "generated picture": "生成された画像",
+    "note of ChatKit": "ChatKit の注記",
+    "picture to come": "未完成の画像",
+    "reasoning": "思考",
+    "thread status": "スレッドの状態",
+    "user message": "ユーザーの発言",
+    "widget tree": "ウィジェットの構造",
+    "workflow": "作業の手順",
+    # notes
+    **_NOTED,
+    "An answer without words.": "言葉のない回答です。",
+    "Asked for: {what}": "指定: {what}",
+    "Every task stood here twice, as ChatKit 1.4 wrote it; each is shown once.": (
+        "ChatKit 1.4 は各作業を 2 回ずつ書いていました。1 回ずつ表示します。"
+    ),
+    "Only what was typed survives of this session; its transcript was never seen.": (
+        "このセッションは入力した内容だけが残っています。記録は確認できませんでした。"
+    ),
+    "Picture at {where}": "画像: {where}",
+    "Picture {name} at {where}": "画像 {name}: {where}",
+    "Refers to: {what}": "参照: {what}",
+    "The agent ended its turn.": "エージェントが発言を終えました。",
+    "The app closed this thread.": "アプリがこのスレッドを終了しました。",
+    "The app closed this thread: {why}": "アプリがこのスレッドを終了しました: {why}",
+    "The app locked this thread.": "アプリがこのスレッドをロックしました。",
+    "The app locked this thread: {why}": "アプリがこのスレッドをロックしました: {why}",
+    "The picture was not finished.": "画像は完成しませんでした。",
+    "The provider withheld the thinking.": "プロバイダーが思考を伏せました。",
+    "Tools used: {names}": "使ったツール: {names}",
+    "a line that was not finished: {what}": "途中で終わった行: {what}",
+    "no reason was given": "理由なし",
+    "not answered yet": "未回答",
+    "cancelled": "取り消し",
+    "expired": "期限切れ",
+    "thinking that the provider hid": "プロバイダーが伏せた思考",
+    # what stands for a part that is not words
+    "(and {n} more)": "（ほか {n} 件）",
+    "(result) {output}": "（結果）{output}",
+    "(result)": "（結果）",
+    "(thinking)": "（思考）",
+    "[attachment: {what}]": "[添付: {what}]",
+}
+
+
+def reading_in_japanese(words: str) -> str:
+    """A reader's words in Japanese; as they are, where they are not in this table."""
+    return _sentences().find(words) or words
+
+
+@cache
+def _sentences() -> Sentences:
+    return Sentences(JAPANESE, lambda _, text: text)
