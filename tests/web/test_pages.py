@@ -168,6 +168,15 @@ def test_statistics_count_the_calls_of_each_tool_by_its_own_name(pages: httpx.Cl
     assert "execute_bash" not in _tools(pages, "claude-code")
 
 
+def test_what_the_list_has_and_the_statistics_leave_out_is_counted_beside_them(
+    pages: httpx.Client,
+) -> None:
+    told = pages.get("/api/v1/stats").json()
+    assert told["prompts_only"]
+    tile = f"<li><strong>{told['prompts_only']}</strong>besides, with only the prompts left</li>"
+    assert tile in pages.get("/stats").text
+
+
 def _tools(pages: httpx.Client, source: str = "") -> str:
     page = pages.get("/stats", params={"source": source}).text
     return page.partition("<h2>Tools</h2>")[2].partition("</section>")[0].replace("\n", "")

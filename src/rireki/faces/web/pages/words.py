@@ -271,6 +271,7 @@ JAPANESE = {
     "tool uses": "ツール利用",
     "sub-agents": "サブエージェント",
     "kept only here": "ここにだけ残る会話",
+    "besides, with only the prompts left": "ほかに、入力だけが残る会話",
     "Activity": "活動",
     "Answers per day over the last year": "過去 1 年の 1 日あたりの回答数",
     "Patterns": "会話の型",
