@@ -116,3 +116,19 @@ def test_in_a_pipe_nobody_can_say_yes(place: Place, conversation: str) -> None:
     assert given(place) == ["echo one"]
     assert len(place.kind("process")) == processes
     assert "echo four" not in [entry["text"] for entry in place.kind("prompt")]
+
+
+def test_the_list_says_that_they_wait_for_a_yes(place: Place, conversation: str) -> None:
+    row = place.run("list").stdout
+    assert "waits for your permission · " in row
+    (listed,) = place.run("list", "--json").stdout.splitlines()
+    assert json.loads(listed)["waits"] == "permission"
+    assert "waits for your permission" in place.run("show", conversation, "--no-pager").stdout
+    (journal,) = (place.archive.parent / "bridge").glob("*.jsonl")
+    with journal.open("ab") as file:
+        for number in range(2):
+            at = "2026-11-18T10:01:00.000Z"
+            more = {"id": f"p{number}"}
+            file.write(spell(Entry(time.time_ns() // 1000 + number, at, "withdraw", more)))
+    assert "waits" not in place.run("list").stdout
+    assert "waits" not in place.run("list", "--json").stdout

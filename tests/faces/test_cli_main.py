@@ -15,6 +15,7 @@ from rireki import __version__
 from rireki.archive.open import open_archive
 from rireki.faces.cli.ids import short_ids
 from rireki.faces.cli.main import cli
+from rireki.sources import registry
 from tests.faces.conftest import TALK, Rireki
 from tests.support.homes import lay_out
 
@@ -156,6 +157,17 @@ def test_a_closed_stream_is_silence_and_the_work_is_done(tmp_path: Path, closed:
 def test_a_mistyped_command_is_told_what_was_meant(rireki: Rireki, typed: str, meant: str) -> None:
     ran = rireki(typed, "x")
     assert ran.code == 2 and f"there is no command '{typed}'" in ran.err and meant in ran.err
+
+
+def test_what_a_plug_in_read_is_listed_when_the_plug_in_is_gone(
+    imported: Rireki, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [name for name in registry.names() if name != "toy"]
+    monkeypatch.setattr(registry, "names", lambda: names)
+    ran = imported("list", "--source", "toy", "--json")
+    assert ran.code == 0 and {each["source"] for each in ran.json} == {"toy"}
+    assert imported("stats", "--source", "toy").code == 0
+    assert "Did you mean toy?" in imported("list", "--source", "tyo").err
 
 
 @pytest.mark.parametrize("command", ["list", "import", "stats"])

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from rireki.faces.cli.options import (
     archive_option,
     directory_of,
+    ensure_known,
     json_option,
     no_pager_option,
     opened,
@@ -35,7 +36,7 @@ LEGEND = {"✗": "gone from its source", "~": "rewritten in its source", "…": 
 
 
 @click.command("list", short_help="What is in the archive, newest first.")
-@source_option(False, "Only this source, such as claude-code.")
+@source_option(False, "Only this source, such as claude-code.", archived=True)
 @click.option("--project", metavar="DIR", help="Only this directory and what lies below it.")
 @click.option("--since", metavar="TIME", help="Active since then: 3h, 7d, 2w, a date, a time.")
 @click.option("--before", metavar="TIME", help="Last active before then.")
@@ -89,8 +90,10 @@ def command(
     )
     screen = Screen()
     with opened() as archive:
+        ensure_known(source, archive)
         if as_json:
-            screen.json(archive.conversations(wanted))
+            waiting = waiting_now()
+            screen.json(_with_waits(each, waiting) for each in archive.conversations(wanted))
             _tell_lacking(_lacking(archive))
             return
         # A rebuild that begins between these looks drops everything.
@@ -104,6 +107,15 @@ def command(
         screen.page(table, pager=not no_pager)
     elif ids or not lacking:
         click.echo(_why_nothing(bool(ids)), err=True)
+
+
+def _with_waits(conversation: Conversation, waiting: dict[str, Activity]) -> Any:
+    """With the state in which it waits for the person, if it does."""
+    if conversation.id not in waiting:
+        return conversation
+    import msgspec
+
+    return {**msgspec.to_builtins(conversation), "waits": waiting[conversation.id].state}
 
 
 def _tell_lacking(lacking: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -24,6 +24,7 @@ __all__ = [
     "archive_path",
     "conversation_argument",
     "directory_of",
+    "ensure_known",
     "home_option",
     "json_option",
     "no_pager_option",
@@ -81,14 +82,16 @@ def home_option(function: F) -> F:
     )(function)
 
 
-def source_option(multiple: bool, text: str) -> Callable[[F], F]:
+def source_option(multiple: bool, text: str, archived: bool = False) -> Callable[[F], F]:
+    """`archived`: a source without a reader may be meant, see `ensure_known`."""
+
     def decorate(function: F) -> F:
         return click.option(
             "--source",
             "sources" if multiple else "source",
             metavar="NAME",
             multiple=multiple,
-            callback=_known_sources,
+            callback=None if archived else _known_sources,
             shell_complete=_complete_sources,
             help=text,
         )(function)
@@ -103,13 +106,29 @@ def _known_sources(ctx: click.Context, param: click.Parameter, value: Any) -> An
     from rireki.sources.registry import names
 
     for name in value if isinstance(value, tuple) else [value]:
-        if name is not None and name not in names():
-            near = nearest(name, names())
-            meant = f"Did you mean {near}? " if near else ""
-            raise NotFound(
-                f"there is no source {name!r}", f"{meant}Known sources: {', '.join(names())}."
-            )
+        _ensure_among(name, names())
     return value
+
+
+def ensure_known(source: str | None, archive: Archive) -> None:
+    """Raise NotFound for a source that neither a reader nor the archive knows.
+
+    What a plug-in read is still there when the plug-in is not.
+    """
+    if source is None:
+        return
+    from rireki.sources.registry import names
+
+    if source not in names():
+        kept = {heading.source for heading in archive.headings()}
+        _ensure_among(source, sorted({*names(), *kept}))
+
+
+def _ensure_among(name: str, known: Sequence[str]) -> None:
+    if name not in known:
+        near = nearest(name, known)
+        meant = f"Did you mean {near}? " if near else ""
+        raise NotFound(f"there is no source {name!r}", f"{meant}Known sources: {', '.join(known)}.")
 
 
 def conversation_argument(function: F) -> F:
@@ -133,12 +152,31 @@ def places_of(home: Path | None) -> Places:
 
 def waiting_now() -> dict[str, Activity]:
     """The conversations that wait for the person at this moment, by their ids."""
-    if not _something_runs():
-        return {}
-    from rireki.live.activity import stated_activities
+    found = _recovered()
+    if _something_runs():
+        from rireki.live.activity import stated_activities
 
-    stated = stated_activities(places_of(None))
-    return {id: activity for id, activity in stated.items() if activity.waits}
+        stated = stated_activities(places_of(None))
+        found |= {id: activity for id, activity in stated.items() if activity.waits}
+    return found
+
+
+def _recovered() -> dict[str, Activity]:
+    """Those with prompts of an earlier process. Most journals have ended, as their last lines say."""
+    journals = sorted((archive_path().parent / "bridge").glob("*.jsonl"))
+    if not journals:
+        return {}
+    from rireki.drive.journal import ended
+    from rireki.live.driven import recovered_activities
+
+    def is_open(path: Path) -> bool:
+        try:
+            return path.is_file() and not ended(path)
+        except OSError:
+            # What cannot be read is told of by `rireki import`.
+            return False
+
+    return {each.conversation: each for each in recovered_activities(filter(is_open, journals))}
 
 
 def tell_ignored(archive: Path, places: Places) -> None:

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rireki.faces.cli.options import archive_option, json_option, opened, source_option
+from rireki.faces.cli.options import (
+    archive_option,
+    ensure_known,
+    json_option,
+    opened,
+    source_option,
+)
 from rireki.show.catalogue import say
 
 if TYPE_CHECKING:
@@ -17,7 +23,7 @@ __all__ = ["command"]
 
 
 @click.command("stats", short_help="Conversations counted: patterns, tools, tokens.")
-@source_option(False, "Only this source.")
+@source_option(False, "Only this source.", archived=True)
 @json_option
 @archive_option
 def command(source: str | None, as_json: bool) -> None:
@@ -36,6 +42,7 @@ def command(source: str | None, as_json: bool) -> None:
 
     screen = Screen()
     with opened() as archive:
+        ensure_known(source, archive)
         counted = figures(archive, source)
     if as_json:
         screen.json([counted])
