@@ -10,6 +10,7 @@ import msgspec
 from rireki.archive.base import Archive, Batch, Stale
 from rireki.intake.crew import Crew, Failed
 from rireki.intake.follow import Followed, Follower
+from rireki.intake.memory import HEAVY
 from rireki.intake.take import is_forgotten
 from rireki.intake.understand import as_readings
 from rireki.intake.worker import FreshGroup, Packed, PackedGroup, PackedOrigin, PackTask
@@ -112,6 +113,9 @@ class Bulk(msgspec.Struct):
                 (family, conversation), FreshGroup(family, conversation, [], whole)
             )
             group.origins.append(origin)
+        for group in groups.values():
+            # A very long one is only packed: what it means is too much to be handed over.
+            group.whole = group.whole and sum(o.size for o in group.origins) < HEAVY
         return sorted(groups.values(), key=lambda g: -sum(o.size for o in g.origins))
 
     def _batches(self, crew: Crew, tasks: Sequence[PackTask]) -> Iterator[list[Any]]:

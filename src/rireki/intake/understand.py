@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
 from rireki.archive.base import Archive, Found
 from rireki.errors import ArchiveTrouble, NotFound, RirekiError
+from rireki.intake.memory import HEAVY, free
 from rireki.model.conversation import Answer, Conversation, Reading, Tie, Trouble
 from rireki.model.message import Message
-from rireki.model.strand import PIECES, Strand
+from rireki.model.strand import Strand
 from rireki.sources import registry
 from rireki.sources.kit.places import BRIDGE
 
@@ -18,6 +19,7 @@ __all__ = [
     "UNREADABLE",
     "as_readings",
     "interpret",
+    "is_for_lack_of_memory",
     "read_at",
     "read_conversation",
     "with_subagents",
@@ -28,15 +30,39 @@ __all__ = [
 UNREADABLE = "(could not be interpreted)"
 _KEPT = "The records are kept; 'rireki rebuild' reads them again with a better version."
 
+_TOO_LONG = (
+    "Its bytes are kept, and 'rireki restore' gives them back. "
+    "'rireki rebuild' reads it once more memory is free."
+)
+#: Bytes of memory that a long conversation takes for each of its own: to be interpreted, and
+#: besides that to have all of its messages made.
+TIMES, MORE_TIMES = 3.0, 1.5
+
 _LOST = "of its records cannot be read: the archive is damaged"
 
 
 def interpret(conversation: str, strands: list[Strand]) -> list[Reading]:
-    """What a group of strands means. A reader's own mistake costs the meaning, never the bytes."""
+    """What a group of strands means. A reader's own mistake costs the meaning, never the bytes; so
+    does a lack of memory."""
     readings = _interpret_all(conversation, strands)
     if readings:
         readings[0].conversation.troubles += _too_large(strands)
     return readings
+
+
+def _lack(place: str, weight: int, times: float) -> Trouble | None:
+    """Says that the memory there is will not do, before the system ends us for trying."""
+    left = free() if weight >= HEAVY else None
+    if left is None or times * weight <= left:
+        return None
+    needed, left = int(times * weight) >> 20, max(left, 0) >> 20
+    message = f"it takes about {needed:,} MB of memory to read, and {left:,} MB are free"
+    return Trouble(place, message, _TOO_LONG)
+
+
+def is_for_lack_of_memory(trouble: Trouble) -> bool:
+    """Whether it says that something could be read, with more memory."""
+    return trouble.hint == _TOO_LONG
 
 
 def _too_large(strands: list[Strand]) -> list[Trouble]:
@@ -48,7 +74,7 @@ def _too_large(strands: list[Strand]) -> list[Trouble]:
             "'rireki restore' gives it back. [import] largest_mb in config.toml allows more.",
         )
         for strand in strands
-        if any(run.lane == PIECES and run.records for run in strand.states[-1].runs)
+        if strand.states[-1].in_pieces
     ]
 
 
@@ -63,6 +89,10 @@ def _interpret_all(conversation: str, strands: list[Strand]) -> list[Reading]:
 def _interpret(conversation: str, strands: list[Strand]) -> list[Reading]:
     if not strands:
         return []
+    weight = sum(strand.weight() for strand in strands)
+    lack = _lack(strands[0].place, weight, TIMES)
+    if lack is not None:
+        return [_unreadable(conversation, strands[0], lack)]
     try:
         readings = registry.reader(strands[0].source).interpret(conversation, strands)
     except ArchiveTrouble:
@@ -71,25 +101,47 @@ def _interpret(conversation: str, strands: list[Strand]) -> list[Reading]:
         # Its reader is not installed any more, cannot be used, or is a stranger's and failed.
         trouble = Trouble(strands[0].place, error.message, f"{error.hint} {_KEPT}".strip())
         return [_unreadable(conversation, strands[0], trouble)]
+    except MemoryError:
+        return [_unreadable(conversation, strands[0], _out_of_memory(strands[0]))]
     except Exception as error:  # noqa: BLE001 - one conversation must not stop all others
         return [_unreadable(conversation, strands[0], _mistake(strands[0], error))]
-    return [_lenient(reading, conversation, strands) for reading in readings]
+    return [_lenient(reading, conversation, strands, weight) for reading in readings]
 
 
-def _lenient(reading: Reading, conversation: str, strands: list[Strand]) -> Reading:
+def _lenient(reading: Reading, conversation: str, strands: list[Strand], weight: int) -> Reading:
     """The same reading; of a damaged archive, the messages that can be read."""
-    whole = reading.messages
+    whole, stream = reading.messages, reading.stream
 
     def messages() -> list[Message]:
+        lack = _lack(strands[0].place, weight, MORE_TIMES)
+        if lack is not None:
+            raise RirekiError(f"{lack.place}: {lack.message}", lack.hint)
         try:
             return whole()
-        except ArchiveTrouble:
-            for other in _interpret_readable(conversation, strands):
-                if other.conversation.id == reading.conversation.id:
-                    return other.messages()
-            raise
+        except ArchiveTrouble as trouble:
+            return rest(trouble)
+        except MemoryError as error:
+            lack = _out_of_memory(strands[0])
+            raise RirekiError(f"{lack.place}: {lack.message}", lack.hint) from error
+
+    def rest(trouble: ArchiveTrouble) -> list[Message]:
+        for other in _interpret_readable(conversation, strands):
+            if other.conversation.id == reading.conversation.id:
+                return other.messages()
+        raise trouble
+
+    def in_turn() -> Iterator[Message]:
+        assert stream is not None
+        given: set[str] = set()
+        try:
+            for message in stream():
+                given.add(message.id)
+                yield message
+        except ArchiveTrouble as trouble:
+            yield from (message for message in rest(trouble) if message.id not in given)
 
     reading.messages = messages
+    reading.stream = in_turn if stream is not None else None
     return reading
 
 
@@ -186,7 +238,7 @@ def _until(reading: Reading, as_of: str) -> Reading:
             f"{conversation.id} had not begun at {as_of}",
             f"Its first message is of {conversation.started_at or 'an unknown time'}.",
         )
-    return msgspec.structs.replace(reading, messages=lambda: messages)
+    return msgspec.structs.replace(reading, messages=lambda: messages, stream=None)
 
 
 def with_subagents(archive: Archive, found: Found) -> list[Found]:
@@ -228,6 +280,10 @@ def _loss(strand: Strand, lost: int) -> Trouble:
         hint="'rireki verify' tells what is affected; 'rireki verify --salvage NEW' saves all that "
         "can be read into a new archive.",
     )
+
+
+def _out_of_memory(strand: Strand) -> Trouble:
+    return Trouble(strand.place, "there was not enough memory to read it", _TOO_LONG)
 
 
 def _mistake(strand: Strand, error: Exception) -> Trouble:

@@ -22,6 +22,7 @@ from rireki.intake.project import Witness, project_dirty
 from rireki.intake.roster import Roster, name_of
 from rireki.intake.rules import ensure_current
 from rireki.intake.take import take_origin
+from rireki.intake.understand import is_for_lack_of_memory
 from rireki.model.conversation import Conversation, Trouble
 from rireki.model.names import as_path
 from rireki.model.record import Origin
@@ -439,6 +440,7 @@ class _Walk:
             report = self.reports.get(conversation.source)
             if report is None:
                 continue
+            report.troubles += filter(is_for_lack_of_memory, conversation.troubles)
             if conversation.id in self.roster.conversations:
                 report.changed_conversations += 1
             elif conversation.nature == "subagent":

@@ -29,7 +29,7 @@ from rireki.archive.pack import Chunk, pack
 from rireki.errors import SourceTrouble
 from rireki.intake.follow import digest_of
 from rireki.intake.limits import largest
-from rireki.intake.memory import hold_on
+from rireki.intake.memory import HEAVY, hold_on
 from rireki.intake.naming import read_origin
 from rireki.intake.understand import interpret
 from rireki.model.conversation import Answer, Conversation, Tie, Trouble
@@ -127,8 +127,8 @@ class PackedGroup(msgspec.Struct):
 
 class Digested(msgspec.Struct):
     group: Dirty
-    #: By the id of the conversation.
-    digests: dict[str, Any]
+    #: By the id of the conversation; None when it is too much to be handed over.
+    digests: dict[str, Any] | None
 
 
 def send(stream: IO[bytes], value: Any, last: bool = True) -> None:
@@ -235,7 +235,7 @@ def pack_files(task: PackTask) -> Iterator[Packed | PackedOrigin | PackedGroup]:
         readable = True
         for origin in group.origins:
             try:
-                yield from _pack_file(origin, strands if group.whole else [])
+                yield from _pack_file(origin, strands if group.whole else None)
             except SourceTrouble as trouble:
                 readable = False
                 message = as_text(trouble.message)
@@ -243,28 +243,35 @@ def pack_files(task: PackTask) -> Iterator[Packed | PackedOrigin | PackedGroup]:
             else:
                 yield PackedOrigin(origin)
         if group.whole and readable and group.conversation is not None:
-            yield _packed_group(group, strands, task.digest)
+            # Without memory for it, it is interpreted once it is in the archive.
+            with suppress(MemoryError):
+                yield _packed_group(group, strands, task.digest)
 
 
-def _pack_file(origin: Origin, strands: list[Strand]) -> Iterator[Packed]:
-    """Read a file to its end; the strand it will be in the archive is added to `strands`."""
+def _pack_file(origin: Origin, strands: list[Strand] | None) -> Iterator[Packed]:
+    """Read a file to its end; the strand it will be in the archive is added to `strands`, if wanted."""
     records: dict[str, list[bytes]] = {}
+    counts: dict[str, int] = {}
     runs: tuple[Run, ...] = ()
     tail = b""
     for update in read_origin(registry.reader(origin.source), origin, Known(largest=largest())):
         assert isinstance(update, Update), "a file has no roll"
         (content,) = update.contents
-        lane, known = content.lane, records.setdefault(content.lane, [])
+        lane, first = content.lane, counts.get(content.lane, 0)
         fresh = [piece.data for piece in content.pieces]
         digests = [piece.digest for piece in content.pieces if piece.digest]
-        chunks = pack(lane, len(known), fresh, digests)
-        runs = extended(runs, lane, range(len(known), len(known) + len(fresh)))
-        # Nobody interprets what is too large to be one record.
-        known += [b""] * len(fresh) if lane == PIECES else fresh
+        chunks = pack(lane, first, fresh, digests)
+        counts[lane] = first + len(fresh)
+        if strands is not None:
+            runs = extended(runs, lane, range(first, counts[lane]))
+            # Nobody interprets what is too large to be one record.
+            known = records.setdefault(lane, [])
+            known += [b""] * len(fresh) if lane == PIECES else fresh
         tail = update.tail
         update.contents = [Content(lane, [], content.separator)]
         yield Packed(origin, update, chunks)
-    strands.append(_strand(origin, len(strands), State(0, "", runs, tail), records))
+    if strands is not None:
+        strands.append(_strand(origin, len(strands), State(0, "", runs, tail), records))
 
 
 def _strand(origin: Origin, number: int, state: State, records: dict[str, list[bytes]]) -> Strand:
@@ -308,6 +315,9 @@ def digest(task: DigestTask) -> Iterator[Digested]:
     try:
         for group in task.groups:
             strands = archive.strands(group.family, group.conversation)
+            if sum(strand.weight() for strand in strands) >= HEAVY:
+                yield Digested(group, None)
+                continue
             readings = interpret(group.conversation, strands)
             yield Digested(group, {r.conversation.id: make(r, strands) for r in readings})
     finally:

@@ -6,7 +6,7 @@ the conversation, its messages on demand, and the facts that tie it to others.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -128,6 +128,8 @@ class Reading(msgspec.Struct, kw_only=True):
     conversation: Conversation
     #: The whole story in order. Built only when asked for: import needs the summary alone.
     messages: Callable[[], list[Message]]
+    #: The same one by one, where the reader can: for who does not keep them all.
+    stream: Callable[[], Iterator[Message]] | None = None
     answers: list[Answer] = msgspec.field(default_factory=list)
     ties: list[Tie] = msgspec.field(default_factory=list)
     #: The bytes of an attachment, by its digest.

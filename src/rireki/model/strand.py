@@ -33,6 +33,8 @@ __all__ = [
 PIECES = "pieces"
 
 
+#: Records that are fetched together.
+AT_ONCE = 8192
 #: More records than any strand has: a larger number is damage, and would fill the memory.
 MOST = 1 << 28
 
@@ -53,6 +55,11 @@ class State(msgspec.Struct, frozen=True):
     runs: tuple[Run, ...]
     #: Bytes after the last complete record: an unfinished line.
     tail: bytes = b""
+
+    @property
+    def in_pieces(self) -> bool:
+        """Whether something in it is too large to be one record."""
+        return any(run.lane == PIECES and run.records for run in self.runs)
 
     def ordinals(self, lane: str) -> list[list[int]]:
         """The record lists of a lane, one per run, in document order."""
@@ -110,12 +117,25 @@ def shorten(numbers: Sequence[int]) -> str:
 def extended(runs: Sequence[Run], lane: str, ordinals: Sequence[int]) -> tuple[Run, ...]:
     """The runs of a state that goes on with these records."""
     if runs and runs[-1].lane == lane:
-        records = shorten([*expand(runs[-1].records), *ordinals])
+        records = _continued(runs[-1].records, shorten(ordinals))
         return (*runs[:-1], Run(lane, records, runs[-1].separator))
     if runs and not ordinals:
         return tuple(runs)
     # An empty file is one empty run: whatever comes first takes its place.
     return (*(run for run in runs if run.records), Run(lane, shorten(ordinals)))
+
+
+def _continued(records: str, more: str) -> str:
+    """`"0-3"` and `"4-7,9"` → `"0-7,9"`, whatever was before: a long file grows by many small steps."""
+    if not records or not more:
+        return records or more
+    before, comma, last = records.rpartition(",")
+    first, _, rest = more.partition(",")
+    begin, _, end = last.partition("-")
+    following, _, until = first.partition("-")
+    if int(following) != int(end or begin) + 1:
+        return f"{records},{more}"
+    return f"{before}{comma}{begin}-{until or following}{',' if rest else ''}{rest}"
 
 
 class StrandBytes(Protocol):
@@ -266,6 +286,8 @@ class Strand(msgspec.Struct, kw_only=True):
     #: What the reader noted when it last read the strand; None for an earlier time.
     cursor: Any = None
     fetch: Callable[[str, Sequence[int]], list[bytes]]
+    #: How many bytes all its records have together; 0 where nobody needs to know.
+    weight: Callable[[], int] = lambda: 0
     #: The same for a damaged archive, without what cannot be read; None where nothing can be damaged.
     fetch_readable: Callable[[str, Sequence[int]], dict[int, bytes]] | None = None
 
@@ -275,12 +297,17 @@ class Strand(msgspec.Struct, kw_only=True):
 
     def story(self, lane: str) -> list[Occurrence]:
         """Every record the source ever held in this lane, in order; gone ones where they stood."""
+        return list(self.occurrences(lane))
+
+    def occurrences(self, lane: str) -> Iterator[Occurrence]:
+        """The story, brought some records at a time: for who does not keep them all."""
         places = self.places(lane)
-        data = self.fetch(lane, [ordinal for ordinal, _, _ in places])
-        return [
-            Occurrence(ordinal, raw, present and self.present, state)
-            for (ordinal, present, state), raw in zip(places, data, strict=True)
-        ]
+        here = self.present
+        for start in range(0, len(places), AT_ONCE):
+            some = places[start : start + AT_ONCE]
+            data = self.fetch(lane, [ordinal for ordinal, _, _ in some])
+            for (ordinal, present, state), raw in zip(some, data, strict=True):
+                yield Occurrence(ordinal, raw, present and here, state)
 
     def places(self, lane: str) -> list[tuple[int, bool, int]]:
         """The story without its bytes: (ordinal, held by the last state, first state) per place."""

@@ -22,7 +22,7 @@ from rireki.model.conversation import Reading
 from rireki.model.strand import Ref, Strand
 from rireki.search.match import Doc
 from rireki.search.results import Where
-from rireki.search.texts import docs_of, talk_facts
+from rireki.search.texts import docs_in_turn, docs_of, talk_facts
 from rireki.search.tokens import fold, in_bytes
 
 __all__ = [
@@ -31,6 +31,7 @@ __all__ = [
     "Entry",
     "Row",
     "digest",
+    "digest_parts",
     "heading_rows",
     "open_block",
     "open_digest",
@@ -44,6 +45,8 @@ LONG = 300
 FULL = 32 << 10
 #: Texts per block; their numbers share an integer with the block's.
 MOST = 4096
+#: Characters of a very long conversation that are brought into the index together.
+PART = 8 << 20
 #: Three per cent larger than level 3, and an import is one per cent faster.
 LEVEL = 1
 
@@ -102,35 +105,66 @@ def digest(
     reading: Reading, strands: Sequence[Strand], known: dict[str, int] | None = None
 ) -> Digest:
     """A conversation for the index; messages whose mark is `known` are left out."""
-    # Imported late: who only searches cuts nothing.
-    from rireki.search.cutter import cut_many
-
     docs = docs_of(reading.messages(), reading.conversation.updated_at)
-    texts = ["\n".join([text for _, text in doc.parts]) for doc in docs]
-    data = list(map(in_bytes, texts))
-    told = reading.conversation
-    about = " ".join(talk_facts(told.source, told.nature, told.project))
-    seed = crc32(about.encode())
-    marks = {
-        doc.message or "": _mark(doc, each, seed) for doc, each in zip(docs, data, strict=True)
-    }
-    if known:
-        fresh = [
-            at
-            for at, doc in enumerate(docs)
-            if known.get(doc.message or "") != marks[doc.message or ""]
+    return _Digesting(reading, strands, known).part(docs)
+
+
+def digest_parts(
+    reading: Reading, strands: Sequence[Strand], known: dict[str, int] | None = None
+) -> Iterator[Digest]:
+    """The same of a very long conversation, in parts: so many of its messages are held at a time."""
+    digesting = _Digesting(reading, strands, known)
+    messages = reading.stream() if reading.stream is not None else iter(reading.messages())
+    docs: list[Doc] = []
+    size = 0
+    for doc in docs_in_turn(messages, reading.conversation.updated_at):
+        docs.append(doc)
+        size += sum(len(text) for _, text in doc.parts)
+        if size >= PART:
+            yield digesting.part(docs)
+            docs, size = [], 0
+    yield digesting.part(docs)
+
+
+class _Digesting:
+    """One conversation on its way into the index."""
+
+    def __init__(
+        self, reading: Reading, strands: Sequence[Strand], known: dict[str, int] | None
+    ) -> None:
+        told = reading.conversation
+        self.id = told.id
+        self.strands = [strand.id for strand in strands]
+        self.known = known or {}
+        self.about = " ".join(talk_facts(told.source, told.nature, told.project))
+        self.seed = crc32(self.about.encode())
+        self.keeper = _Keeper(reading, strands)
+
+    def part(self, docs: list[Doc]) -> Digest:
+        # Imported late: who only searches cuts nothing.
+        from rireki.search.cutter import cut_many
+
+        texts = ["\n".join([text for _, text in doc.parts]) for doc in docs]
+        data = list(map(in_bytes, texts))
+        marks = {
+            doc.message or "": _mark(doc, each, self.seed)
+            for doc, each in zip(docs, data, strict=True)
+        }
+        if self.known:
+            fresh = [
+                at
+                for at, doc in enumerate(docs)
+                if self.known.get(doc.message or "") != marks[doc.message or ""]
+            ]
+            docs = [docs[at] for at in fresh]
+            texts, data = [texts[at] for at in fresh], [data[at] for at in fresh]
+        rows = [
+            Row(words, f"{fold(' '.join(doc.facts))} {self.about}", _milliseconds(doc.at), pairs)
+            for doc, words, pairs in zip(docs, *cut_many(texts, data), strict=True)
         ]
-        docs = [docs[at] for at in fresh]
-        texts, data = [texts[at] for at in fresh], [data[at] for at in fresh]
-    keeper = _Keeper(reading, strands)
-    rows = [
-        Row(words, f"{fold(' '.join(doc.facts))} {about}", _milliseconds(doc.at), pairs)
-        for doc, words, pairs in zip(docs, *cut_many(texts, data), strict=True)
-    ]
-    entries = [keeper.entry(doc, marks[doc.message or ""]) for doc in docs]
-    blocks = [Block(rows[a:b], _close(entries[a:b])) for a, b in _cuts(entries)]
-    letters = sum(map(len, texts))
-    return Digest(reading.conversation.id, [s.id for s in strands], blocks, marks, letters)
+        entries = self.keeper.entries(docs, marks)
+        blocks = [Block(rows[a:b], _close(entries[a:b])) for a, b in _cuts(entries)]
+        return Digest(self.id, self.strands, blocks, marks, sum(map(len, texts)))
 
 
 def _cuts(entries: Sequence[Entry]) -> Iterator[tuple[int, int]]:
@@ -190,7 +224,16 @@ class _Keeper:
         self.order = {strand.id: place for place, strand in enumerate(strands)}
         self.lanes: dict[tuple[int, str], dict[int, bytes]] = {}
 
-    def entry(self, doc: Doc, mark: int) -> Entry:
+    def entries(self, docs: Sequence[Doc], marks: dict[str, int]) -> list[Entry]:
+        """The messages as they are kept; what was fetched for them is let go."""
+        long = [doc.message for doc in docs if any(len(text) >= LONG for _, text in doc.parts)]
+        if long:
+            self._fetch([message or "" for message in long])
+        made = [self._entry(doc, marks[doc.message or ""]) for doc in docs]
+        self.lanes = {}
+        return made
+
+    def _entry(self, doc: Doc, mark: int) -> Entry:
         assert doc.message is not None
         parts: list[tuple[Where, str | Place]] = [
             (where, (self._place(doc.message, text) or text) if len(text) >= LONG else text)
@@ -199,21 +242,20 @@ class _Keeper:
         return Entry(doc.message, mark, doc.at, doc.facts, parts)
 
     def _place(self, message: str, text: str) -> Place | None:
-        if self.known is None:
-            self.known = self.refs()
-            self._fetch()
-        for ref in self.known.get(message, ()):
+        for ref in (self.known or {}).get(message, ()):
             data = self.lanes.get((ref.strand, ref.lane), {}).get(ref.record)
             if data is not None and (found := _stands_in(data, text)) is not None:
                 start, length, plain = found
                 return Place(self.order[ref.strand], ref.lane, ref.record, start, length, plain)
         return None
 
-    def _fetch(self) -> None:
-        """All records that messages refer to, a lane at a time: each chunk is unpacked once."""
+    def _fetch(self, messages: Sequence[str]) -> None:
+        """All records that these refer to, a lane at a time: each chunk is unpacked once."""
+        if self.known is None:
+            self.known = self.refs()
         wanted: dict[tuple[int, str], set[int]] = {}
-        for refs in (self.known or {}).values():
-            for ref in refs:
+        for message in messages:
+            for ref in self.known.get(message, ()):
                 wanted.setdefault((ref.strand, ref.lane), set()).add(ref.record)
         for (strand, lane), records in wanted.items():
             if strand in self.strands:

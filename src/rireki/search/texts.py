@@ -7,8 +7,9 @@ of a prompt that a program keeps for itself.
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, TypeAlias
 
 from rireki.model.colours import without_colours
 from rireki.model.message import Message
@@ -26,7 +27,7 @@ from rireki.search.match import Doc
 from rireki.search.results import Where
 from rireki.search.tokens import fold
 
-__all__ = ["TOO_LONG", "docs_of", "project_in", "talk_facts"]
+__all__ = ["TOO_LONG", "docs_in_turn", "docs_of", "project_in", "talk_facts"]
 
 #: An argument of this many characters stands by itself: it is a file or a script.
 LONG_ARGUMENT = 400
@@ -40,6 +41,8 @@ _SPACE = re.compile(r"\s")
 _FIELD = re.compile("[A-Za-z0-9_]*")
 _PARTING = re.compile(r"[\s%]")
 _PARTED = re.compile("%([0-9a-f]{6})")
+#: A message, and the id of the one that took its place.
+_Told: TypeAlias = tuple[Doc, str | None]
 
 
 def docs_of(messages: Iterable[Message], at: str | None = None) -> list[Doc]:
@@ -47,8 +50,18 @@ def docs_of(messages: Iterable[Message], at: str | None = None) -> list[Doc]:
 
     `at` is the time of the conversation: its messages have that where none of them has one.
     """
+    told = list(_timed(_docs(messages), at))
+    successors = {successor for _, successor in told if successor}
+    return list(_news(told, successors)) if successors else [doc for doc, _ in told]
+
+
+def docs_in_turn(messages: Iterable[Message], at: str | None = None) -> Iterator[Doc]:
+    """The same, of messages that are not held all at once."""
+    return _news(_timed(_docs(messages), at), None)
+
+
+def _docs(messages: Iterable[Message]) -> Iterator[_Told]:
     tools: dict[str, str] = {}
-    told: list[tuple[Doc, str | None]] = []
     for message in messages:
         if message.display != "hidden":
             parts = [
@@ -60,25 +73,56 @@ def docs_of(messages: Iterable[Message], at: str | None = None) -> list[Doc]:
             if message.label:
                 parts += _named(message.label, parts)
             doc = Doc(message.id, message.at, _facts(message, tools), parts)
-            told.append((doc, message.replaced_by))
-    _lend_times([doc for doc, _ in told], at)
-    said = {doc.message: doc.parts for doc, successor in told if successor is None}
-    # An earlier version counts only where it said something else.
-    return [doc for doc, successor in told if not successor or said.get(successor) != doc.parts]
+            yield doc, message.replaced_by
+
+
+def _timed(told: Iterable[_Told], at: str | None) -> Iterator[_Told]:
+    """What has no time of its own was said after the message before it, or before the one behind."""
+    last: str | None = None
+    early: list[_Told] = []
+    for each in told:
+        doc = each[0]
+        last = doc.at = doc.at or last
+        if last is None:
+            early.append(each)
+            continue
+        yield from _at(early, last)
+        early = []
+        yield each
+    yield from _at(early, at)
+
+
+def _at(told: list[_Told], at: str | None) -> list[_Told]:
+    for doc, _ in told:
+        doc.at = at
+    return told
+
+
+def _news(told: Iterable[_Told], successors: set[str] | None) -> Iterator[Doc]:
+    """An earlier version counts only where it said something else than its successor, which may come
+    later. `successors` are those there are, where that is known."""
+    said: dict[str | None, int] = {}
+    waiting: deque[_Told] = deque()
+    for each in told:
+        doc, successor = each
+        if not successor and (successors is None or doc.message in successors):
+            said[doc.message] = hash(tuple(doc.parts))
+        waiting.append(each)
+        while waiting and (not waiting[0][1] or waiting[0][1] in said):
+            yield from _if_news(*waiting.popleft(), said)
+    for doc, successor in waiting:
+        yield from _if_news(doc, successor, said)
+
+
+def _if_news(doc: Doc, successor: str | None, said: dict[str | None, int]) -> list[Doc]:
+    same = successor and said.get(successor) == hash(tuple(doc.parts))
+    return [] if same else [doc]
 
 
 def _named(label: str, parts: list[tuple[Where, str]]) -> list[tuple[Where, str]]:
     """What a message is about, where that stands nowhere else: the `notes.txt` of `file: notes.txt`."""
     name = label.partition(": ")[2]
     return [("notice", name)] if name and not any(name in text for _, text in parts) else []
-
-
-def _lend_times(docs: list[Doc], at: str | None) -> None:
-    """What has no time of its own was said after the message before it, or before the one behind."""
-    for ordered, first in ((docs, None), (docs[::-1], at)):
-        last: str | None = None if any(doc.at for doc in docs) else first
-        for doc in ordered:
-            last = doc.at = doc.at or last
 
 
 def _texts(part: Part) -> Iterator[tuple[Where, str]]:

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 from rireki.archive.base import Archive, Dirty, Heading
 from rireki.errors import ArchiveTrouble
 from rireki.intake.follow import Followed
+from rireki.intake.memory import HEAVY
 from rireki.intake.progress import Progress, Silent
-from rireki.intake.understand import interpret
-from rireki.model.conversation import Trouble
+from rireki.intake.understand import interpret, is_for_lack_of_memory
+from rireki.model.conversation import Conversation, Reading, Trouble
+from rireki.model.strand import Strand
 from rireki.search.index import Index, glance, index_folder, make, open_existing, peek, sweep
 from rireki.search.store import Damaged, Kept, cannot_write
 from rireki.search.words import Busy, WriteFailed
@@ -220,18 +222,36 @@ def _write_group(
     archive: Archive, writer: IndexWriter, group: tuple[str, str], headings: list[Heading]
 ) -> None:
     """Conversations the index may have in part already: only what differs is written."""
-    from rireki.search.blocks import digest
+    from rireki.search.blocks import digest_parts
 
     wanted = {heading.id: heading for heading in headings}
     strands = archive.strands(*group)
+    heavy = sum(strand.weight() for strand in strands) >= HEAVY
     marks = {id: writer.marks(id) for id in wanted}
+    readings = interpret(group[1], strands)
+    if any(_waits(reading.conversation, wanted) for reading in readings):
+        return
     writer.begin(list(wanted))
-    for reading in interpret(group[1], strands):
+    for reading in readings:
         id = reading.conversation.id
         if id in wanted:
             known = {message: mark for message, (mark, _) in marks[id].items()}
-            made = digest(reading, strands, known)
-            writer.put(made, wanted[id], made.strands, marks[id])
+            made = digest_parts if heavy else _at_once
+            names = [strand.id for strand in strands]
+            writer.put_parts(made(reading, strands, known), wanted[id], names, marks[id])
+
+
+def _at_once(reading: Reading, strands: Sequence[Strand], known: dict[str, int]) -> list[Digest]:
+    from rireki.search.blocks import digest
+
+    return [digest(reading, strands, known)]
+
+
+def _waits(conversation: Conversation, wanted: dict[str, Heading]) -> bool:
+    """Whether there is no memory to read now what could be read before: it stays in line."""
+    known = wanted.get(conversation.id)
+    lack = any(map(is_for_lack_of_memory, conversation.troubles))
+    return lack and known is not None and known.title != conversation.title
 
 
 def _write_fresh(
@@ -243,6 +263,10 @@ def _write_fresh(
     """Many conversations the index has nothing of, with the help of other processors."""
     for group, digests in _digested(archive, groups):
         wanted = {heading.id: heading for heading in groups[group]}
+        if digests is None:
+            _write_group(archive, writer, group, groups[group])
+            progress.advance(len(wanted))
+            continue
         writer.begin(list(wanted))
         for id, made in digests.items():
             if id in wanted:
@@ -252,10 +276,11 @@ def _write_fresh(
 
 def _digested(
     archive: Archive, groups: dict[tuple[str, str], list[Heading]]
-) -> Iterator[tuple[tuple[str, str], dict[str, Digest]]]:
+) -> Iterator[tuple[tuple[str, str], dict[str, Digest] | None]]:
+    """What became of each group; None where it has to be done by the one that writes."""
     from rireki.intake.crew import Crew, Failed, processors
     from rireki.intake.worker import Digested, DigestTask
-    from rireki.search.blocks import digest, open_digest
+    from rireki.search.blocks import open_digest
 
     names = [Dirty(family, grouping, 0) for family, grouping in groups]
     tasks = [
@@ -266,13 +291,11 @@ def _digested(
         for answer in crew.run(tasks):
             if isinstance(answer, Failed):
                 for group in answer.task.groups:
-                    strands = archive.strands(group.family, group.conversation)
-                    readings = interpret(group.conversation, strands)
-                    made = {r.conversation.id: digest(r, strands) for r in readings}
-                    yield (group.family, group.conversation), made
+                    yield (group.family, group.conversation), None
                 continue
             assert isinstance(answer, Digested)
-            made = {id: open_digest(packed) for id, packed in answer.digests.items()}
+            packed = answer.digests
+            made = None if packed is None else {id: open_digest(d) for id, d in packed.items()}
             yield (answer.group.family, answer.group.conversation), made
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable
 
 from rireki.archive.base import Archive, Heading
 from rireki.search.blocks import MOST, Digest, heading_rows
@@ -97,28 +98,49 @@ class IndexWriter:
         marks: dict[str, tuple[int, int]] | None = None,
     ) -> None:
         """Write a conversation; `marks` is what the index has of it, where that is to be kept."""
-        kept = self.store.talk(digest.id)
+        self.put_parts([digest], heading, strands, marks)
+
+    def put_parts(
+        self,
+        parts: Iterable[Digest],
+        heading: Heading,
+        strands: list[int],
+        marks: dict[str, tuple[int, int]] | None = None,
+    ) -> None:
+        """The same for one that comes in parts."""
+        kept = self.store.talk(heading.id)
         assert kept is not None, "begin was not called"
-        dead: frozenset[int] = frozenset()
-        if marks:
-            gone = {p for m, (mark, p) in marks.items() if digest.marks.get(m) != mark}
-            self.words.remove(gone)
-            self.words.remove_head(kept.number)
-            dead = self.known[digest.id].dead | gone
-        elif digest.id in self.known:
+        if not marks and heading.id in self.known:
             self.words.remove_talk(kept.number)
             self._cleared.append(kept.number)
         names = json.dumps(strands, separators=(",", ":"))
-        for block in digest.blocks:
-            self.words.add(kept.number, self.next_block * MOST, block.rows)
-            self._blocks.append((self.next_block, kept.number, names, block.data))
-            self.documents += len(block.rows)
-            self.next_block += 1
-        self._letters += digest.letters
+        now: dict[str, int] = {}
+        for digest in parts:
+            self._add(kept.number, names, digest)
+            if marks:
+                now.update(digest.marks)
+        dead = self._bury(kept, marks, now) if marks else frozenset[int]()
         self._heads[kept.number] = heading
         self._settling.append(Kept(kept.number, kept.id, heading.changed, self.generation, dead))
         if self.documents >= BATCH:
             self.commit()
+
+    def _add(self, talk: int, strands: str, digest: Digest) -> None:
+        for block in digest.blocks:
+            self.words.add(talk, self.next_block * MOST, block.rows)
+            self._blocks.append((self.next_block, talk, strands, block.data))
+            self.documents += len(block.rows)
+            self.next_block += 1
+        self._letters += digest.letters
+
+    def _bury(
+        self, kept: Kept, marks: dict[str, tuple[int, int]], now: dict[str, int]
+    ) -> frozenset[int]:
+        """Take out what is no longer said like that; returns all places that are dead by now."""
+        gone = {place for message, (mark, place) in marks.items() if now.get(message) != mark}
+        self.words.remove(gone)
+        self.words.remove_head(kept.number)
+        return self.known[kept.id].dead | gone
 
     def carry_over(self, heading: Heading, *, renamed: bool) -> None:
         """What was written of a conversation holds at a later change too, maybe but for its title."""

@@ -105,6 +105,7 @@ class Guarded:
         """What is built only when it is asked for may fail then."""
         messages, records, attachment = reading.messages, reading.records, reading.attachment
         reading.messages = lambda: self._messages(messages)
+        reading.stream = None
         reading.records = lambda: self._or_else("interpret", lambda: dict(records()), {})
         reading.attachment = lambda digest: self._or_else(
             "interpret", lambda: attachment(digest), None

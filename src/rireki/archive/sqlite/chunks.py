@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import Any, TypeAlias
 
 import apsw
+import msgspec
 
 from rireki.archive.pack import FULL, Chunk, Opened, damaged, open_chunk, pack, unpack
 from rireki.archive.sqlite.connect import DAMAGE, select
@@ -22,6 +23,11 @@ __all__ = ["Chunks", "Digests"]
 
 #: Ordinals by digest; equal records in order.
 Digests: TypeAlias = dict[bytes, list[int]]
+#: Chunks that are brought at once.
+AT_ONCE = 128
+#: From so many records between them that are not wanted on, these are let go at once.
+SCATTERED = 1000
+_LENGTHS = msgspec.json.Decoder(list[int])
 
 
 class Chunks:
@@ -89,24 +95,41 @@ class Chunks:
     def fetch(self, strand: int, lane: str, ordinals: Sequence[int]) -> list[bytes]:
         if not ordinals:
             return []
-        low, high = min(ordinals), max(ordinals)
         records: dict[int, bytes] = {}
-        rows = select(
-            self.sql,
-            """SELECT id, first, size, lengths, data FROM chunk
-                WHERE strand = ?1 AND lane = ?2 AND first <= ?3 AND first >= coalesce(
-                      (SELECT max(first) FROM chunk WHERE strand = ?1 AND lane = ?2 AND first <= ?4),
-                      0)
-                ORDER BY first""",
-            (strand, lane, high, low),
-        )
-        for number, first, size, lengths, data in rows:
-            found = unpack(data, size, lengths, f"chunk {number}")
-            records.update(enumerate(found, first))
+        low, high = min(ordinals), max(ordinals)
+        wanted = frozenset(ordinals) if high - low >= SCATTERED + len(ordinals) else None
+        while low <= high:
+            rows = self._from(strand, lane, low, high)
+            for number, first, size, lengths, data in rows:
+                found = enumerate(unpack(data, size, lengths, f"chunk {number}"), first)
+                records.update(found if wanted is None else (r for r in found if r[0] in wanted))
+            if len(rows) < AT_ONCE:
+                break
+            low = rows[-1][1] + len(_LENGTHS.decode(rows[-1][3]))
         try:
             return [records[ordinal] for ordinal in ordinals]
         except KeyError as error:
             raise damaged(f"strand {strand}", f"record {error} of {lane} is missing") from error
+
+    def _from(self, strand: int, lane: str, low: int, high: int) -> list[tuple[Any, ...]]:
+        """The chunks between two records, a number of them: compressed and plain bytes of all of a
+        long strand are not held at once."""
+        return select(
+            self.sql,
+            f"""SELECT id, first, size, lengths, data FROM chunk
+                WHERE strand = ?1 AND lane = ?2 AND first <= ?3 AND first >= coalesce(
+                      (SELECT max(first) FROM chunk WHERE strand = ?1 AND lane = ?2 AND first <= ?4),
+                      0)
+                ORDER BY first LIMIT {AT_ONCE}""",
+            (strand, lane, high, low),
+        )
+
+    def weight(self, strand: int) -> int:
+        """The bytes of a strand; 0 where the archive is too damaged to say, or was closed for that."""
+        query = "SELECT coalesce(sum(size), 0) FROM chunk WHERE strand = ?"
+        with suppress(*DAMAGE, apsw.ConnectionClosedError):
+            return int(select(self.sql, query, (strand,))[0][0])
+        return 0
 
     def fetch_readable(self, strand: int, lane: str, ordinals: Sequence[int]) -> dict[int, bytes]:
         """The same, without those that cannot be read."""

@@ -270,6 +270,7 @@ class Records:
             states=[State(n, at, _RUNS.decode(runs), tail) for n, at, runs, tail in log if runs],
             cursor=None if earlier else msgspec.json.decode(cursor),
             fetch=partial(self.fetch, number),
+            weight=partial(self.chunks.weight, number),
             fetch_readable=partial(self.chunks.fetch_readable, number),
         )
 

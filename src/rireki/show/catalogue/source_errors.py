@@ -60,6 +60,20 @@ JAPANESE = {
     "a part of it is too large to be read, and kept whole": (
         "一部が大きすぎるため内容を読み取っていません。データはすべて保存しています"
     ),
+    "too large to be read": "大きすぎるため読み取れません",
+    "too large to be read: kept whole, in a file of its own": (
+        "大きすぎるため内容を読み取っていません。データはすべて、独立したファイルとして保存しています"
+    ),
+    "it takes about {needed} MB of memory to read, and {left} MB are free": (
+        "読み取りにはメモリーが約 {needed} MB 必要ですが、空きは {left} MB です"
+    ),
+    "{place}: it takes about {needed} MB of memory to read, and {left} MB are free": (
+        "{place}：読み取りにはメモリーが約 {needed} MB 必要ですが、空きは {left} MB です"
+    ),
+    "there was not enough memory to read it": "メモリーが足りず、読み取れませんでした",
+    "{place}: there was not enough memory to read it": (
+        "{place}：メモリーが足りず、読み取れませんでした"
+    ),
     "another process keeps taking it in": "ほかのプロセスが取り込みを続けています",
     "rireki could not interpret it ({why})": "rireki が解釈できませんでした（{why}）",
     # one entry of it
@@ -81,6 +95,11 @@ JAPANESE = {
     "no conversation_id": "conversation_id がありません",
     "{what}, not a conversation": "会話ではありません（{what}）",
     # what to do about it
+    "Its bytes are kept, and 'rireki restore' gives them back. "
+    "'rireki rebuild' reads it once more memory is free.": (
+        "データはすべて保存してあり、'rireki restore' で取り出せます。"
+        "メモリーに空きができたら 'rireki rebuild' で読み取れます。"
+    ),
     "Check that the file is there and that you may read it.": (
         "ファイルがあり、読み取る権限があるか確認してください。"
     ),

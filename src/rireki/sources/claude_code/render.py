@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from typing import Any
 
@@ -32,7 +32,7 @@ from rireki.sources.claude_code.labels import (
 from rireki.sources.claude_code.lines import Line
 from rireki.sources.claude_code.spills import Spills, base_name
 
-__all__ = ["find_attachment", "render"]
+__all__ = ["find_attachment", "render", "render_each"]
 
 #: Where pictures stand in a line.
 _PICTURES = (
@@ -47,10 +47,18 @@ _WITH_SESSION = "the full output lies with the files of the session that started
 
 
 def render(fold: Fold, strands: Sequence[Strand]) -> list[Message]:
+    return list(render_each(fold, strands))
+
+
+def render_each(fold: Fold, strands: Sequence[Strand]) -> Iterator[Message]:
+    """The messages one by one."""
     rendering = _Rendering(fold, strands)
-    messages = [rendering.message(draft) for draft in fold.drafts]
-    _name_pictures(messages, fold.drafts)
-    return messages
+    pictures = _pictures(rendering, fold.drafts)
+    for draft in fold.drafts:
+        message = rendering.message(draft)
+        if message.id in pictures:
+            message.parts = _named(message.parts, pictures[message.id])
+        yield message
 
 
 def find_attachment(lines: Sequence[Line], digest: str) -> bytes | None:
@@ -173,18 +181,21 @@ class _Rendering:
         return holders.get(above or "")
 
 
-def _name_pictures(messages: list[Message], drafts: list[Draft]) -> None:
-    """Lines "[Image: source: path]" name the pictures of the prompt above them, in order."""
-    by_id = {message.id: message for message in messages}
-    for message, draft in zip(messages, drafts, strict=True):
-        above = by_id.get(message.parent or "")
-        if draft.rule.row == "7" and above is not None:
+def _pictures(rendering: _Rendering, drafts: list[Draft]) -> dict[str, list[str]]:
+    """Lines "[Image: source: path]" name the pictures of the message above them, in order."""
+    names: dict[str, list[str]] = {}
+    for draft in drafts:
+        if draft.rule.row == "7":
+            message = rendering.message(draft)
             texts = [part.text for part in message.parts if isinstance(part, Text)]
-            above.parts = _named(above.parts, [_IMAGE_AT.findall(text) for text in texts])
+            paths = [path for text in texts for path in _IMAGE_AT.findall(text)]
+            names.setdefault(message.parent or "", []).extend(
+                base_name(path.strip()) for path in paths
+            )
+    return names
 
 
-def _named(parts: list[Part], found: list[list[str]]) -> list[Part]:
-    names = [base_name(path.strip()) for paths in found for path in paths]
+def _named(parts: list[Part], names: list[str]) -> list[Part]:
     nameless = (part for part in parts if isinstance(part, Attachment) and not part.name)
     given = {id(part): name for part, name in zip(nameless, names, strict=False)}
     return [

@@ -19,7 +19,7 @@ from rireki.sources.claude_code.fold import Fold
 from rireki.sources.claude_code.gather import gather
 from rireki.sources.claude_code.lines import Line, read_strand
 from rireki.sources.claude_code.refs import records_of
-from rireki.sources.claude_code.render import find_attachment, render
+from rireki.sources.claude_code.render import find_attachment, render, render_each
 from rireki.sources.claude_code.repair import loads
 from rireki.sources.claude_code.shown import shown
 from rireki.sources.claude_code.tags import one_line
@@ -156,6 +156,7 @@ def _reading(told: Told, strands: Sequence[Strand]) -> Reading:
     return Reading(
         conversation=conversation,
         messages=partial(render, fold, strands),
+        stream=partial(render_each, fold, strands),
         answers=answers,
         ties=told.ties,
         attachment=partial(find_attachment, told.lines),
