@@ -528,9 +528,9 @@ def test_a_changed_row_is_found_without_the_values_of_other_threads(
     statements: list[str] = []
     fetch, rows = tables.fetch, Database.rows
 
-    def counted_fetch(database: Database, table: Any, rowids: Any) -> Any:
+    def counted_fetch(database: Database, table: Any, rowids: Any, largest: int) -> Any:
         fetched.extend(rowids)
-        return fetch(database, table, rowids)
+        return fetch(database, table, rowids, largest)
 
     def counted_rows(self: Database, statement: str, values: Any = ()) -> Any:
         statements.append(statement)

@@ -19,8 +19,9 @@ __all__ = ["restore"]
 
 #: How many bytes the name of a file may have on nearly every system.
 LONGEST = 255
-#: The role of a strand that is a file of its own inside a database's origin.
-FILE = "file"
+#: The roles of strands that are a file of their own inside a database's origin: what came with a
+#: message, and a value that is too large to be a part of its row.
+FILES = ("file", "value")
 
 
 def restore(archive: Archive, found: Found, to: Path, as_of: str | None = None) -> list[Path]:
@@ -60,7 +61,7 @@ def _write(path: Path, data: StrandBytes) -> None:
 
 def _name(strand: Strand, origin: KnownOrigin) -> Path:
     """A file goes where it lay below its root; a row becomes a file named after its conversation."""
-    if strand.key and strand.role == FILE:
+    if strand.key and strand.role in FILES:
         # What came with a message, as it was: no JSON.
         return Path(_safe(f"{strand.conversation}.files"), _safe(json.loads(strand.key)[1]))
     if strand.key:

@@ -16,6 +16,7 @@ __all__ = [
     "NAME",
     "STORE_ID",
     "THREAD",
+    "VALUE",
     "attachment_key",
     "conversation_of",
     "digest_of",
@@ -23,6 +24,7 @@ __all__ = [
     "named_in",
     "thread_key",
     "user_of",
+    "value_key",
 ]
 
 NAME = "chatkit"
@@ -30,7 +32,8 @@ NAME = "chatkit"
 STORE_ID = 0x72697263
 #: What a strand is: a thread with its items, the row of a file that no message mentions, or the
 #: bytes of one that a message came with.
-THREAD, ATTACHMENT, FILE = "thread", "attachment", "file"
+#: Or a value of one of its rows that is too large to be a part of it.
+THREAD, ATTACHMENT, FILE, VALUE = "thread", "attachment", "file", "value"
 
 #: What can stand in an id as it is.
 _PLAIN = re.compile(r"[A-Za-z0-9][\w.:-]{0,127}", re.ASCII)
@@ -48,6 +51,10 @@ def attachment_key(attachment: str, user: str) -> str:
 
 def file_key(attachment: str, user: str) -> str:
     return json.dumps([FILE, attachment, user], ensure_ascii=False)
+
+
+def value_key(table: str, row: str, column: str, user: str) -> str:
+    return json.dumps([VALUE, f"{table}-{row}.{column}", user], ensure_ascii=False)
 
 
 def named_in(key: str) -> list[str]:

@@ -2,7 +2,8 @@
 
 A record says the same as its row, and is recognised by that when the app writes it again.
 What is no JSON stands as a text (`data:text`), what is no text in base64
-(`data:base64`). `read_as` is ours: the moment that a time without offset was taken for.
+(`data:base64`); of what is too large the record has the length (`data:large`), and a strand
+of its own the bytes. `read_as` is ours: the moment that a time without offset was taken for.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from rireki.sources.chatkit.moments import Dated, spelled
-from rireki.sources.chatkit.tables import Value
+from rireki.sources.chatkit.tables import Large, Value
 from rireki.sources.kit.digests import digest_of_bytes, digest_of_json
 from rireki.sources.kit.q.decode import NotReadable, load
 from rireki.sources.reader import Piece
@@ -69,6 +70,8 @@ def open_record(record: bytes, inner: str) -> Opened:
         return Opened({}, {}, str(error), record.decode("utf-8", "replace"))
     if not isinstance(columns, dict):
         return Opened({}, {}, f"{_KINDS.get(type(columns), 'a number')}, not a row", columns)
+    if "data:large" in columns:
+        return Opened(columns, {}, "too large to be read: kept whole, in a file of its own")
     if "data:base64" in columns:
         return Opened(columns, {}, "neither text nor JSON")
     text = columns.get("data:text")
@@ -91,6 +94,8 @@ def opened_data(value: Any, inner: str) -> Any:
 
 
 def _field(name: str, value: Value) -> bytes:
+    if isinstance(value, Large):
+        return _encoded(f"{name}:large") + b":" + _encoded(value.size)
     if isinstance(value, bytes):
         return _encoded(f"{name}:base64") + b":" + _encoded(base64.b64encode(value).decode())
     if isinstance(value, str) and name == DATA:

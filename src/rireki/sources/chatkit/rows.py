@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rireki.errors import SourceTrouble
 from rireki.model.conversation import Trouble
@@ -19,25 +19,31 @@ from rireki.sources.chatkit.moments import in_order
 from rireki.sources.chatkit.names import (
     ATTACHMENT,
     THREAD,
+    VALUE,
     attachment_key,
     conversation_of,
     thread_key,
+    value_key,
 )
 from rireki.sources.chatkit.records import open_record, opened_data, piece_of
 from rireki.sources.chatkit.tables import (
     ATTACHMENTS,
     ITEMS,
     THREADS,
+    Large,
     Row,
     Table,
     Value,
     fetch,
     list_rows,
     numbers_of,
+    signs,
     tables_of,
 )
 from rireki.sources.chatkit.uploads import uploads_of
 from rireki.sources.kit.digests import digest_of_bytes
+from rireki.sources.kit.largevalues import Changed, is_unfinished, pieces_of, updates
+from rireki.sources.kit.longlines import too_large
 from rireki.sources.kit.q.decode import NotReadable, load
 from rireki.sources.kit.sqlite import Database, open_database
 from rireki.sources.reader import Content, Known, Origin, Piece, Roll, Update
@@ -50,6 +56,8 @@ FRAME = "frame"
 INNER = {THREADS: "thread", ITEMS: "item", ATTACHMENTS: "attachment"}
 _OPENINGS = {THREADS: b'{"threads":[', ITEMS: b'],"items":[', ATTACHMENTS: b'],"attachments":['}
 _END = b"]}"
+#: How often a large value that was saved while it was read is begun again.
+_ATTEMPTS = 10
 _HINT = "It is kept as it was found; the other rows are not affected."
 
 
@@ -78,6 +86,33 @@ class _Thread:
     marks: Any = field(default_factory=sha256)
 
 
+class _LargeValue(NamedTuple):
+    """A value of a row that is too large to be a part of its thread."""
+
+    table: str
+    column: str
+    row: Row
+    size: int
+    user: str
+    conversation: str | None
+
+    @property
+    def key(self) -> str:
+        return value_key(self.table, self.row.name("id")[:200], self.column, self.user)
+
+    def mark(self, database: Database, table: Table) -> str | None:
+        """Another one when the value is, as its length and its ends tell; None when it went."""
+        found = signs(database, table, self.column, self.row.rowid)
+        if found is None or found[0] != self.size:
+            return None
+        size, *ends = found
+        return digest_of_bytes(b"%d " % size + b" ".join(end or b"" for end in ends)).hex()
+
+    def check(self, database: Database, table: Table, mark: str) -> None:
+        if self.mark(database, table) != mark:
+            raise Changed
+
+
 class _Reading:
     def __init__(
         self, origin: Origin, known: Known, database: Database, tables: dict[str, Table]
@@ -86,6 +121,7 @@ class _Reading:
         self.folder = str(Path(origin.place).parent)
         self.known = known.cursors
         self.thorough = known.thorough
+        self.largest = known.largest
         self.database = database
         self.tables = tables
         self.threads: dict[tuple[str, str], _Thread] = {}
@@ -106,18 +142,28 @@ class _Reading:
                 if not (thread.heads or thread.items):
                     # It went a moment ago.
                     continue
-                update = self._thread(name, user, thread)
+                update, large = self._thread(name, user, thread)
                 files = update.cursor["files"]
+                cursor = update.cursor
                 yield update
+                for value in large:
+                    yield from self._value(value)
             keys.append(key)
+            keys += cursor.get("large", [])
             mentioned |= {(file, user) for file in files}
         for (name, user), (rowid, digest) in self.files.items():
             if (name, user) not in mentioned:
                 key = attachment_key(name, user)
                 cursor = {"digest": digest.hex()}
-                if self.known.get(key) != cursor:
-                    yield self._unmentioned(key, rowid, cursor)
+                found = self.known.get(key) or {}
+                if found.get("digest") != cursor["digest"]:
+                    update, large = self._unmentioned(key, rowid, cursor, user)
+                    found = update.cursor
+                    yield update
+                    for value in large:
+                        yield from self._value(value)
                 keys.append(key)
+                keys += found.get("large", [])
         for upload in uploads_of(self.database):
             if self.known.get(upload.key) != upload.cursor:
                 bytes_ = upload.update(self.place, self.folder)
@@ -163,7 +209,8 @@ class _Reading:
             marks.update(self.files.get((file, user), (0, b"none"))[1])
         return str(marks.hexdigest()[:32])
 
-    def _thread(self, name: str, user: str, thread: _Thread) -> Update:
+    def _thread(self, name: str, user: str, thread: _Thread) -> tuple[Update, list[_LargeValue]]:
+        """The thread, and what of it is too large to be a part of it."""
         # A number that was freed may by now be another's.
         heads = self._fetch(THREADS, thread.heads)
         heads = [row for row in heads if not row.is_anothers("id", name)]
@@ -174,30 +221,74 @@ class _Reading:
         attached = [row for row in self._fetch(ATTACHMENTS, numbers) if row.name("id") in files]
         attached.sort(key=lambda row: files.index(row.name("id")))
         rows = {THREADS: heads, ITEMS: items, ATTACHMENTS: attached}
+        conversation = conversation_of(name, user)
+        large = [
+            one for table, some in rows.items() for one in _large(table, some, user, conversation)
+        ]
         contents: list[Content] = []
         troubles: list[Trouble] = []
         for table, some in rows.items():
             pieces = self._pieces(table, some, troubles)
             contents += [_frame(_OPENINGS[table]), Content(table, pieces, ",")]
-        return Update(
+        cursor = self._cursor(name, user, thread, files)
+        update = Update(
             key=thread_key(name, user),
             role=THREAD,
-            conversation=conversation_of(name, user),
+            conversation=conversation,
             contents=[*contents, _frame(_END)],
-            cursor=self._cursor(name, user, thread, files),
+            cursor={**cursor, "large": [one.key for one in large]} if large else cursor,
             project=self.folder,
             troubles=troubles,
         )
+        return update, large
+
+    def _value(self, value: _LargeValue) -> Iterator[Update]:
+        """A value in pieces, unless that is what is kept of it."""
+        known = self.known.get(value.key)
+        begun = is_unfinished(known)
+        for _ in range(_ATTEMPTS):
+            mark = value.mark(self.database, self.tables[value.table])
+            if mark is None or (known == {"mark": mark} and not self.thorough):
+                return
+            place = f"{self.place}: {value.table} row {value.row.name('id')[:100]}"
+            whole = Update(
+                key=value.key,
+                role=VALUE,
+                conversation=value.conversation,
+                contents=[],
+                cursor={"mark": mark},
+                project=self.folder,
+                troubles=[too_large(place, "a value", value.size, self.largest)],
+            )
+            pieces = pieces_of(
+                self.database, value.table, value.column, value.row.rowid, value.size
+            )
+            try:
+                for part in updates(whole, pieces, begun=begun):
+                    begun = True
+                    if not is_unfinished(part.cursor):
+                        value.check(self.database, self.tables[value.table], mark)
+                    yield part
+            except Changed:
+                continue
+            return
+        # It is written to all the time: its thread changes with it, and is read again.
 
     def _cursor(self, name: str, user: str, thread: _Thread, files: list[str]) -> dict[str, Any]:
         cursor = {"digest": self._digest(thread, files, user), "files": files}
         return cursor if self.numbers is None else cursor | {"number": self.numbers[name, user]}
 
-    def _unmentioned(self, key: str, rowid: int, cursor: dict[str, str]) -> Update:
+    def _unmentioned(
+        self, key: str, rowid: int, cursor: dict[str, Any], user: str
+    ) -> tuple[Update, list[_LargeValue]]:
         """A file that was uploaded and, so far, not sent with any message: kept, of no conversation."""
         troubles: list[Trouble] = []
-        pieces = self._pieces(ATTACHMENTS, self._fetch(ATTACHMENTS, [rowid]), troubles)
-        return Update(
+        rows = self._fetch(ATTACHMENTS, [rowid])
+        pieces = self._pieces(ATTACHMENTS, rows, troubles)
+        large = _large(ATTACHMENTS, rows, user, None)
+        if large:
+            cursor = {**cursor, "large": [one.key for one in large]}
+        update = Update(
             key=key,
             role=ATTACHMENT,
             conversation=None,
@@ -206,9 +297,12 @@ class _Reading:
             project=self.folder,
             troubles=troubles,
         )
+        return update, large
 
     def _fetch(self, table: str, rowids: Sequence[int]) -> list[Row]:
-        return list(fetch(self.database, self.tables[table], rowids)) if rowids else []
+        if not rowids:
+            return []
+        return list(fetch(self.database, self.tables[table], rowids, self.largest))
 
     def _pieces(self, table: str, rows: Sequence[Row], troubles: list[Trouble]) -> list[Piece]:
         """The records of some rows, in order; what is wrong with them is noted."""
@@ -221,6 +315,17 @@ class _Reading:
                 troubles.append(Trouble(place, wrong, _HINT))
             pieces.append(piece)
         return pieces
+
+
+def _large(
+    table: str, rows: Sequence[Row], user: str, conversation: str | None
+) -> list[_LargeValue]:
+    return [
+        _LargeValue(table, column, row, value.size, user, conversation)
+        for row in rows
+        for column, value in row.values.items()
+        if isinstance(value, Large)
+    ]
 
 
 def _frame(text: bytes) -> Content:

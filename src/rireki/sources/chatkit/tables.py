@@ -8,6 +8,7 @@ means is not known here.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import inf
 from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
@@ -19,6 +20,7 @@ from rireki.sources.kit.sqlite import Database
 __all__ = [
     "ATTACHMENTS",
     "ITEMS",
+    "Large",
     "THREADS",
     "Listed",
     "Row",
@@ -26,6 +28,7 @@ __all__ = [
     "fetch",
     "list_rows",
     "numbers_of",
+    "signs",
     "tables_of",
 ]
 
@@ -45,8 +48,15 @@ SLICE = 4 << 20
 #: How often a value that was saved between two slices is begun again.
 _ATTEMPTS = 10
 
+
+class Large(NamedTuple):
+    """Stands for a value that is too large to be one record."""
+
+    size: int
+
+
 #: A text, or bytes that are none; numbers and null as they are.
-Value: TypeAlias = str | bytes | int | float | None
+Value: TypeAlias = str | bytes | int | float | Large | None
 
 
 class Table(NamedTuple):
@@ -191,12 +201,14 @@ def _name(values: Sequence[Any], place: int | None, encoding: str) -> str:
 # ── fetching ──
 
 
-def fetch(database: Database, table: Table, rowids: Sequence[int]) -> Iterator[Row]:
-    """The rows that are still there, in the order of their numbers."""
+def fetch(
+    database: Database, table: Table, rowids: Sequence[int], largest: float = inf
+) -> Iterator[Row]:
+    """The rows that are still there, in the order of their numbers; values up to the largest size."""
     for start in range(0, len(rowids), _BATCH):
         some = rowids[start : start + _BATCH]
         for rowid, *cells in database.rows(_statement(table, len(some)), some):
-            yield from _row(database, table, rowid, cells)
+            yield from _row(database, table, rowid, cells, largest)
 
 
 def _statement(table: Table, count: int) -> str:
@@ -209,10 +221,15 @@ def _statement(table: Table, count: int) -> str:
     return f"SELECT rowid, {cells} FROM {table.name} WHERE rowid IN ({numbers}) ORDER BY rowid"
 
 
-def _row(database: Database, table: Table, rowid: int, cells: Sequence[Any]) -> list[Row]:
+def _row(
+    database: Database, table: Table, rowid: int, cells: Sequence[Any], largest: float
+) -> list[Row]:
     """The row, or nothing when it went while its long values were read."""
     values: dict[str, Value] = {}
     for column, kind, value in zip(table.columns, cells[::2], cells[1::2], strict=True):
+        if kind in ("text", "blob") and not isinstance(value, bytes) and value > largest:
+            values[column] = Large(value)
+            continue
         if kind in ("text", "blob") and not isinstance(value, bytes):
             value = _fetch_long(database, table, column, rowid)
             if value is None:
@@ -235,14 +252,14 @@ def _value(kind: str, value: Any, encoding: str) -> Value:
 def _fetch_long(database: Database, table: Table, column: str, rowid: int) -> bytes | None:
     """A long value, slice by slice; None when the row is gone by now."""
     for _ in range(_ATTEMPTS):
-        before = _signs(database, table, column, rowid)
+        before = signs(database, table, column, rowid)
         if before is None:
             return None
         slices = [
             database.slice(table.name, column, rowid, start, SLICE)
             for start in range(0, before[0], SLICE)
         ]
-        if None not in slices and _signs(database, table, column, rowid) == before:
+        if None not in slices and signs(database, table, column, rowid) == before:
             return b"".join(piece for piece in slices if piece)
     raise SourceTrouble(
         f"{database.place}: {table.name} row {rowid} changes faster than it can be read",
@@ -250,7 +267,7 @@ def _fetch_long(database: Database, table: Table, column: str, rowid: int) -> by
     )
 
 
-def _signs(
+def signs(
     database: Database, table: Table, column: str, rowid: int
 ) -> tuple[int, bytes | None, bytes | None] | None:
     """Length and ends of a long value."""

@@ -146,7 +146,7 @@ def _told(facts: Facts, strand: Strand) -> tuple[list[Draft], int]:
 def _exported(facts: Facts, strand: Strand, live: bool) -> tuple[list[Draft], int]:
     replay = Replay(strand.place, facts.pictures)
     try:
-        export = open_export(strand.document())
+        export = open_export(_bytes(strand))
     except NotReadable as error:
         facts.troubles.append(Trouble(strand.place, str(error)))
         return [], 0
@@ -221,9 +221,15 @@ def _note_session(facts: Facts, session: Session) -> None:
         facts.note_time(session.created_at)
 
 
+def _bytes(strand: Strand) -> bytes:
+    if strand.states[-1].in_pieces:
+        raise NotReadable("too large to be read")
+    return strand.document()
+
+
 def _document(facts: Facts, strand: Strand) -> Any:
     try:
-        return load(strand.document())
+        return load(_bytes(strand))
     except NotReadable as error:
         hint = "It is kept as it was found."
         facts.troubles.append(Trouble(strand.place, str(error), hint))

@@ -15,6 +15,7 @@ from rireki.sources.kit.q.decode import NotReadable, load
 from rireki.sources.kit.q.rows import conversation_of
 from rireki.sources.kit.q.tables import NEW, Row, fetch, tables_of
 from rireki.sources.kit.sqlite import Database, open_database
+from rireki.sources.reader import LARGEST
 
 __all__ = ["Held", "held", "mark_of"]
 
@@ -41,7 +42,8 @@ def held(place: str, directory: str) -> Held | None:
     """What the directory holds; None when that is nothing, or nothing that can be read."""
     with open_database(place) as database:
         row = _row(database, directory)
-        found = fetch(database, row) if row else None
+        small = row is not None and (row.length or 0) <= LARGEST
+        found = fetch(database, row) if row is not None and small else None
     if found is None or row is None or found[1] is None:
         return None
     value = _opened(found[1])

@@ -7,17 +7,32 @@ a conversation says is not known here.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
 
 from rireki.model.conversation import Trouble
+from rireki.sources.kit.largevalues import Changed, is_unfinished, pieces_of, updates
+from rireki.sources.kit.longlines import too_large
 from rireki.sources.kit.q.decode import TOO_DEEP, NotReadable, is_too_deep, load
 from rireki.sources.kit.q.files import is_history_alone
 from rireki.sources.kit.q.roles import BROKEN, ROW
 from rireki.sources.kit.q.split import WHOLE, split, whole
-from rireki.sources.kit.q.tables import NEW, OLD, Row, count_rows, fetch, list_rows, tables_of
+from rireki.sources.kit.q.tables import (
+    ATTEMPTS,
+    NEW,
+    OLD,
+    Row,
+    count_rows,
+    fetch,
+    fetch_start,
+    find,
+    list_rows,
+    tables_of,
+    too_fast,
+)
 from rireki.sources.kit.sqlite import Database, open_database
 from rireki.sources.reader import Known, Origin, Roll, Update
 
@@ -33,6 +48,8 @@ __all__ = [
 _HINT = "It is kept as it was found; the other rows are not affected."
 #: Raised when more values can be read than before: those that could not be are then looked at again.
 _LOOKED = 2
+#: How the agent begins a value: with the id of its conversation.
+_ID_FIRST = re.compile(rb'\s*\{\s*"conversation_id"\s*:\s*("(?:[^"\\]|\\.)*")')
 
 
 def is_ours(database: Database) -> bool:
@@ -55,14 +72,66 @@ def read_database(origin: Origin, known: Known) -> Iterator[Update | Roll]:
                 memory.later = max(count - number, 0)
                 key = memory.unchanged(row) if not known.thorough else None
                 if key is None:
-                    found = fetch(database, row)
-                    if found is None:
-                        continue
-                    update = _update(origin.place, *found, memory)
-                    key = update.key
-                    yield update
-                keys.append(key)
+                    for update in _read_row(database, row, memory):
+                        key = update.key
+                        yield update
+                if key is not None:
+                    keys.append(key)
     yield Roll(keys)
+
+
+def _read_row(database: Database, row: Row, memory: _Memory) -> Iterator[Update]:
+    """A row that changed; nothing when it is gone by now."""
+    if (row.length or 0) > memory.largest:
+        yield from _read_large(database, row, memory)
+        return
+    found = fetch(database, row)
+    if found is not None:
+        yield _update(database.place, *found, memory)
+
+
+def _read_large(database: Database, row: Row, memory: _Memory) -> Iterator[Update]:
+    """A row whose value is too large to be looked into: in pieces."""
+    begun = False
+    for _ in range(ATTEMPTS):
+        found = find(database, row)
+        if found is None:
+            return
+        if (found.length or 0) <= memory.largest:
+            yield from _read_row(database, found, memory)
+            return
+        update = _large(database, found, memory)
+        begun = begun or is_unfinished(memory.cursors.get(update.key))
+        pieces = pieces_of(database, found.table, "value", found.rowid, found.length or 0)
+        try:
+            for part in updates(update, pieces, begun=begun):
+                begun = True
+                if not is_unfinished(part.cursor) and find(database, found) != found:
+                    raise Changed
+                yield part
+        except Changed:
+            continue
+        return
+    raise too_fast(database.place, row)
+
+
+def _large(database: Database, row: Row, memory: _Memory) -> Update:
+    """What is known of a large row without its value."""
+    named = _ID_FIRST.match(fetch_start(database, row))
+    said = row.conversation or (load(named[1]) if named else None)
+    conversation = said if isinstance(said, str) and said else row.directory
+    key = json.dumps([row.table, row.directory, conversation], ensure_ascii=False)
+    place = f"{database.place}: {row.table} row {row.directory}"
+    return Update(
+        key=key,
+        role=ROW,
+        conversation=conversation,
+        contents=[],
+        cursor={**memory.cursor(row, key), "large": True},
+        project=row.directory,
+        replaces=memory.replaced(row, key),
+        troubles=[too_large(place, "a value", row.length or 0, memory.largest)],
+    )
 
 
 def directory_of(key: str) -> str | None:
@@ -102,6 +171,8 @@ class _Memory:
             table, directory, *_ = json.loads(key)
             self._keys.setdefault((table, directory), []).append((key, cursor))
         self._fresh = not known.cursors
+        self.cursors = known.cursors
+        self.largest = known.largest
         #: How many rows were saved after the one that is being read.
         self.later = 0
 
@@ -113,6 +184,9 @@ class _Memory:
             same = all(cursor.get(name) == mark for name, mark in row.signs.items())
             # What an earlier version could not read may be readable by now.
             same = same and (_is_chat(key) or cursor.get("looked") == _LOOKED)
+            # What was too large, or only begun to be read.
+            same = same and not (cursor.get("large") and (row.length or 0) <= self.largest)
+            same = same and not is_unfinished(cursor)
             # An earlier chat that is back as it was has its turn again, and that is news.
             if same and (row.table == NEW or _turn(cursor) == newest):
                 return key

@@ -14,7 +14,19 @@ from rireki.errors import SourceTrouble
 from rireki.sources.kit.digests import digest_of_bytes
 from rireki.sources.kit.sqlite import Database
 
-__all__ = ["NEW", "OLD", "Row", "count_rows", "fetch", "list_rows", "tables_of"]
+__all__ = [
+    "ATTEMPTS",
+    "NEW",
+    "OLD",
+    "Row",
+    "count_rows",
+    "fetch",
+    "fetch_start",
+    "find",
+    "list_rows",
+    "tables_of",
+    "too_fast",
+]
 
 OLD, NEW = "conversations", "conversations_v2"
 _COLUMNS = {OLD: {"key", "value"}, NEW: {"key", "conversation_id", "value"}}
@@ -22,7 +34,7 @@ _BATCH = 200
 #: A longer value is read in slices of this size: no lock lasts longer than a blink.
 SLICE = 4 << 20
 #: How often a value that was saved between two slices is begun again.
-_ATTEMPTS = 10
+ATTEMPTS = 10
 #: Bytes at the start of a value, which hold the conversation's id and its first prompt.
 _START = 4096
 
@@ -92,8 +104,8 @@ def list_rows(database: Database, table: str) -> Iterator[Row]:
 
 def fetch(database: Database, row: Row) -> tuple[Row, bytes | None] | None:
     """The row with its value. It may have been saved again, or deleted, since it was listed."""
-    for _ in range(_ATTEMPTS):
-        found = _find(database, row)
+    for _ in range(ATTEMPTS):
+        found = find(database, row)
         if found is None:
             return None
         if (found.length or 0) <= SLICE:
@@ -101,13 +113,17 @@ def fetch(database: Database, row: Row) -> tuple[Row, bytes | None] | None:
         value = _fetch_in_slices(database, found)
         if value is not None:
             return found, value
-    raise SourceTrouble(
-        f"{database.place}: {row.table} row {row.directory} changes faster than it can be read",
+    raise too_fast(database.place, row)
+
+
+def too_fast(place: str, row: Row) -> SourceTrouble:
+    return SourceTrouble(
+        f"{place}: {row.table} row {row.directory} changes faster than it can be read",
         "Import again in a moment.",
     )
 
 
-def _find(database: Database, row: Row) -> Row | None:
+def find(database: Database, row: Row) -> Row | None:
     """The row as it is now: a save may have given it another rowid."""
     for condition, values in _ways_to(row):
         rows = database.rows(
@@ -120,6 +136,11 @@ def _find(database: Database, row: Row) -> Row | None:
                 rowid=rowid, length=length, created_at=created, updated_at=updated, start=start
             )
     return None
+
+
+def fetch_start(database: Database, row: Row) -> bytes:
+    """How the value begins."""
+    return database.slice(row.table, "value", row.rowid, 0, _START) or b""
 
 
 def _ways_to(row: Row) -> list[tuple[str, tuple[Any, ...]]]:
@@ -148,7 +169,7 @@ def _fetch_in_slices(database: Database, row: Row) -> bytes | None:
             return None
         slices.append(piece)
     # Amazon Q gives a saved row a new rowid, Kiro a new time.
-    return b"".join(slices) if _find(database, row) == row else None
+    return b"".join(slices) if find(database, row) == row else None
 
 
 def _times(database: Database, table: str) -> dict[int, Any]:

@@ -87,8 +87,11 @@ class Chronicle:
 
 
 def chronicle(strand: Strand) -> Chronicle:
-    whole = any(run.lane == WHOLE for state in strand.states for run in state.runs)
-    source = _Whole(strand) if whole else _Pieces(strand)
+    # What is too large to be read is none: the last version that is not counts in its place.
+    states = [state for state in strand.states if not state.in_pieces]
+    whole = any(run.lane == WHOLE for state in states for run in state.runs)
+    readable = msgspec.structs.replace(strand, states=states)
+    source = _Whole(readable) if whole else _Pieces(readable)
     versions = [source.version(state) for state in source.states_that_matter()]
     lines = source.transcript(versions)
     return Chronicle(strand, versions or [Version()], source.entries, lines, source.troubles)
@@ -106,7 +109,7 @@ class _Pieces:
     def states_that_matter(self, lanes: tuple[str, ...] = (HISTORY, SUMMARY)) -> Iterator[State]:
         """The states whose lists the next one does not simply continue."""
         states = self.strand.states
-        for state, following in zip(states, [*states[1:], None], strict=True):
+        for state, following in zip(states, [*states[1:], None], strict=False):
             if following is None or not _grew(state, following, lanes):
                 yield state
 
