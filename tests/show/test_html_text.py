@@ -17,8 +17,11 @@ from rireki.show.html.look import Look
 from rireki.show.html.markup import anchor, tag
 from rireki.show.html.page import Page, cut
 from rireki.show.html.prose import prose
+from rireki.show.html.tell import Teller
 from rireki.show.html.terminal import paint, settled
 from rireki.show.safe import safe
+from rireki.show.story import Story
+from tests.show.made import conversation, message
 from tests.support.payloads import Node, parsed, problems
 
 
@@ -272,3 +275,13 @@ def test_a_cut_tells_exactly_what_it_left_out(words: str, lines: int, size: int)
         assert left == len(rest.removesuffix("\n").split("\n"))
     else:
         assert shown == words
+
+
+def test_hebrew_is_read_as_it_was_written_and_code_shows_every_mark() -> None:
+    said = "\u05e9\u05dc\u05d5\u05dd (C++)\u200f!"
+    html = Teller(Story(conversation(), [message("1", "person", said)]), Look()).render(0)
+    assert said in html and "‹U+200F›" not in html
+    code = Teller(Story(conversation(), [message("1", "person", f"```\n{said}\n```")]), Look())
+    assert "‹U+200F›" in code.render(0)
+    turned = Teller(Story(conversation(), [message("1", "person", "a\u202eb")]), Look())
+    assert "a‹U+202E›b" in turned.render(0)

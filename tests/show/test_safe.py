@@ -8,7 +8,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rireki.show.safe import escaped, one_line, printable, safe
+from rireki.show.safe import (
+    escaped,
+    one_line,
+    one_line_for_browsers,
+    printable,
+    safe,
+    safe_for_browsers,
+)
+
+
+def test_hebrew_and_arabic_keep_their_marks_on_a_page_and_nothing_else_that_turns_text() -> None:
+    hebrew = "\u05e9\u05dc\u05d5\u05dd (C++)\u200f, 3\u200e\u061c"
+    assert safe_for_browsers(hebrew) == hebrew
+    assert one_line_for_browsers(f"{hebrew}\n x") == f"{hebrew} x"
+    assert safe(hebrew) != hebrew, "a terminal has no isolation"
+    turned = "\u200fa\u202eb\u2066c\u2069\u202a\u180e\U000e0041\x1b[2J"
+    assert safe_for_browsers(turned) == (
+        "\u200fa‹U+202E›b‹U+2066›c‹U+2069›‹U+202A›‹U+180E›‹tags A›"
+    )
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import re
 
 from rireki.show.style import CODES
 
-__all__ = ["escaped", "one_line", "printable", "safe"]
+__all__ = ["escaped", "one_line", "one_line_for_browsers", "printable", "safe", "safe_for_browsers"]
 
 # Only complete sequences are dropped: an unterminated one would swallow what follows it.
 _SEQUENCE = re.compile(
@@ -29,6 +29,10 @@ _CLASS = (
 _TAGS = "\U000e0000-\U000e007f"
 #: Bytes of a file's name that are no text (`model/names.py`).
 _BYTES = "\U0010ff80-\U0010ffff"
+#: Marks that Hebrew and Arabic are written with. They turn nothing but the punctuation beside them,
+#: and in a browser no further than the element they stand in.
+_DIRECTIONS = "\u061c\u200e\u200f"
+_KEPT = re.compile(f"[{_DIRECTIONS}]")
 _SUSPECT = re.compile(f"[{_CLASS}{_BYTES}]|[{_TAGS}]+")
 _OURS_OR_SUSPECT = re.compile(f"(?P<ours>{CODES})|[{_CLASS}{_BYTES}]|[{_TAGS}]+")
 
@@ -39,6 +43,15 @@ def safe(text: str) -> str:
         return text
     text = _SEQUENCE.sub("", text).replace("\r\n", "\n")
     return _SUSPECT.sub(lambda found: _visible(found[0]), text)
+
+
+def safe_for_browsers(text: str) -> str:
+    """The same for a page: what right-to-left languages need stays, overrides and embeddings do not."""
+    if not _KEPT.search(text):
+        return safe(text)
+    pieces = (safe(piece) for piece in _KEPT.split(text))
+    marks = (*_KEPT.findall(text), "")
+    return "".join(piece + mark for piece, mark in zip(pieces, marks, strict=True))
 
 
 def printable(text: str) -> str:
@@ -84,3 +97,7 @@ def one_line(text: str) -> str:
     if text.isprintable() and "  " not in text and text.strip() == text:
         return text
     return " ".join(safe(text).split())
+
+
+def one_line_for_browsers(text: str) -> str:
+    return " ".join(safe_for_browsers(text).split())

@@ -10,7 +10,7 @@ from rireki.show.heading import RELATIONS
 from rireki.show.html.look import Look
 from rireki.show.html.markup import EMPTY, Markup, join, tag
 from rireki.show.html.page import Page
-from rireki.show.safe import one_line
+from rireki.show.safe import one_line, one_line_for_browsers
 from rireki.show.words import source_name
 
 __all__ = ["about", "title"]
@@ -18,7 +18,7 @@ __all__ = ["about", "title"]
 
 def title(conversation: Conversation, look: Look) -> str:
     page = Page(look, "", "")
-    return one_line(conversation.title) or page.say("(no title)")
+    return one_line_for_browsers(conversation.title) or page.say("(no title)")
 
 
 def about(conversation: Conversation, look: Look) -> Markup:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import Literal, NamedTuple, TypeAlias
 
-from rireki.show.html.markup import EMPTY, Markup, tag, text
+from rireki.show.html.markup import EMPTY, Markup, exact, tag
 from rireki.show.html.page import LINES, SIZE, Cut, Page
 
 __all__ = ["Change", "Diff", "diff", "patch"]
@@ -61,7 +61,7 @@ def patch(words: str, page: Page) -> Diff:
     """A text that is a diff already."""
     kinds: dict[str, Kind] = {"+": "add", "-": "del"}
     rows = [
-        _Row(kind, text(line[1:] if kind != "gap" else line))
+        _Row(kind, exact(line[1:] if kind != "gap" else line))
         for line in _lines(words, page)
         for kind in [_kind_of(line, kinds)]
     ]
@@ -123,7 +123,7 @@ def _common(a: Sequence[str], b: Sequence[str]) -> int:
 def _compared(old: list[str], new: list[str], page: Page) -> Iterator[_Row]:
     if not old or not new or max(len(old), len(new)) > _MOST_LINES:
         if old and new:
-            yield _Row("gap", text(page.say("too large to compare line by line")))
+            yield _Row("gap", exact(page.say("too large to compare line by line")))
         yield from _replaced(old, new)
         return
     for what, a1, a2, b1, b2 in SequenceMatcher(None, old, new).get_opcodes():
@@ -140,15 +140,15 @@ def _same(lines: list[str], page: Page, *, first: bool, last: bool) -> Iterator[
     # A gap of one line would take a line to say so.
     if left < 2:
         before, after, left = len(lines), 0, 0
-    yield from (_Row("same", text(line)) for line in lines[:before])
+    yield from (_Row("same", exact(line)) for line in lines[:before])
     if left:
-        yield _Row("gap", text(page.count(left, "1 unchanged line", "{n} unchanged lines")))
-    yield from (_Row("same", text(line)) for line in lines[len(lines) - after :] if after)
+        yield _Row("gap", exact(page.count(left, "1 unchanged line", "{n} unchanged lines")))
+    yield from (_Row("same", exact(line)) for line in lines[len(lines) - after :] if after)
 
 
 def _replaced(old: list[str], new: list[str]) -> Iterator[_Row]:
-    before: list[Markup] = [text(line) for line in old]
-    after: list[Markup] = [text(line) for line in new]
+    before: list[Markup] = [exact(line) for line in old]
+    after: list[Markup] = [exact(line) for line in new]
     if len(old) == len(new) <= _MOST_PAIRS:
         for number, (one, other) in enumerate(zip(old, new, strict=True)):
             before[number], after[number] = _marked(one, other)
@@ -159,11 +159,11 @@ def _replaced(old: list[str], new: list[str]) -> Iterator[_Row]:
 def _marked(old: str, new: str) -> tuple[Markup, Markup]:
     """Two lines with what differs between them marked, where they have enough in common."""
     if max(len(old), len(new)) > _LONGEST_LINE:
-        return text(old), text(new)
+        return exact(old), exact(new)
     a, b = _WORD.findall(old), _WORD.findall(new)
     matcher = SequenceMatcher(None, a, b, autojunk=False)
     if matcher.ratio() < 0.4:
-        return text(old), text(new)
+        return exact(old), exact(new)
     before, after = [], []
     for what, a1, a2, b1, b2 in matcher.get_opcodes():
         before.append(_piece(a[a1:a2], what))
@@ -173,4 +173,4 @@ def _marked(old: str, new: str) -> tuple[Markup, Markup]:
 
 def _piece(words: Sequence[str], what: str) -> Markup:
     said = "".join(words)
-    return text(said) if what == "equal" or not said else tag("mark", said)
+    return exact(said) if what == "equal" or not said else tag("mark", exact(said))

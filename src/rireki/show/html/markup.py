@@ -10,9 +10,9 @@ from collections.abc import Iterable
 
 from markupsafe import Markup, escape
 
-from rireki.show.safe import safe
+from rireki.show.safe import safe, safe_for_browsers
 
-__all__ = ["EMPTY", "Markup", "anchor", "join", "tag", "text", "void"]
+__all__ = ["EMPTY", "Markup", "anchor", "exact", "join", "tag", "text", "void"]
 
 EMPTY = Markup("")
 _ODD = re.compile(r"[^A-Za-z0-9_.:-]")
@@ -20,6 +20,11 @@ _ODD = re.compile(r"[^A-Za-z0-9_.:-]")
 
 def text(value: str) -> Markup:
     """Words of a transcript: markup stays visible, control characters and turned text too."""
+    return value if isinstance(value, Markup) else escape(safe_for_browsers(value))
+
+
+def exact(value: str) -> Markup:
+    """Code and the output of programs: every mark that is not a letter stays visible."""
     return value if isinstance(value, Markup) else escape(safe(value))
 
 
@@ -50,5 +55,5 @@ def _attributes(given: dict[str, str | int | bool | None]) -> str:
         if value is True:
             told.append(f" {name}")
         elif value is not None and value is not False:
-            told.append(f' {name}="{text(str(value))}"')
+            told.append(f' {name}="{exact(value if isinstance(value, Markup) else str(value))}"')
     return "".join(told)

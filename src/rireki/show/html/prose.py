@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from rireki.show.html.code import code_block
 from rireki.show.html.markup import EMPTY, Markup, tag, text
-from rireki.show.safe import safe
+from rireki.show.safe import safe_for_browsers
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -35,7 +35,7 @@ _MARKS = re.compile(
 
 def prose(words: str, page: Page) -> Markup:
     """A text as paragraphs, lists, tables and code; its line breaks stay."""
-    words = safe(words).strip("\n")
+    words = safe_for_browsers(words).strip("\n")
     if not words.strip():
         return EMPTY
     if not _MARKS.search(words):

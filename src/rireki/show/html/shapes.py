@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from rireki.model.parts import ToolResult
 from rireki.show.html.code import code_block, highlight_lines, language_of
 from rireki.show.html.diff import Change, Diff, diff, patch
-from rireki.show.html.markup import EMPTY, Markup, join, tag, text
+from rireki.show.html.markup import EMPTY, Markup, exact, join, tag
 from rireki.show.html.page import Page
 from rireki.show.html.prose import prose
 from rireki.show.html.terminal import is_coloured, paint, settled
@@ -292,7 +292,7 @@ def output(words: str, shape: Asked, page: Page) -> Markup:
     if shape.manner == "terminal" or is_coloured(words):
         return terminal(words, page)
     shown = page.cut(words.strip("\n"))
-    told = _listing(shown.text, shape.language) if shape.manner == "file" else text(shown.text)
+    told = _listing(shown.text, shape.language) if shape.manner == "file" else exact(shown.text)
     if shape.manner == "plain" and _is_json(shown.text):
         return code_block(shown.text, "json", page) + page.more(shown)
     return _pre(told, "output", page) + page.more(shown)

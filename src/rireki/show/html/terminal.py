@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from rireki.show.html.markup import EMPTY, Markup, text
+from rireki.show.html.markup import EMPTY, Markup, exact
 
 __all__ = ["is_coloured", "paint", "settled"]
 
@@ -51,7 +51,7 @@ def settled(value: str) -> str:
 def paint(value: str) -> Markup:
     """The text as spans with classes: `a-bold`, `a-f1` for red letters, `a-b22` for a background."""
     if not _MOVES.search(value) and not is_coloured(value):
-        return text(value)
+        return exact(value)
     pen = _Pen()
     runs: list[tuple[str, str]] = []
     for number, line in enumerate(settled(value).split("\n")):
@@ -76,7 +76,7 @@ def _spans(runs: Iterable[tuple[str, str]]) -> Markup:
 def _span(style: str, words: str) -> str:
     if not words:
         return ""
-    return f'<span class="{style}">{text(words)}</span>' if style else text(words)
+    return f'<span class="{style}">{exact(words)}</span>' if style else exact(words)
 
 
 def _written(line: str, pen: _Pen) -> Iterator[tuple[str, str]]:

@@ -26,7 +26,7 @@ from rireki.faces.web.pages.tongue import COOKIE, TONGUES, asked_for, tongue_of
 from rireki.faces.web.pages.words import counted, say, script_words
 from rireki.show.catalogue.errors import in_tongue
 from rireki.show.html import look as renderer
-from rireki.show.safe import one_line, safe
+from rireki.show.safe import one_line_for_browsers, safe, safe_for_browsers
 from rireki.show.words import folder, size, source_name
 
 __all__ = [
@@ -156,12 +156,16 @@ def templates() -> Environment:
         folder=folder,
         size=size,
     )
-    made.filters["line"] = one_line
+    made.filters["line"] = one_line_for_browsers
     return made
 
 
 def _harmless(value: Any) -> Any:
-    return safe(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+    return (
+        safe_for_browsers(value)
+        if isinstance(value, str) and not isinstance(value, Markup)
+        else value
+    )
 
 
 @cache
