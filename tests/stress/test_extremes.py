@@ -12,7 +12,9 @@ from bench.extremes import WORDS, measure, write_long, write_tiny
 
 from rireki.archive.base import Filter
 from rireki.archive.sqlite.store import SqliteArchive
+from rireki.intake.walk import import_history
 from rireki.search import cutter
+from rireki.sources.kit.places import Places
 from tests.conftest import Clock
 
 
@@ -64,3 +66,10 @@ def test_the_room_of_the_cutter_does_not_grow_with_the_conversation(
     assert max(asked) <= cutter.KEPT
     few = cutter.cut_many(texts[-20:], data[-20:])
     assert (cuts.words[-20:], cuts.pairs[-20:]) == (few.words, few.pairs)
+
+
+def test_many_tiny_files_share_their_transactions(archive: SqliteArchive, home: Path) -> None:
+    write_tiny(home, 400)
+    import_history(archive, places=Places.at(home))
+    assert archive.count() == 400
+    assert archive.number() < 100, "one by one, each file has transactions of its own"

@@ -46,6 +46,8 @@ __all__ = [
 
 #: From this many bytes of fresh files on, other processors are worth their start.
 BULK = 8 << 20
+#: Or from this many on: taken in one by one, each has transactions of its own.
+CROWD = 300
 
 
 class SourceReport(msgspec.Struct):
@@ -358,7 +360,7 @@ class _Walk:
         self.progress.start("reading", sum(origin.size for origin in todo))
         singly = list(todo)
         forgotten = self.archive.forgotten()
-        if fresh and sum(origin.size for origin in fresh) >= BULK:
+        if fresh and (len(fresh) >= CROWD or sum(origin.size for origin in fresh) >= BULK):
             singly = self._take_bulk(todo, fresh, forgotten)
         for origin in singly:
             self._take_singly(origin, forgotten)
