@@ -6,13 +6,14 @@ import resource
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
 
 from rireki.archive.open import archive_path, open_archive
 from rireki.archive.sqlite.store import SqliteArchive
-from rireki.errors import ArchiveTrouble, NotFound
+from rireki.errors import ArchiveTrouble, NotFound, RirekiError
 from rireki.intake.verify import verify
 from rireki.intake.walk import import_history
 from rireki.sources.kit.places import Places
@@ -132,3 +133,86 @@ def test_the_archive_is_where_it_was_told_to_be(
     assert archive_path(str(tmp_path / "folder")) == tmp_path / "folder" / "archive.sqlite3"
     monkeypatch.delenv("RIREKI_ARCHIVE")
     assert archive_path().name == "archive.sqlite3"
+
+
+# ── values that rireki never writes ──
+
+
+def spoil(path: Path, table: str, column: str, value: object) -> None:
+    """Put a value of another type into the first row, as a page that is damaged may hold it."""
+    connection = sqlite3.connect(path)
+    connection.create_function("crc32", 1, lambda data: 0)
+    connection.execute("PRAGMA writable_schema = ON")
+    (written,) = connection.execute(
+        "SELECT sql FROM sqlite_schema WHERE name = ?", (table,)
+    ).fetchone()
+    lax = written.replace("STRICT, ", "").replace(") STRICT", ")")
+    for statement, schema in ((None, lax), (f"UPDATE {table} SET {column} = ?", written)):
+        if statement:
+            key = f"SELECT min(rowid) FROM {table}"
+            only = f" WHERE rowid = ({key})" if "WITHOUT ROWID" not in written else ""
+            connection.execute(statement + only, (value,))
+        connection.execute("UPDATE sqlite_schema SET sql = ? WHERE name = ?", (schema, table))
+        connection.commit()
+        connection.close()
+        connection = sqlite3.connect(path)
+        connection.execute("PRAGMA writable_schema = ON")
+    connection.close()
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "value"),
+    [
+        *(("conversation", column, b"\x01\x02") for column in ("data", "id", "title", "source")),
+        ("answers", "data", "text"),
+        ("answers", "data", b"no frame"),
+        ("strand", "cursor", b"\x01"),
+        ("strand", "conversation", b"\x01"),
+        ("state", "runs", b"\x01"),
+        ("state", "runs", "[1]"),
+        ("chunk", "data", "text"),
+        ("chunk", "lengths", b"\x01"),
+        ("chunk", "size", "many"),
+        ("chunk", "first", b"\x01"),
+    ],
+)
+def test_a_value_of_another_type_is_damage_and_no_mistake(
+    archive: SqliteArchive, home: Path, table: str, column: str, value: object
+) -> None:
+    lay_out("claude-code-1.0.51", home)
+    lay_out("amazon-q-1.12", home)
+    import_history(archive, places=Places.at(home))
+    archive.close()
+    spoil(archive.path, table, column, value)
+    for ask in (
+        lambda opened: [str(each.id) for each in opened.conversations()],
+        lambda opened: [opened.find(id) for id in opened.ids()],
+        lambda opened: list(opened.answers()),
+        lambda opened: opened.sightings("/", below=True),
+        lambda opened: [opened.strands(g.family, g.conversation) for g in opened.groups()],
+        lambda opened: verify(opened),
+    ):
+        opened = open_archive(archive.path)
+        # In words, where nothing else can be read.
+        with suppress(RirekiError):
+            ask(opened)
+        opened.close()
+
+
+def test_a_mistake_of_ours_is_not_told_as_damage(
+    archive: SqliteArchive, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lay_out("claude-code-1.0.51", home)
+    import_history(archive, places=Places.at(home))
+    # By a stranger, who knows nothing of checksums.
+    with closing(sqlite3.connect(archive.path)) as other, other:
+        other.execute("UPDATE state SET at = '2000-01-01T00:00:00.000Z'")
+    (id, *_) = archive.ids()
+
+    def mistake(*_: object) -> None:
+        raise TypeError("of ours")
+
+    monkeypatch.setattr(archive.projection, "find", mistake)
+    with pytest.raises(TypeError, match="of ours"):
+        archive.find(id)
+    assert archive.damage == [] and not archive.read_only

@@ -16,6 +16,7 @@ import msgspec
 
 from rireki.archive.pack import FULL, Chunk, Opened, damaged, open_chunk, pack, unpack
 from rireki.archive.sqlite.connect import DAMAGE, select
+from rireki.archive.sqlite.values import value_of
 from rireki.errors import ArchiveTrouble
 from rireki.model.record import DIGEST_SIZE, digest_of_bytes
 
@@ -100,12 +101,14 @@ class Chunks:
         wanted = frozenset(ordinals) if high - low >= SCATTERED + len(ordinals) else None
         while low <= high:
             rows = self._from(strand, lane, low, high)
-            for number, first, size, lengths, data in rows:
-                found = enumerate(unpack(data, size, lengths, f"chunk {number}"), first)
+            for number, first, *packed in rows:
+                place = f"chunk {number}"
+                unpacked = unpack(*_packed(packed, place), place)
+                found = enumerate(unpacked, value_of(int, first, place))
                 records.update(found if wanted is None else (r for r in found if r[0] in wanted))
             if len(rows) < AT_ONCE:
                 break
-            low = rows[-1][1] + len(_LENGTHS.decode(rows[-1][3]))
+            low = rows[-1][1] + len(_LENGTHS.decode(rows[-1][4]))
         try:
             return [records[ordinal] for ordinal in ordinals]
         except KeyError as error:
@@ -116,7 +119,7 @@ class Chunks:
         long strand are not held at once."""
         return select(
             self.sql,
-            f"""SELECT id, first, size, lengths, data FROM chunk
+            f"""SELECT id, first, data, size, lengths FROM chunk
                 WHERE strand = ?1 AND lane = ?2 AND first <= ?3 AND first >= coalesce(
                       (SELECT max(first) FROM chunk WHERE strand = ?1 AND lane = ?2 AND first <= ?4),
                       0)
@@ -136,14 +139,15 @@ class Chunks:
         records: dict[int, bytes] = {}
         wanted = set(ordinals)
         places = "SELECT id FROM chunk WHERE strand = ? AND lane = ? ORDER BY first"
-        chunk = "SELECT first, size, lengths, data FROM chunk WHERE id = ?"
+        chunk = "SELECT first, data, size, lengths FROM chunk WHERE id = ?"
         for (number,) in self._readable(places, (strand, lane)):
-            for first, size, lengths, data in self._readable(chunk, (number,)):
+            for first, *packed in self._readable(chunk, (number,)):
+                place = f"chunk {number}"
                 try:
-                    found = unpack(data, size, lengths, f"chunk {number}")
+                    found = unpack(*_packed(packed, place), place)
+                    records.update(enumerate(found, value_of(int, first, place)))
                 except ArchiveTrouble:
                     continue
-                records.update(enumerate(found, first))
         return {ordinal: record for ordinal, record in records.items() if ordinal in wanted}
 
     def _readable(self, query: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
@@ -157,7 +161,7 @@ class Chunks:
         """The chunks that hold these records; all by one statement, which is many times faster."""
         rows = select(
             self.sql,
-            """SELECT id, strand, lane, first, size, lengths, data FROM chunk
+            """SELECT id, strand, lane, first, data, size, lengths FROM chunk
                 WHERE id IN (SELECT (SELECT id FROM chunk
                                       WHERE strand = w.value ->> 0 AND lane = w.value ->> 1
                                         AND first <= w.value ->> 2
@@ -166,8 +170,8 @@ class Chunks:
             (json.dumps(wanted),),
         )
         return {
-            (strand, lane, first): open_chunk(data, size, lengths, f"chunk {number}")
-            for number, strand, lane, first, size, lengths, data in rows
+            (strand, lane, first): open_chunk(*_packed(packed, place := f"chunk {number}"), place)
+            for number, strand, lane, first, *packed in rows
         }
 
     def redact(self, family: str, name: str) -> int:
@@ -188,6 +192,12 @@ class Chunks:
                 self.sql.execute("DELETE FROM chunk WHERE id = ?", (number,))
                 self.insert(strand, pack(lane, first, kept))
         return removed
+
+
+def _packed(row: Sequence[object], place: str) -> tuple[bytes, int, str]:
+    """The data, size and lengths of a chunk."""
+    data, size, lengths = row
+    return value_of(bytes, data, place), value_of(int, size, place), value_of(str, lengths, place)
 
 
 def _cut(digests: bytes) -> list[bytes]:

@@ -13,6 +13,7 @@ import apsw
 import msgspec
 
 from rireki.archive.sqlite.migrate import APPLICATION_ID, READABLE, migrate, steps
+from rireki.archive.sqlite.values import BadValue
 from rireki.errors import ArchiveTrouble, NotFound
 
 __all__ = ["DAMAGE", "connect", "damage", "distrust", "explain", "keep_log", "select"]
@@ -21,11 +22,12 @@ __all__ = ["DAMAGE", "connect", "damage", "distrust", "explain", "keep_log", "se
 PATIENCE_MS = 30_000
 #: How long the first statement does, before it is asked whether there are locks at all.
 SOON_MS = 2_000
-#: What comes of reading a file whose bytes are not what was written.
+#: What comes of reading a file whose bytes are not what was written. No error of Python's own but one
+#: (apsw makes text of bytes): a mistake of ours must not be told as damage.
 DAMAGE = (
     *(apsw.CorruptError, apsw.NotADBError, apsw.SQLError, apsw.IOError, apsw.TooBigError),
     *(apsw.NoMemError, apsw.MismatchError, apsw.InternalError, msgspec.MsgspecError),
-    *(UnicodeError, ValueError, TypeError, LookupError, AttributeError),
+    *(UnicodeDecodeError, BadValue),
 )
 #: What SQLite says of a file that it may not open, write, or make others beside.
 _SHUT = (apsw.ReadOnlyError, apsw.PermissionsError, apsw.CantOpenError)

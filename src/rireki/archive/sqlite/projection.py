@@ -13,14 +13,17 @@ import msgspec
 
 from rireki.archive.base import Change, Dirty, Filter, Found, Heading, Kept, Sighting
 from rireki.archive.sqlite.connect import select
+from rireki.archive.sqlite.values import BadValue, value_of
 from rireki.errors import Ambiguous, NotFound
 from rireki.model.conversation import Answer, Conversation, Link, Reading, Tie
 from rireki.model.names import as_text, is_bytes
 from rireki.model.tally import pattern_of
 
-__all__ = ["Projection"]
+__all__ = ["Projection", "dirty_of"]
 
 _CONVERSATION = msgspec.json.Decoder(Conversation)
+#: Where a bad value was found.
+_TABLE = "table conversation"
 _ANSWERS = msgspec.json.Decoder(list[Answer])
 #: A name it was known by before; the newest, should two conversations claim it.
 _ALIAS = """number = (SELECT max(conversation) FROM tie
@@ -69,7 +72,7 @@ class Projection:
             """SELECT family, conversation, number FROM dirty
                 ORDER BY conversation LIKE '@%', family, conversation""",
         )
-        return [Dirty(*row) for row in rows]
+        return [dirty_of(row, "table dirty") for row in rows]
 
     def waiting(self, family: str, conversation: str) -> int | None:
         """The number of the change that waits to be interpreted, if one does."""
@@ -392,7 +395,8 @@ class Projection:
             rows = select(self.sql, f"{columns} WHERE {condition} ORDER BY id", values)
             if rows:
                 # An id that is the beginning of all others means itself, not its sub-agents.
-                whole = [row for row in rows if all(other[4].startswith(row[4]) for other in rows)]
+                ids = [value_of(str, row[4], _TABLE) for row in rows]
+                whole = [row for row in rows if all(id.startswith(row[4]) for id in ids)]
                 return whole or rows
         return []
 
@@ -428,7 +432,8 @@ class Projection:
         for number, data, id, title, held_for, first_seen, last_seen, holders in rows:
             conversation = _told(data, id, title, links.get(number, []))
             # Each agent goes on with one conversation of a directory, whoever wrote it first.
-            slots = {(holder, held_for) for holder in (holders or "").split(",") if holder}
+            names = value_of(str, holders or "", _TABLE).split(",")
+            slots = {(holder, held_for) for holder in names if holder}
             current = bool(slots - resumable)
             resumable |= slots
             found.append(
@@ -453,16 +458,25 @@ class Projection:
             yield conversation, _answers(data)
 
 
-def _answers(data: bytes) -> list[Answer]:
+def dirty_of(row: Sequence[object], place: str) -> Dirty:
+    family, conversation, number = row
+    return Dirty(
+        value_of(str, family, place),
+        value_of(str, conversation, place),
+        value_of(int, number, place),
+    )
+
+
+def _answers(data: object) -> list[Answer]:
     # Imported late: who only lists conversations unpacks nothing.
     from zstandard import ZstdError
 
     from rireki.archive.pack import unsqueeze
 
     try:
-        return _ANSWERS.decode(unsqueeze(data))
+        return _ANSWERS.decode(unsqueeze(value_of(bytes, data, "table answers")))
     except ZstdError as error:
-        raise ValueError(str(error)) from error
+        raise BadValue("table answers", str(error)) from error
 
 
 def _list(values: Sequence[int] | Sequence[str]) -> str:
@@ -470,20 +484,21 @@ def _list(values: Sequence[int] | Sequence[str]) -> str:
     return msgspec.json.encode(values).decode()
 
 
-def _told(data: str, id: str, title: str, links: list[Link]) -> Conversation:
+def _told(data: object, id: str, title: str, links: list[Link]) -> Conversation:
     """A conversation as it was read, with what others have to say of it: its title and links."""
     conversation = _opened(data)
     # The same, unless the row is damaged: whoever looks it up goes by the column.
-    conversation.id = id
+    conversation.id = value_of(str, id, _TABLE)
     conversation.title = title
     conversation.links = links
     return conversation
 
 
-def _opened(data: str) -> Conversation:
+def _opened(stored: object) -> Conversation:
     """What is stored of a conversation. "unfinished" was a pattern once: it is read as it is now."""
+    data = value_of(str, stored, _TABLE)
     if '"pattern":"unfinished"' in data:
-        value = msgspec.json.decode(data)
+        value = msgspec.json.decode(data, type=dict[str, Any])
         if value.get("pattern") == "unfinished":
             value["pattern"] = pattern_of(value.get("tool_calls", 0))
         return msgspec.convert(value, Conversation)

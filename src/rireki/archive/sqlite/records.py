@@ -18,6 +18,7 @@ from rireki.archive.pack import Chunk
 from rireki.archive.sqlite.chunks import Chunks, Digests
 from rireki.archive.sqlite.connect import select
 from rireki.archive.sqlite.held import HeldBytes
+from rireki.archive.sqlite.values import value_of
 from rireki.model.conversation import Trouble
 from rireki.model.record import Content, Origin, Update
 from rireki.model.strand import Run, State, Strand, expand, extended, shorten
@@ -105,7 +106,7 @@ class Records:
             (source, place),
         )
         # Without the strands that are to be read from their beginning again.
-        return {key: msgspec.json.decode(cursor) for key, cursor in rows if cursor != "null"}
+        return {key: _cursor(cursor) for key, cursor in rows if cursor != "null"}
 
     def held_bytes(self, source: str, place: str, key: str) -> HeldBytes | None:
         row = self.sql.execute(
@@ -267,8 +268,8 @@ class Records:
             first_seen=first_seen,
             last_seen=last_seen,
             vanished_at=vanished,
-            states=[State(n, at, _RUNS.decode(runs), tail) for n, at, runs, tail in log if runs],
-            cursor=None if earlier else msgspec.json.decode(cursor),
+            states=[State(n, at, _runs(runs), tail) for n, at, runs, tail in log if runs],
+            cursor=None if earlier else _cursor(cursor),
             fetch=partial(self.fetch, number),
             weight=partial(self.chunks.weight, number),
             fetch_readable=partial(self.chunks.fetch_readable, number),
@@ -361,7 +362,7 @@ class Records:
         # Before an empty state (it was not there) stands what it held until then.
         number, runs, tail = rows[0]
         before = rows[1][1] if len(rows) > 1 else ""
-        return _Last(number, runs, tail, _RUNS.decode(runs or before or "[]"))
+        return _Last(number, runs, tail, _runs(runs or before or "[]"))
 
     def _keep_state(
         self,
@@ -401,3 +402,11 @@ class Records:
             "INSERT OR REPLACE INTO trouble (origin, key, place, message, hint, at) VALUES (?, ?, ?, ?, ?, ?)",
             [(origin, key, t.place, t.message, t.hint, now) for t in troubles],
         )
+
+
+def _cursor(stored: object) -> Any:
+    return msgspec.json.decode(value_of(str, stored, "table strand"))
+
+
+def _runs(stored: object) -> tuple[Run, ...]:
+    return _RUNS.decode(value_of(str, stored, "table state"))

@@ -13,8 +13,9 @@ import apsw
 from rireki.archive.base import Change, Dirty, Filter, Found, Heading, Kept, KnownOrigin, Sighting
 from rireki.archive.sqlite.connect import DAMAGE, connect, damage, explain, select
 from rireki.archive.sqlite.lenient import lenient, lenient_rows
-from rireki.archive.sqlite.projection import Projection
+from rireki.archive.sqlite.projection import Projection, dirty_of
 from rireki.archive.sqlite.sums import ensure_triggers
+from rireki.archive.sqlite.values import value_of
 from rireki.errors import ArchiveTrouble
 from rireki.model.conversation import Answer, Conversation, Reading, Trouble
 
@@ -184,7 +185,8 @@ class SqliteArchive:
 
     @lenient
     def ids(self) -> set[str]:
-        return {row[0] for row in self.sql.execute("SELECT id FROM conversation")}
+        rows = select(self.sql, "SELECT id FROM conversation")
+        return {value_of(str, id, "table conversation") for (id,) in rows}
 
     def soil(self) -> None:
         with self.writing() as batch:
@@ -323,7 +325,7 @@ class SqliteArchive:
             """SELECT DISTINCT family, conversation FROM strand
                 WHERE conversation IS NOT NULL ORDER BY family, conversation""",
         )
-        return [Dirty(family, conversation, 0) for family, conversation in rows]
+        return [dirty_of((*row, 0), "table strand") for row in rows]
 
     @lenient
     def kept_as(self, family: str, grouping: str) -> dict[str, Kept]:
