@@ -187,6 +187,7 @@ def test_a_value_of_another_type_is_damage_and_no_mistake(
     for ask in (
         lambda opened: [str(each.id) for each in opened.conversations()],
         lambda opened: [opened.find(id) for id in opened.ids()],
+        lambda opened: [each.title.split() for each in opened.headings()],
         lambda opened: list(opened.answers()),
         lambda opened: opened.sightings("/", below=True),
         lambda opened: [opened.strands(g.family, g.conversation) for g in opened.groups()],

@@ -340,7 +340,7 @@ class Projection:
             rows = select(self.sql, columns)
         else:
             rows = [row for id in ids for row in select(self.sql, columns + " WHERE id = ?", (id,))]
-        return [Heading._make((*row[:9], bool(row[9]))) for row in rows]
+        return msgspec.convert([(*row[:9], bool(row[9])) for row in rows], list[Heading])
 
     def pick(self, ids: Sequence[str]) -> dict[str, Conversation]:
         rows = select(
@@ -489,7 +489,7 @@ def _told(data: object, id: str, title: str, links: list[Link]) -> Conversation:
     conversation = _opened(data)
     # The same, unless the row is damaged: whoever looks it up goes by the column.
     conversation.id = value_of(str, id, _TABLE)
-    conversation.title = title
+    conversation.title = value_of(str, title, _TABLE)
     conversation.links = links
     return conversation
 
