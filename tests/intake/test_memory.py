@@ -6,6 +6,8 @@ import os
 import resource
 import subprocess
 import sys
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +16,14 @@ from bench.extremes import SESSION, write_long, write_tiny
 from bench.measure import import_command, rireki
 
 from rireki.archive.sqlite.store import SqliteArchive
+from rireki.errors import ArchiveTrouble
 from rireki.intake import memory, understand
 from rireki.intake.restore import restore
 from rireki.intake.walk import Report, import_history
 from rireki.model.conversation import Trouble
+from rireki.model.message import Message
 from rireki.search.update import catch_up, ensure
+from rireki.sources.claude_code import render, session
 from rireki.sources.claude_code.reader import ClaudeCode
 from rireki.sources.kit.places import Places
 
@@ -133,3 +138,20 @@ def test_what_cannot_be_indexed_for_lack_of_memory_stays_in_line(
 def test_free_memory_is_known() -> None:
     free = memory.free()
     assert free is not None and free > (1 << 20)
+
+
+def test_messages_one_by_one_out_of_a_damaged_archive_are_those_that_can_be_read(
+    archive: SqliteArchive, home: Path, long: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    take_in(archive, home)
+    plain = render.render_each
+
+    def damaged(*given: Any) -> Iterator[Message]:
+        yield from islice(plain(*given), 3)
+        raise ArchiveTrouble("chunk 7 is damaged")
+
+    monkeypatch.setattr(session, "render_each", damaged)
+    (reading,) = understand.interpret(LONG, archive.strands("claude-code", LONG))
+    assert reading.stream is not None
+    ids = [message.id for message in reading.stream()]
+    assert ids == [message.id for message in reading.messages()]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
 import msgspec
 
@@ -132,12 +133,12 @@ def _lenient(reading: Reading, conversation: str, strands: list[Strand], weight:
 
     def in_turn() -> Iterator[Message]:
         assert stream is not None
-        given: set[str] = set()
         try:
-            for message in stream():
-                given.add(message.id)
-                yield message
+            yield from stream()
         except ArchiveTrouble as trouble:
+            given: set[str] = set()
+            with suppress(ArchiveTrouble):
+                given.update(message.id for message in stream())
             yield from (message for message in rest(trouble) if message.id not in given)
 
     reading.messages = messages
