@@ -4,6 +4,7 @@ them without --campaign). RIREKI_SEED chooses others."""
 from __future__ import annotations
 
 import random
+import shutil
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,9 @@ from tests.support.damaged import (
     campaign_seed,
     cases,
     read_in_every_way,
+    run,
     salvage,
+    swap_tables,
     visit,
 )
 
@@ -32,6 +35,20 @@ def test_every_command_reads_what_can_be_read_of_a_damaged_archive(
     wanted = CAMPAIGN if pytestconfig.getoption("campaign") else SAMPLE
     for damaged in cases(twin, tmp_path, campaign_seed(), wanted):
         assert read_in_every_way(twin, damaged, random.Random(damaged.name)) == []
+
+
+def test_nothing_is_written_where_other_rows_lie_in_place_of_the_archives_notes(
+    twin: Twin, tmp_path: Path
+) -> None:
+    folder = tmp_path / "damaged"
+    shutil.copytree(twin.folder, folder)
+    path = folder / "archive.sqlite3"
+    swap_tables(path, "meta", "state")
+    before = path.read_bytes()
+    for command in (["verify"], ["search", "the"], ["list"]):
+        done = run(*command, "--archive", str(path))
+        assert done.code is not None, done.err
+        assert path.read_bytes() == before, command
 
 
 def test_what_can_be_read_of_a_damaged_archive_is_saved_into_a_new_one(

@@ -166,6 +166,18 @@ def _damage(whole: bytes, kind: str, chance: random.Random) -> bytes:
     return bytes(data)
 
 
+def swap_tables(path: Path, one: str, other: str) -> None:
+    """Each table's first page where the other's belongs."""
+    connection = apsw.Connection(str(path))
+    roots = dict(connection.execute("SELECT name, rootpage FROM sqlite_schema"))
+    connection.close()
+    data = path.read_bytes()
+    first, second = (slice((roots[name] - 1) * PAGE, roots[name] * PAGE) for name in (one, other))
+    swapped = bytearray(data)
+    swapped[first], swapped[second] = data[second], data[first]
+    path.write_bytes(swapped)
+
+
 def _differing(whole: bytes, damaged: bytes) -> set[int]:
     starts = range(0, len(whole), PAGE)
     return {at // PAGE + 1 for at in starts if whole[at : at + PAGE] != damaged[at : at + PAGE]}

@@ -15,7 +15,7 @@ from rireki.archive.sqlite.connect import DAMAGE, connect, damage, explain, sele
 from rireki.archive.sqlite.lenient import lenient, lenient_rows
 from rireki.archive.sqlite.projection import Projection, dirty_of
 from rireki.archive.sqlite.sums import ensure_triggers
-from rireki.archive.sqlite.values import value_of
+from rireki.archive.sqlite.values import BadValue, value_of
 from rireki.errors import ArchiveTrouble
 from rireki.model.conversation import Answer, Conversation, Reading, Trouble
 
@@ -229,7 +229,17 @@ class SqliteArchive:
     @lenient
     def note_of(self, name: str) -> str | None:
         row = self.sql.execute("SELECT value FROM meta WHERE key = ?", (name,)).fetchone()
+        if row is None and not self.damage:
+            self._check_meta()
         return str(row[0]) if row else None
+
+    def _check_meta(self) -> None:
+        """Every archive that notes anything counts its changes there: else the table is damaged."""
+        if self.sql.execute(
+            """SELECT 1 FROM meta
+               WHERE NOT EXISTS (SELECT 1 FROM meta WHERE key = 'number') LIMIT 1"""
+        ).get:
+            raise BadValue("meta", "no number of changes")
 
     def set_note(self, name: str, value: str) -> None:
         with self._changing():
