@@ -190,8 +190,9 @@ class Hunt:
         if next(self.query.leaves(), None) is not None:
             for candidate in self._titles():
                 self._note(candidate)
-        if self.planner is not None and self.plan.exact:
-            totals, _ = self._per_talk(len(self.view.covered) + 1)
+        if self.planner is not None and self.view.reader is not None and self.plan.exact:
+            answers = self.planner.messages(self.plan, self.query.root, None)
+            totals = self.view.reader.per_talk(answers)
             found = {self.view.covered[n].id for n in totals if n in self.view.covered}
             found |= self.best.keys()
             return found if among is None else found & among

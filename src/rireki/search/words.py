@@ -46,6 +46,8 @@ __all__ = [
 #: Bytes of memory a writer gathers documents in before it writes them out. Less makes many small files, and
 #: joining these takes more time and memory than it saves.
 HEAP = 40 << 20
+#: The engine gives no more than 65,000 counts at once.
+COUNTS = 50_000
 _MARKER = "marker"
 _TYPED = "author:person"
 #: The fact of documents that are a conversation's title and project.
@@ -151,14 +153,37 @@ class WordReader:
     def documents(self) -> int:
         return self.searcher.num_docs
 
-    def per_talk(self) -> dict[int, int]:
-        """How many documents each conversation has, its heading among them."""
+    def per_talk(self, query: tantivy.Query | None = None) -> dict[int, int]:
+        """How many documents of each conversation answer; without a query all, headings too."""
+        import tantivy
+
+        query = query or tantivy.Query.all_query()
+        found: dict[int, int] = {}
+        for start in range(0, self._last_talk + 1, COUNTS):
+            among = query if self._last_talk < COUNTS else self._in_talks(query, start)
+            counted = self.searcher.aggregate(
+                among, {"talks": {"terms": {"field": "talk", "size": COUNTS}}}
+            )
+            found.update((int(b["key"]), int(b["doc_count"])) for b in counted["talks"]["buckets"])
+        return found
+
+    def _in_talks(self, query: tantivy.Query, start: int) -> tantivy.Query:
+        from tantivy import FieldType, Occur, Query
+
+        some = Query.range_query(
+            self.schema, "talk", FieldType.Unsigned, start, start + COUNTS, include_upper=False
+        )
+        return Query.boolean_query([(Occur.Must, query), (Occur.Must, some)])
+
+    @cached_property
+    def _last_talk(self) -> int:
+        """The largest number of a conversation."""
         import tantivy
 
         found = self.searcher.aggregate(
-            tantivy.Query.all_query(), {"talks": {"terms": {"field": "talk", "size": 1_000_000}}}
+            tantivy.Query.all_query(), {"last": {"max": {"field": "talk"}}}
         )
-        return {int(b["key"]): int(b["doc_count"]) for b in found["talks"]["buckets"]}
+        return int(found["last"]["value"] or 0)
 
     def more_talks_than(self, messages: int) -> int:
         """So many conversations, however large, do not hold that many messages."""

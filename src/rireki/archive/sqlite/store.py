@@ -234,9 +234,9 @@ class SqliteArchive:
         return str(row[0]) if row else None
 
     def _check_meta(self) -> None:
-        """Every archive that notes anything counts its changes there: else the table is damaged."""
+        """An archive that has anything counts its changes there: else the table is damaged."""
         if self.sql.execute(
-            """SELECT 1 FROM meta
+            """SELECT 1 FROM origin
                WHERE NOT EXISTS (SELECT 1 FROM meta WHERE key = 'number') LIMIT 1"""
         ).get:
             raise BadValue("meta", "no number of changes")
