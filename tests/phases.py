@@ -2,13 +2,15 @@
 
 A test waits that starts another process, drives a browser or waits for time to pass. Beside
 many others it may come too late through no fault of its own: such tests run one or two at a
-time, after all others. One that starts a process and is not named here fails among those that
-run beside each other, and says so.
+time, after all others. One that starts a process, or sleeps, and is not named here fails among
+those that run beside each other, and says so.
 """
 
 from __future__ import annotations
 
 import sys
+import threading
+import time
 from collections.abc import Generator, Iterator
 from typing import Any
 
@@ -111,6 +113,10 @@ SLOW = (
 )
 #: What tells of another process.
 STARTS = ("subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.system")
+#: Seconds that a test may sleep in all: longer, and it waits for something.
+LONGEST_SLEEP = 0.3
+#: A sleep as short as this looks whether something has happened already, and takes as long as that.
+LOOKING = 0.02
 
 
 def marks(node: str) -> Iterator[str]:
@@ -133,11 +139,22 @@ def _ends(test: str, name: str) -> bool:
 
 
 class Guard:
-    """Watches tests that run beside each other: which of them start a process."""
+    """Watches tests that run beside each other: which of them start a process, or sleep."""
 
     def __init__(self) -> None:
         self._seen: set[str] = set()
+        self._slept = 0.0
+        self._sleep = time.sleep
+        time.sleep = self._counted_sleep
         sys.addaudithook(self._note)
+
+    def _counted_sleep(self, seconds: float) -> None:
+        # Threads of the program under test may sleep as long as they like.
+        if threading.current_thread() is threading.main_thread() and seconds > LOOKING:
+            self._slept += seconds
+            if self._slept > LONGEST_SLEEP:
+                self._seen.add("time.sleep")
+        self._sleep(seconds)
 
     def _note(self, event: str, arguments: Any) -> None:
         if event in STARTS:
@@ -146,6 +163,12 @@ class Guard:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logstart(self) -> None:
         self._seen.clear()
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_call(self) -> None:
+        # A server that several tests share is waited for by the first of them.
+        self._slept = 0.0
+        self._seen.discard("time.sleep")
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(

@@ -15,8 +15,12 @@ from tools import suite
 
 ROOT = Path(__file__).parents[2]
 HIDDEN = """
-import subprocess, sys
-def test_quick(): pass
+import subprocess, sys, threading, time
+def test_quick(): time.sleep(0.01)
+def test_sleeps(): [time.sleep(0.05) for _ in range(7)]
+def test_lets_a_thread_sleep():
+    thread = threading.Thread(target=time.sleep, args=(0.4,))
+    thread.start(); thread.join()
 def test_starts(): subprocess.run([sys.executable, "-c", ""], check=True)
 """
 CONFTEST = (
@@ -43,7 +47,8 @@ def run(folder: Path, *words: str) -> tuple[str, list[str]]:
 
 def test_what_waits_and_is_not_named_fails_and_says_where_to_name_it(folder: Path) -> None:
     said, failed = run(folder, "-m", "not waits")
-    assert failed == ["test_hidden.py::test_starts"]
+    assert failed == ["test_hidden.py::test_sleeps", "test_hidden.py::test_starts"]
+    assert "test_sleeps waits (time.sleep): name it" in said
     assert "test_starts waits (subprocess.Popen): name it, or its file, in tests/phases.py" in said
 
 
