@@ -148,7 +148,7 @@ class Guard:
         time.sleep = self._counted_sleep
         sys.addaudithook(self._note)
 
-    def _counted_sleep(self, seconds: float) -> None:
+    def _counted_sleep(self, seconds: Any) -> None:
         # Threads of the program under test may sleep as long as they like.
         if threading.current_thread() is threading.main_thread() and seconds > LOOKING:
             self._slept += seconds

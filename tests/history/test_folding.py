@@ -223,3 +223,10 @@ def test_the_window_for_the_last_entry_may_be_too_small(
             history.add_user_message("long " * 50)
     assert readings == ["x", "x"]
     assert stored(place) == whole(place)
+
+
+def test_of_two_open_calls_with_one_id_both_wait() -> None:
+    history = MessageHistory()
+    player = Caller(history)
+    player.play([("again",), ("wait",), ("again",), ("repair",)])
+    assert [call.waiting for call in history.pending_calls()] == [True, True]

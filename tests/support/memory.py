@@ -21,7 +21,7 @@ class Memory:
     def __init__(self, reader: Reader) -> None:
         self.reader = reader
         self.lanes: dict[tuple[str, str, str], list[bytes]] = {}
-        self.digests: dict[tuple[str, str, str], dict[bytes, int]] = {}
+        self.digests: dict[tuple[str, str, str], dict[bytes, list[int]]] = {}
         self.strands: dict[tuple[str, str], Strand] = {}
         self.cursors: dict[str, dict[str, object]] = {}
         self.clock = 0
@@ -72,13 +72,17 @@ class Memory:
             if update.grows and strand.states:
                 for run in strand.states[-1].runs:
                     ordinals += expand(run.records) if run.lane == content.lane else []
+            ordinal = -1
             for piece in content.pieces:
                 digest = piece.digest or digest_of_bytes(piece.data)
-                ordinal = None if update.grows else known.get(digest)
-                if ordinal is None:
-                    ordinal = len(lane)
+                same = known.setdefault(digest, [])
+                if update.grows or not same:
+                    same.append(len(lane))
                     lane.append(piece.data)
-                    known.setdefault(digest, ordinal)
+                    ordinal = same[-1]
+                else:
+                    # As the archive does: of equal records the one that follows its neighbour.
+                    ordinal = next((each for each in same if each > ordinal), same[-1])
                 ordinals.append(ordinal)
             runs.append(Run(content.lane, shorten(ordinals), content.separator))
         strand.states.append(State(len(strand.states) + 1, self.now, tuple(runs), update.tail))

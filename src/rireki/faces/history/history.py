@@ -286,9 +286,12 @@ class MessageHistory(Rendering):
             window = self._window()
             ends = self._marked(window)
             found: list[Pending] = []
+            # Of open calls with one id, a result cannot tell which it is for: they wait together.
+            waits: set[str] = set()
             for (turn, _), call in open_calls(window.turns):
-                marked = call.id is not None and window.owners[turn] <= ends.get(call.id, -1)
-                waiting = marked or call.name in self._questions
+                if call.id is not None and window.owners[turn] <= ends.get(call.id, -1):
+                    waits.add(call.id)
+                waiting = call.id in waits or call.name in self._questions
                 found.append(Pending(call.id, call.name, call.arguments, waiting))
             return found
 

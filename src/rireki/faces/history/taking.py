@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from rireki.archive.open import open_archive
-from rireki.errors import SourceTrouble
+from rireki.errors import ArchiveTrouble, SourceTrouble
 from rireki.intake.progress import Silent
 from rireki.intake.project import project_dirty
 from rireki.intake.take import take_origin
@@ -89,7 +89,7 @@ def _folded(
         return None
     try:
         kept = archive.kept_as(NAME, name).get(f"{NAME}/{name}")
-    except (ValueError, msgspec.MsgspecError):
+    except (ArchiveTrouble, msgspec.MsgspecError):
         # What is stored of it is damaged: it is read again from its records.
         return None
     seq = _seq_before(origin.place, before["offset"])
