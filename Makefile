@@ -20,8 +20,6 @@ serve: $(SERVE)/.ready  ## this machine's histories in a browser; ARGS="--port 8
 	@$(SERVE)/bin/rireki serve $(ARGS)
 
 test: $(VENV)/.ready lint  ## everything that has to hold: lint, types, all tests, a real browser included
-	@sh tools/browser
-	@sh tools/adapter $(VENV)/npm
 	@$(BIN)/python -m tools.suite
 
 fast: $(VENV)/.ready  ## the tests that wait for no browser, no other process and no clock

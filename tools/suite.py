@@ -1,8 +1,9 @@
 """Runs the tests in two phases: beside each other, then those that wait, two at a time.
 
-`python -m tools.suite` runs all of them, with mypy beside the first phase; `… fast` the
-first phase alone, without what takes long. What fails is tried once more by itself, and
-named at the end: a test that needed it is a defect too.
+`python -m tools.suite` runs all of them. While the first phase runs, what the second needs is
+installed; while the second waits, mypy takes the time that is left. `… fast` is the first phase
+alone, without what takes long. What fails is tried once more by itself, and named at the end: a
+test that needed it is a defect too.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, TemporaryFile
 from typing import NamedTuple
 
 from tests.phases import WAITS
@@ -23,6 +24,9 @@ VARIABLE = "RIREKI_FAILED_TESTS"
 #: With more than these something is broken, and not late.
 MOST = 20
 PYTEST = [sys.executable, "-m", "pytest", "-p", "tools.failed_tests"]
+MYPY = [str(Path(sys.executable).with_name("mypy"))]
+#: Where the packages of npm lie that tests need.
+NPM = str(Path(sys.prefix) / "npm")
 
 
 class Phase(NamedTuple):
@@ -65,31 +69,40 @@ def main(arguments: list[str]) -> int:
         print("usage: python -m tools.suite [fast]", file=sys.stderr)
         return 2
     began = time.monotonic()
-    types = None if fast else _start_types()
+    # What runs beside each phase.
+    besides = [[]] if fast else [[["sh", "tools/browser"], ["sh", "tools/adapter", NPM]], [MYPY]]
     failed: list[str] = []
-    for phase in phases(fast):
+    wrong = 0
+    for phase, commands in zip(phases(fast), besides, strict=True):
+        started = [Beside(command) for command in commands]
         outcome = run(phase)
+        wrong |= max((each.end() for each in started), default=0)
         if outcome.code not in (0, 1) or len(outcome.failed) > MOST:
             return outcome.code or 1
         failed += outcome.failed
     again = run(Phase("once more, by themselves", failed)) if failed else Outcome(0, [])
     _tell(failed, again.failed)
-    wrong = 0 if types is None else _end_types(*types)
     print(f"── {time.monotonic() - began:.0f} s", flush=True)
     return again.code or wrong
 
 
-def _start_types() -> tuple[subprocess.Popen[str], Path]:
-    mypy = [str(Path(sys.executable).with_name("mypy"))]
-    said = Path(sys.prefix) / "types"
-    with said.open("w") as file:
-        return subprocess.Popen(mypy, stdout=file, stderr=file, text=True), said
+class Beside:
+    """A program that takes the time the tests leave; what it says is shown when it has ended."""
 
+    def __init__(self, command: list[str]) -> None:
+        self._command = command
+        self._said = TemporaryFile("w+")  # noqa: SIM115 - closed by `end`
+        self._process = subprocess.Popen(
+            ["nice", "-n", "19", *command], stdout=self._said, stderr=self._said
+        )
 
-def _end_types(process: subprocess.Popen[str], said: Path) -> int:
-    code = process.wait()
-    print(f"── types\n{said.read_text('utf-8').rstrip()}", flush=True)
-    return code
+    def end(self) -> int:
+        code = self._process.wait()
+        self._said.seek(0)
+        if said := self._said.read().rstrip():
+            print(f"── {Path(self._command[0]).name}\n{said}", flush=True)
+        self._said.close()
+        return code
 
 
 def _tell(failed: list[str], still: list[str]) -> None:
