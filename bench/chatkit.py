@@ -22,7 +22,7 @@ from bench.measure import at_most, percentile
 from tests.chatkit.stores import SampleStore, user_of
 
 from rireki.chatkit import RirekiStore
-from rireki.faces.chatkit.conformance.samples import moment, reply, thread
+from rireki.chatkit.conformance.samples import moment, reply, thread
 
 ADDS = 500
 #: Items of the long thread, and the size of a page.

@@ -23,7 +23,7 @@ from typing import IO, Any, NamedTuple
 from bench.measure import REPEAT, at_most, percentile
 
 from rireki import AsyncMessageHistory, MessageHistory
-from rireki.faces.history.journal import Sync
+from rireki.history.journal import Sync
 from rireki.providers import PROVIDERS
 
 ITEMS = 1000

@@ -16,9 +16,8 @@ import sys
 from asyncio.subprocess import PIPE, STDOUT
 from pathlib import Path
 
-from rireki import MessageHistory
+from rireki import MessageHistory, agent
 from rireki.errors import RirekiError
-from rireki.faces import agent
 
 INSTRUCTIONS = """You are a careful coding helper. Read before you write, run what you wrote, and
 ask the person when only they can decide. Paths are relative to the working directory."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from rireki.faces.agent import Agent
-    from rireki.faces.history import (
+    from rireki.agent import Agent
+    from rireki.history import (
         AsyncMessageHistory,
         HistoryConflict,
         MessageHistory,
@@ -28,9 +28,9 @@ def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if name == "Agent":
-        from rireki.faces.agent import Agent
+        from rireki.agent import Agent
 
         return Agent
-    from rireki.faces import history
+    from rireki import history
 
     return getattr(history, name)

@@ -4,6 +4,6 @@ from rireki.python_path import leave_current_directory
 
 leave_current_directory()
 
-from rireki.faces.cli.start import main  # noqa: E402 - not before the path is ours
+from rireki.cli.start import main  # noqa: E402 - not before the path is ours
 
 main()

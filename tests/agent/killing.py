@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from rireki import MessageHistory
-from rireki.faces.agent import Agent, Scripted
+from rireki.agent import Agent, Scripted
 from tests.providers.rules_of import complaints
 
 #: Runs for ever: prompts, parallel calls, questions that are answered and some that are not.
@@ -19,7 +19,7 @@ from tests.providers.rules_of import complaints
 PROGRAM = """
 import os, random, sys
 from rireki import MessageHistory
-from rireki.faces.agent import Agent, Later, Scripted
+from rireki.agent import Agent, Later, Scripted
 
 class Told(MessageHistory):
     def _record(self, entries):

@@ -16,8 +16,7 @@ from typing import Any
 import pytest
 
 from rireki import MessageHistory
-from rireki.errors import RirekiError
-from rireki.faces.agent import (
+from rireki.agent import (
     CANCELLED,
     Agent,
     Answered,
@@ -28,6 +27,7 @@ from rireki.faces.agent import (
     in_terminal,
     later,
 )
+from rireki.errors import RirekiError
 from tests.agent.conftest import calls, question, results
 
 
@@ -80,7 +80,7 @@ def test_answered_after_a_restart(place: Path) -> None:
     """The program ends while the question is open; another one brings the answer."""
     code = f"""
 from rireki import MessageHistory
-from rireki.faces.agent import Agent, Scripted, later
+from rireki.agent import Agent, Scripted, later
 
 def look(): return "seen"
 
@@ -300,7 +300,7 @@ def test_in_the_terminal_a_number_chooses(
 TERMINAL = """
 import fcntl, termios
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-from rireki.faces.agent import Agent, Scripted, in_terminal
+from rireki.agent import Agent, Scripted, in_terminal
 step = {"role": "assistant", "content": [
     {"type": "tool_use", "id": "q", "name": "ask_user", "input": {"question": "Which?"}}]}
 agent = Agent(Scripted([step, "over"]), ask=in_terminal)
@@ -337,7 +337,7 @@ import signal, sys, time
 # Whoever runs the tests in the background has it ignored.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 from rireki import MessageHistory
-from rireki.faces.agent import Agent, Scripted
+from rireki.agent import Agent, Scripted
 
 def hangs():
     print("in the tool", flush=True)

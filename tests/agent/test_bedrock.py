@@ -14,7 +14,7 @@ import boto3  # type: ignore[import-untyped]
 import pytest
 
 from rireki import MessageHistory
-from rireki.faces.agent import Agent, Event, Text, Thinking, connect
+from rireki.agent import Agent, Event, Text, Thinking, connect
 from tests.providers.rules_of import complaints
 
 MODEL = "anthropic.claude-scripted"

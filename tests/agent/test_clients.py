@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from rireki import MessageHistory
+from rireki.agent import Agent, Event, Text, Thinking, connect
 from rireki.errors import RirekiError
-from rireki.faces.agent import Agent, Event, Text, Thinking, connect
 from rireki.providers import Provider
 from tests.agent.server import MODELS, PROVIDERS, Move, Server, client_of, serving
 
@@ -105,7 +105,7 @@ def test_begun_with_one_and_continued_with_another(
 KILLED = """
 import sys, time
 from rireki import MessageHistory
-from rireki.faces.agent import Agent, connect
+from rireki.agent import Agent, connect
 from tests.agent.server import MODELS, client_of
 
 def add(a: int, b: int) -> int:
@@ -221,7 +221,7 @@ def test_a_name_that_is_none_and_a_package_that_is_missing(monkeypatch: pytest.M
 
 
 def test_importing_the_agent_imports_no_package_of_a_provider() -> None:
-    code = "import sys, rireki.faces.agent, rireki.faces.agent.mcp\n"
+    code = "import sys, rireki.agent, rireki.agent.mcp\n"
     code += "print([m for m in ('anthropic', 'openai', 'google.genai', 'ollama', 'boto3', 'mcp',"
     code += " 'pydantic', 'starlette') if m in sys.modules])"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from rireki import MessageHistory
-from rireki.faces.agent import Agent
+from rireki.agent import Agent
 from tests.agent.conftest import results
 
 ROOT = Path(__file__).parents[2]
@@ -69,6 +69,6 @@ def test_the_page_tells_every_method() -> None:
 
 
 def test_the_clients_are_short() -> None:
-    folder = ROOT / "src" / "rireki" / "faces" / "agent" / "clients"
+    folder = ROOT / "src" / "rireki" / "agent" / "clients"
     for path in folder.glob("*.py"):
         assert len(path.read_text(encoding="utf-8").splitlines()) < 150, path.name

@@ -11,8 +11,8 @@ import msgspec
 import pytest
 
 from rireki import AsyncMessageHistory, MessageHistory
+from rireki.agent import Agent, Event, Output, Scripted, ToolError
 from rireki.errors import RirekiError
-from rireki.faces.agent import Agent, Event, Output, Scripted, ToolError
 from tests.agent.conftest import calls, results
 
 
@@ -323,7 +323,7 @@ def test_a_history_for_event_loops_serves_as_well() -> None:
 def test_a_model_may_be_a_coroutine_and_tell_its_answer_in_pieces() -> None:
     class Slow(Scripted):
         async def ask(self, request: Any, tools: Any, tell: Any) -> Any:
-            from rireki.faces.agent import Text
+            from rireki.agent import Text
 
             tell(Text("two "))
             await asyncio.sleep(0)

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from rireki.agent import Agent, Scripted
+from rireki.agent.mcp import mcp_server, mcp_tools
 from rireki.errors import RirekiError
-from rireki.faces.agent import Agent, Scripted
-from rireki.faces.agent.mcp import mcp_server, mcp_tools
 from tests.agent.conftest import calls
 
 SERVER = """

@@ -17,7 +17,7 @@ from openai.types.responses import (
 
 from rireki import MessageHistory
 from rireki.errors import RirekiError
-from rireki.faces.history.adapters.agents import HistorySession
+from rireki.history.adapters.agents import HistorySession
 from tests.agent.conftest import calls
 from tests.providers.rules_of import complaints
 

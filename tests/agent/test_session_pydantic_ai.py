@@ -30,7 +30,7 @@ from pydantic_ai.messages import (
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from rireki import MessageHistory
-from rireki.faces.history.adapters.pydantic_ai import HistoryConversationStore
+from rireki.history.adapters.pydantic_ai import HistoryConversationStore
 from tests.history.test_sharing import other_writer
 from tests.providers.rules_of import complaints
 

@@ -9,8 +9,8 @@ from typing import Any, Literal, NotRequired, Optional, TypedDict
 
 import pytest
 
+from rireki.agent import Agent, Output, Scripted, Tool, tool
 from rireki.errors import RirekiError
-from rireki.faces.agent import Agent, Output, Scripted, Tool, tool
 
 
 @dataclasses.dataclass

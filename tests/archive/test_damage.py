@@ -81,7 +81,7 @@ def test_a_full_disk_is_said_and_what_was_stored_stays(home: Path, tmp_path: Pat
     script = (
         "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000));"
-        "from rireki.faces.cli.start import main; main()"
+        "from rireki.cli.start import main; main()"
     )
     command = [
         sys.executable,

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from rireki.faces.cli.browser import Opening
-from rireki.faces.web.serve import Server, bind
+from rireki.cli.browser import Opening
 from rireki.sources.kit.places import Places
+from rireki.web.serve import Server, bind
 from tests.browser.serving import Session, Site
 from tests.support.browser import PATIENCE
 
@@ -34,7 +34,7 @@ def test_the_file_leads_a_browser_to_the_page_and_it_stays_let_in(
     browser: Browser, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened: list[str] = []
-    monkeypatch.setattr("rireki.faces.cli.browser._open", opened.append)
+    monkeypatch.setattr("rireki.cli.browser._open", opened.append)
     ticket = server.access.issue()
     opening = Opening(ticket, server.ticket_url(ticket.value), lambda: None)
     opening.start()

@@ -9,7 +9,7 @@ from itertools import count
 from pathlib import Path
 
 from rireki.chatkit import RirekiStore
-from rireki.faces.chatkit.conformance.samples import reply, thread
+from rireki.chatkit.conformance.samples import reply, thread
 from tests.chatkit.stores import Context, ours
 
 ALICE = {"user_id": "alice"}

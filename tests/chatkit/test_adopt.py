@@ -18,8 +18,8 @@ from click.testing import CliRunner
 
 from rireki.archive.open import open_archive
 from rireki.chatkit import Adopted, RirekiStore
+from rireki.cli.main import cli
 from rireki.errors import RirekiError
-from rireki.faces.cli.main import cli
 
 FIXTURES = sorted((Path(__file__).parents[1] / "fixtures" / "chatkit").glob("*.sqlite3"))
 TABLES = ("threads", "items", "attachments")
@@ -147,7 +147,7 @@ def test_repeating_it_adds_nothing_and_brings_nothing_back(place: Path, tmp_path
 KILLED = """
 import asyncio, os, signal, sys
 from rireki.chatkit import RirekiStore
-from rireki.faces.chatkit import adopt
+from rireki.chatkit import adopt
 
 count = 0
 put = adopt._insert

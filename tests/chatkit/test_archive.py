@@ -14,8 +14,8 @@ import pytest
 
 from rireki.archive.open import open_archive
 from rireki.chatkit import RirekiStore
-from rireki.faces.chatkit.conformance.samples import attachment, reply, thread, typed
-from rireki.faces.chatkit.taking import take_in_store
+from rireki.chatkit.conformance.samples import attachment, reply, thread, typed
+from rireki.chatkit.taking import take_in_store
 from rireki.intake.forget import forget
 from rireki.intake.progress import Silent
 from rireki.intake.project import project_dirty

@@ -21,8 +21,8 @@ from starlette.routing import Mount
 from starlette.testclient import TestClient
 
 from rireki.chatkit import AttachmentRefused, RirekiAttachmentStore, RirekiStore, attachment_app
-from rireki.faces.chatkit.conformance.samples import thread, typed
-from rireki.faces.chatkit.files import Incoming
+from rireki.chatkit.conformance.samples import thread, typed
+from rireki.chatkit.files import Incoming
 from tests.chatkit.stores import Context, user_of
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(200))

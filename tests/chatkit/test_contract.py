@@ -13,7 +13,7 @@ from chatkit.types import Attachment, ThreadItem, ThreadMetadata
 from pydantic import TypeAdapter
 
 from rireki.chatkit import RirekiStore
-from rireki.faces.chatkit.conformance.samples import attachment, moment, reply, thread, typed
+from rireki.chatkit.conformance.samples import attachment, moment, reply, thread, typed
 from tests.chatkit.stores import Context, ours, user_of
 
 # ChatKit deprecates its widgets; a store has to keep them all the same.

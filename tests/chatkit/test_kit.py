@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from rireki.chatkit import RirekiStore
+from rireki.chatkit.conformance.case import MakeStore
+from rireki.chatkit.conformance.speed import file_bytes
 from rireki.chatkit.testing import (
     PROPERTIES,
     FactoryNotImportable,
@@ -17,8 +19,6 @@ from rireki.chatkit.testing import (
     check_store,
     run_store_conformance,
 )
-from rireki.faces.chatkit.conformance.case import MakeStore
-from rireki.faces.chatkit.conformance.speed import file_bytes
 from tests.chatkit.stores import in_memory, ours, sample
 
 #: What is known of the sample's design: ties, clocks, re-adding, saving, cursors, orders, users,

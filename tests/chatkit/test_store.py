@@ -18,12 +18,11 @@ from chatkit.store import NotFoundError
 from chatkit.types import ClientToolCallItem
 
 from rireki.archive.open import open_archive
-from rireki.chatkit import RirekiStore
+from rireki.chatkit import RirekiStore, rows
+from rireki.chatkit.conformance.samples import FutureItem, moment, reply, thread, typed
+from rireki.chatkit.conformance.speed import file_bytes
+from rireki.chatkit.database import connect, store_path
 from rireki.errors import RirekiError
-from rireki.faces.chatkit import rows
-from rireki.faces.chatkit.conformance.samples import FutureItem, moment, reply, thread, typed
-from rireki.faces.chatkit.conformance.speed import file_bytes
-from rireki.faces.chatkit.database import connect, store_path
 from rireki.sources.chatkit.names import STORE_ID
 from tests.chatkit.stores import Context, ours, user_of
 from tests.support.at_once import assert_many_can

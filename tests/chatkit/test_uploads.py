@@ -15,8 +15,8 @@ from click.testing import CliRunner
 
 from rireki.archive.open import open_archive
 from rireki.chatkit import RirekiAttachmentStore, RirekiStore
-from rireki.faces.chatkit.conformance.samples import reply, thread, typed
-from rireki.faces.cli.main import cli
+from rireki.chatkit.conformance.samples import reply, thread, typed
+from rireki.cli.main import cli
 from rireki.intake.restore import restore
 from rireki.intake.understand import read_conversation
 from rireki.model.parts import Attachment

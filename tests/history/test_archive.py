@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 
 from rireki import MessageHistory
 from rireki.archive.open import open_archive
-from rireki.faces.cli.main import run
+from rireki.cli.main import run
 from rireki.intake.understand import read_conversation
 from rireki.intake.walk import import_history
 from rireki.live.feed import Feed

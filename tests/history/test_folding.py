@@ -16,7 +16,7 @@ from rireki import MessageHistory
 from rireki.archive.base import Archive, Heading, Kept
 from rireki.archive.open import open_archive
 from rireki.errors import RirekiError
-from rireki.faces.history import taking
+from rireki.history import taking
 from rireki.intake import project
 from rireki.intake.rebuild import rebuild
 from rireki.intake.rules import note_current

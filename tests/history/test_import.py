@@ -58,7 +58,7 @@ def test_the_agent_comes_when_it_is_asked_for() -> None:
     ran = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert ran.stdout == "Agent False\n"
     from rireki import Agent
-    from rireki.faces.agent import Agent as Same
+    from rireki.agent import Agent as Same
 
     assert Agent is Same
 

@@ -209,7 +209,7 @@ def test_compacting_hides_and_keeps_what_is_asked() -> None:
 
 
 def test_the_estimate_is_on_the_safe_side() -> None:
-    from rireki.faces.history.window import estimate
+    from rireki.history.window import estimate
 
     assert estimate({"role": "user", "content": "word " * 100}) >= 100
     assert estimate({"role": "user", "content": "履歴" * 100}) >= 200

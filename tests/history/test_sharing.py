@@ -173,7 +173,7 @@ def test_who_asks_for_the_disk_gets_it(place: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_nothing_stays_behind_of_histories_that_were_closed(place: Path) -> None:
-    from rireki.faces.history import sharing
+    from rireki.history import sharing
 
     before = threading.active_count()
     for number in range(20):

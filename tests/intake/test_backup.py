@@ -14,7 +14,7 @@ import pytest
 from rireki.archive.base import Filter
 from rireki.archive.open import open_archive
 from rireki.errors import RirekiError
-from rireki.faces.history import MessageHistory
+from rireki.history import MessageHistory
 from rireki.intake.backup import backup
 from rireki.intake.verify import verify
 from rireki.intake.walk import import_history

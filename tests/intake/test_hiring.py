@@ -204,7 +204,7 @@ def _is_there(group: int) -> bool:
 
 #: A worker that quotes a transcript in a warning, in a process whose terminal is guarded.
 LOUD = """
-from rireki.faces.cli.terminal import guard_terminal
+from rireki.cli.terminal import guard_terminal
 from rireki.intake import hiring
 guard_terminal()
 evil = "quoted \\x1b]52;c;ZXZpbA==\\x07 \\x9b2J \\u202e\\n"

@@ -15,7 +15,7 @@ import pytest
 from rireki.archive.base import Filter
 from rireki.archive.open import open_archive
 from rireki.archive.sqlite.store import SqliteArchive
-from rireki.faces.cli import main as face
+from rireki.cli import main as face
 from rireki.intake import walk
 from rireki.intake.restore import restore
 from rireki.intake.verify import verify

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from rireki.faces.agent.clients.bedrock import Bedrock
-from rireki.faces.agent.tools import Tool, tool
+from rireki.agent.clients.bedrock import Bedrock
+from rireki.agent.tools import Tool, tool
 from rireki.providers import Request
 
 CALLED: list[Any] = [

@@ -29,7 +29,7 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.models import Model
 
-from rireki.faces.history.adapters.pydantic_told import told
+from rireki.history.adapters.pydantic_told import told
 from rireki.providers import Call, Result, Text, Thinking, Turn, encode
 
 

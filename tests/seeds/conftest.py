@@ -12,7 +12,7 @@ import apsw
 import pytest
 from click.testing import CliRunner
 
-from rireki.faces.cli import main as face
+from rireki.cli import main as face
 
 
 class Ran(NamedTuple):

@@ -42,7 +42,7 @@ ERRORS = {
     *("NoCommand", "Trouble"),
 }
 #: What a terminal can be told of. Libraries for programs (providers, history) speak English.
-PACKAGES = ["faces/cli", "drive", "archive", "intake", "live", "search", "show", "sources", "model"]
+PACKAGES = ["cli", "drive", "archive", "intake", "live", "search", "show", "sources", "model"]
 #: What is joined from sentences that are looked at by themselves.
 JOINED = {"GAP: GAP", "GAP: GAP (GAP)", "GAP (GAP)", "GAP cannot be GAP", "GAPKnown sources: GAP."}
 #: Counts and units, which are told apart when they are there: one form of each as it is printed.
@@ -105,7 +105,7 @@ def texts_in(node: ast.expr) -> list[str]:
 def test_every_sentence_of_the_terminal_has_a_japanese_one() -> None:
     told = [
         text
-        for name, call in calls("faces/cli", "show")
+        for name, call in calls("cli", "show")
         if name in ("say", "say_label", "say_reading") and isinstance(call.func, ast.Name)
         for argument in call.args
         for text in texts_in(argument)
@@ -130,14 +130,14 @@ def test_every_error_and_hint_has_a_japanese_one() -> None:
 def test_nothing_is_echoed_that_was_not_translated() -> None:
     bare = [
         text
-        for name, call in calls("faces/cli")
+        for name, call in calls("cli")
         if name in ("echo", "ask", "hint")
         for argument in call.args[:1]
         for text in texts_in(argument)
     ]
     bare += [
         text
-        for module in modules("faces/cli")
+        for module in modules("cli")
         for node in ast.walk(module)
         if isinstance(node, ast.Yield) and node.value is not None
         for text in texts_in(node.value)

@@ -18,7 +18,7 @@ from click.testing import CliRunner
 
 from rireki.archive.base import Filter
 from rireki.archive.sqlite.store import SqliteArchive
-from rireki.faces.cli import main as face
+from rireki.cli import main as face
 from rireki.intake.understand import read_conversation
 from rireki.intake.walk import import_history
 from rireki.model.message import Message
@@ -154,7 +154,7 @@ def test_show_writes_the_document(tmp_path: Path) -> None:
 
 def test_other_commands_do_not_load_what_html_needs() -> None:
     heavy = "{'markdown_it', 'pygments', 'jinja2', 'markupsafe'}"
-    code = f"import sys; import rireki.faces.cli.show; print({heavy} & set(sys.modules))"
+    code = f"import sys; import rireki.cli.show; print({heavy} & set(sys.modules))"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "set()"
 

@@ -32,7 +32,7 @@ WORDS = ("quokkaflux", "tungstenpelican", "麒麟", "獏", "wolpertinger", '"ple
 
 IMPORT = """
 import sys
-from rireki.faces.cli.start import main
+from rireki.cli.start import main
 print("running", flush=True)
 sys.argv = ["rireki", "import", "--home", sys.argv[1] + "/home", "--archive", sys.argv[1]]
 sys.stdout = sys.stderr

@@ -18,7 +18,7 @@ from click.testing import CliRunner
 
 from rireki.archive.open import open_archive
 from rireki.archive.sqlite.recover import recover
-from rireki.faces.cli import main as face
+from rireki.cli import main as face
 from rireki.intake.understand import read_conversation
 from tests.sources.transcripts import Transcript, lay
 from tests.support.homes import lay_out

@@ -14,9 +14,9 @@ import httpx
 import pytest
 
 from rireki.archive.open import open_archive
-from rireki.faces.web.serve import Server, bind
 from rireki.intake.walk import import_history
 from rireki.sources.kit.places import Places
+from rireki.web.serve import Server, bind
 from tests.support.homes import lay_out
 
 TOKEN = "the-token-of-the-tests-0123456789"

@@ -20,10 +20,10 @@ import pytest
 from rireki.archive.open import open_archive
 from rireki.drive.agents import Agent
 from rireki.drive.bridge import Settings
-from rireki.faces.web.guard import GuardSettings
-from rireki.faces.web.serve import Server
 from rireki.intake.walk import import_history
 from rireki.sources.kit.places import Places
+from rireki.web.guard import GuardSettings
+from rireki.web.serve import Server
 from tests.browser.serving import Session
 from tests.web.conftest import (
     BEARER,

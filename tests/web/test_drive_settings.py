@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from rireki.cli.driving import config_file, drive_settings, ignored_settings, is_on
 from rireki.errors import RirekiError
-from rireki.faces.cli.driving import config_file, drive_settings, ignored_settings, is_on
 from rireki.sources.kit.places import Places
 
 

@@ -25,13 +25,13 @@ from rireki.drive.checks import (
 )
 from rireki.drive.values import Answer, Ask, Option, Prompt
 from rireki.errors import RirekiError
-from rireki.faces.web.serve import Server
 from rireki.intake import take
 from rireki.intake.walk import import_history
 from rireki.search.find import too_slow
 from rireki.search.parse import parse
 from rireki.show.catalogue.errors import in_tongue
 from rireki.sources.kit.places import Places
+from rireki.web.serve import Server
 from tests.browser.serving import Session
 from tests.web.conftest import BEARER, client_at, client_of, serving
 

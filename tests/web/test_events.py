@@ -18,14 +18,14 @@ import pytest
 
 from rireki.archive.open import open_archive
 from rireki.archive.sqlite.store import SqliteArchive
-from rireki.faces.web import events as stream
-from rireki.faces.web import hub as hubs
-from rireki.faces.web.hub import Hub
-from rireki.faces.web.serve import Server
 from rireki.intake.forget import forget
 from rireki.intake.walk import Report, import_history
 from rireki.live.feed import Feed, News
 from rireki.sources.kit.places import Places
+from rireki.web import events as stream
+from rireki.web import hub as hubs
+from rireki.web.hub import Hub
+from rireki.web.serve import Server
 from tests.web.conftest import BEARER, PATIENCE, TOKEN, Ear, client_of, events_in, serving, until
 
 TakeIn = Callable[[], Report]
@@ -369,7 +369,7 @@ SCRIPT = (
     "import tests.support.plain;"
     "from rireki.sources import registry;"
     "registry._addresses = lambda: {'plain': 'tests.support.plain:READER'};"
-    "from rireki.faces.cli.start import main; main()"
+    "from rireki.cli.start import main; main()"
 )
 
 

@@ -13,9 +13,9 @@ import msgspec
 import pytest
 
 from rireki.archive.open import archive_path, data_directory, open_archive
-from rireki.faces.web.served import Address, Served
-from rireki.faces.web.token import ensure_token, new_token, token_path
 from rireki.live.lock import KeeperLock
+from rireki.web.served import Address, Served
+from rireki.web.token import ensure_token, new_token, token_path
 from tests.support.shut import rireki, shut
 from tests.web.conftest import client_at
 from tests.web.test_serve import command, run, serve

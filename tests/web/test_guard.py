@@ -9,9 +9,9 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from rireki.faces.web.app import FOREVER, STATIC
-from rireki.faces.web.guard import CSP, GuardSettings
-from rireki.faces.web.serve import Server
+from rireki.web.app import FOREVER, STATIC
+from rireki.web.guard import CSP, GuardSettings
+from rireki.web.serve import Server
 from tests.web.conftest import PATIENCE, TOKEN, client_at, client_of, serving
 
 ADDRESSES = ["/", "/api/v1/health", "/api/v1/events", "/static/nothing.css", "/no/such/page"]

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from rireki.archive.open import open_archive
-from rireki.faces.web import connection, events
-from rireki.faces.web.serve import Server
+from rireki.web import connection, events
+from rireki.web.serve import Server
 from tests.web.conftest import PATIENCE, TOKEN, client_of, serving, until
 
 

@@ -21,11 +21,11 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from rireki.archive.open import open_archive
-from rireki.faces.web.api import ROUTES
-from rireki.faces.web.openapi import document
-from rireki.faces.web.serve import Server
 from rireki.intake.understand import read_conversation
 from rireki.show.json import line
+from rireki.web.api import ROUTES
+from rireki.web.openapi import document
+from rireki.web.serve import Server
 from tests.web.conftest import BEARER, client_at
 
 PAGE = Path(__file__).parents[2] / "docs" / "api.md"

@@ -13,10 +13,10 @@ import httpx
 import pytest
 
 from rireki.archive.open import open_archive
-from rireki.faces.web.serve import Server
 from rireki.intake.demo import change_demo_home, make_demo_home
 from rireki.intake.walk import import_history
 from rireki.sources.kit.places import Places
+from rireki.web.serve import Server
 from tests.web.conftest import client_of, serving
 
 COMPACTED = "claude-code/21fac117-6aab-54d2-80ac-88161ad4984f"

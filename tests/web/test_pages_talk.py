@@ -13,16 +13,16 @@ import pytest
 from click.testing import CliRunner
 
 from rireki.archive.open import open_archive
-from rireki.faces.cli.main import cli
-from rireki.faces.web.pages.project import held_in
-from rireki.faces.web.pages.stats import bars, calendar
-from rireki.faces.web.pages.talk import last_window, window_around
-from rireki.faces.web.pages.versions import Moment, moments
-from rireki.faces.web.serve import Server
+from rireki.cli.main import cli
 from rireki.intake.demo import change_demo_home, make_demo_home
 from rireki.intake.walk import import_history
 from rireki.model.strand import Run, State, Strand
 from rireki.sources.kit.places import Places
+from rireki.web.pages.project import held_in
+from rireki.web.pages.stats import bars, calendar
+from rireki.web.pages.talk import last_window, window_around
+from rireki.web.pages.versions import Moment, moments
+from rireki.web.serve import Server
 from tests.browser.serving import save_row
 from tests.support.driven import Journal
 from tests.support.q_rows import said, talk

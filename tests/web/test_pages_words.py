@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from rireki.drive.values import LABELS, REASONED
-from rireki.faces.web.pages import words
-from rireki.faces.web.pages.dates import ago, day, moment, span
-from rireki.faces.web.pages.watched import STATES
 from rireki.model.activity import WORDS
 from rireki.model.times import to_datetime
 from rireki.show.heading import RELATIONS
 from rireki.show.html.words import JAPANESE as RENDERER
 from rireki.sources.claude_code.reasons import REASONS
+from rireki.web.pages import words
+from rireki.web.pages.dates import ago, day, moment, span
+from rireki.web.pages.watched import STATES
 
 WEB = Path(words.__file__).parents[1]
 #: `t("…")`, also with a choice between two texts.

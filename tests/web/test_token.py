@@ -16,10 +16,10 @@ from pathlib import Path
 import httpx
 import pytest
 
-from rireki.faces.web import events
-from rireki.faces.web.serve import Server, bind
-from rireki.faces.web.token import Access, cookie_value, ensure_token, new_token, token_path
 from rireki.sources.kit.places import Places
+from rireki.web import events
+from rireki.web.serve import Server, bind
+from rireki.web.token import Access, cookie_value, ensure_token, new_token, token_path
 from tests.web.conftest import PATIENCE, Ear, client_at, until
 from tests.web.test_serve import command, environment, run, serve
 

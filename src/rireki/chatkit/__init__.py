@@ -15,12 +15,9 @@ with warnings.catch_warnings():
             name=error.name,
         ) from error
 
-from rireki.faces.chatkit import (
-    Adopted,
-    AttachmentRefused,
-    RirekiAttachmentStore,
-    RirekiStore,
-    attachment_app,
-)
+from rireki.chatkit.adopt import Adopted
+from rireki.chatkit.attachments import AttachmentRefused, RirekiAttachmentStore
+from rireki.chatkit.endpoints import attachment_app
+from rireki.chatkit.store import RirekiStore
 
 __all__ = ["Adopted", "AttachmentRefused", "RirekiAttachmentStore", "RirekiStore", "attachment_app"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rireki.faces.chatkit.conformance.kit import (
+from rireki.chatkit.conformance.kit import (
     PROPERTIES,
     FactoryNotImportable,
     Outcome,

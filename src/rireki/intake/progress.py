@@ -1,4 +1,4 @@
-"""How long work tells what it is doing; faces draw it, tests count it."""
+"""How long work tells what it is doing; interfaces draw it, tests count it."""
 
 from __future__ import annotations
 

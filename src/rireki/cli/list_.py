@@ -1,0 +1,204 @@
+"""`rireki list`: what is in the archive, newest first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rireki.cli.options import (
+    archive_option,
+    directory_of,
+    ensure_known,
+    json_option,
+    no_pager_option,
+    opened,
+    source_option,
+    time_of,
+    waiting_now,
+)
+from rireki.show.catalogue import say
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from rireki.archive.base import Archive
+    from rireki.cli.output import Screen
+    from rireki.model.activity import Activity
+    from rireki.model.conversation import Conversation
+
+__all__ = ["command", "marks"]
+
+#: From this width on there is room for the project beside the title.
+ROOMY = 110
+LEGEND = {"✗": "gone from its source", "~": "rewritten in its source", "…": "unfinished"}
+
+
+@click.command("list", short_help="What is in the archive, newest first.")
+@source_option(False, "Only this source, such as claude-code.", archived=True)
+@click.option("--project", metavar="DIR", help="Only this directory and what lies below it.")
+@click.option("--since", metavar="TIME", help="Active since then: 3h, 7d, 2w, a date, a time.")
+@click.option("--before", metavar="TIME", help="Last active before then.")
+@click.option("--title", metavar="WORDS", help="With all of these words in the title.")
+@click.option(
+    "--upstream",
+    type=click.Choice(["present", "changed", "gone"]),
+    help="By what the source still holds of it.",
+)
+@click.option("--subagents", is_flag=True, help="Also the sub-agents that agents started.")
+@click.option("--limit", type=click.IntRange(1), metavar="N", help="Only the newest N.")
+@no_pager_option
+@json_option
+@archive_option
+def command(
+    source: str | None,
+    project: str | None,
+    since: str | None,
+    before: str | None,
+    title: str | None,
+    upstream: str | None,
+    subagents: bool,
+    limit: int | None,
+    no_pager: bool,
+    as_json: bool,
+) -> None:
+    """List conversations, newest first.
+
+    The id in front is as short as it can be; every command takes it.
+
+    \b
+    Examples:
+      rireki list --since 7d --project .
+      rireki list --title "設定 config" --upstream gone
+      rireki list --json | jq -r .id
+    """
+    from rireki.archive.base import Filter
+    from rireki.cli.ids import short_ids
+    from rireki.cli.output import Screen, now
+
+    wanted = Filter(
+        source=source,
+        project=directory_of(project) if project else None,
+        since=time_of(since),
+        before=time_of(before),
+        title=title,
+        upstream=upstream,
+        # Programs get everything and see the nature of each; people first see what they said.
+        subagents=subagents or as_json,
+        limit=limit,
+    )
+    screen = Screen()
+    with opened() as archive:
+        ensure_known(source, archive)
+        if as_json:
+            waiting = waiting_now()
+            screen.json(_with_waits(each, waiting) for each in archive.conversations(wanted))
+            _tell_lacking(_lacking(archive))
+            return
+        # A rebuild that begins between these looks drops everything.
+        with archive.reading():
+            found = list(archive.conversations(wanted))
+            ids = archive.ids()
+            lacking = _lacking(archive)
+    _tell_lacking(lacking)
+    if found:
+        table = _table(found, short_ids(ids), waiting_now(), screen, now())
+        screen.page(table, pager=not no_pager)
+    elif ids or not lacking:
+        click.echo(_why_nothing(bool(ids)), err=True)
+
+
+def _with_waits(conversation: Conversation, waiting: dict[str, Activity]) -> Any:
+    """With the state in which it waits for the person, if it does."""
+    if conversation.id not in waiting:
+        return conversation
+    import msgspec
+
+    return {**msgspec.to_builtins(conversation), "waits": waiting[conversation.id].state}
+
+
+def _tell_lacking(lacking: int) -> None:
+    if lacking:
+        from rireki.cli.troubles import waiting_line
+
+        click.echo(waiting_line(lacking), err=True)
+
+
+def _lacking(archive: Archive) -> int:
+    """How many conversations are kept and cannot be listed before they are read again."""
+    # "@" groups are files that many conversations share.
+    waiting = {group[:2] for group in archive.dirty() if not group.conversation.startswith("@")}
+    if not waiting or archive.damage:
+        # Of a damaged archive more is said than that.
+        return 0
+    return len(waiting - {(each.family, each.grouping) for each in archive.headings()})
+
+
+def _why_nothing(known: bool) -> str:
+    if known:
+        return say("Nothing in the archive fits. Leave an option out to see more.")
+    return say("The archive is empty. Run 'rireki import' to take in what is on this machine.")
+
+
+def marks(conversation: Conversation) -> str:
+    """One sign per conversation: what matters most about it."""
+    if conversation.upstream == "gone":
+        return "✗"
+    if conversation.upstream == "changed":
+        return "~"
+    return "…" if conversation.unfinished else " "
+
+
+def _when(conversation: Conversation, now: datetime) -> str:
+    """When it was active last, or, where its source keeps no times, was seen to be."""
+    from rireki.show.times import ago
+
+    told = ago(conversation.updated_at, now)
+    return say(f"seen {told}") if conversation.times_from == "rireki" else told
+
+
+def _table(
+    found: Sequence[Conversation],
+    names: dict[str, str],
+    waiting: dict[str, Activity],
+    screen: Screen,
+    now: datetime,
+) -> Iterator[str]:
+    from rireki.show.safe import one_line
+    from rireki.show.width import pad, truncate, width
+    from rireki.show.words import count, folder
+
+    style = screen.style
+    ids = max(max(len(names[c.id]) for c in found), 2)
+    sources = max(max(len(c.source) for c in found), width(say("SOURCE")))
+    turns = max(max(len(str(c.turns)) for c in found), 5)
+    homes = {c.id: folder(c.project) for c in found}
+    times = {c.id: _when(c, now) for c in found}
+    when = max(10, *map(width, times.values()))
+    home = min(max(max(map(width, homes.values())), 7), 16) if screen.columns >= ROOMY else 0
+    room = screen.columns - ids - sources - turns - when - 2 * 5 - 1 - (home + 2 if home else 0)
+    if screen.terminal:
+        head = [pad("ID", ids), pad(say("WHEN"), when, right=True)]
+        head += [pad(say("SOURCE"), sources), pad(say("TURNS"), turns, right=True)]
+        head += [pad(say("PROJECT"), home)] if home else []
+        yield style.dim("  ".join([*head, say("  TITLE")]))
+    for c in found:
+        row = [
+            style.cyan(pad(one_line(names[c.id]), ids)),
+            pad(times[c.id], when, right=True),
+            style.dim(pad(c.source, sources)),
+            pad(str(c.turns), turns, right=True),
+        ]
+        if home:
+            row.append(style.dim(pad(homes[c.id], home)))
+        waits = f"{say(waiting[c.id].words)} · " if c.id in waiting else ""
+        title = truncate(one_line(c.title) or say("(no title)"), max(room - 1 - width(waits), 10))
+        mark = marks(c)
+        told = style.dim(title) if mark == "✗" else title
+        row.append(f"{style.yellow(mark)} {style.bold(style.yellow(waits))}{told}")
+        yield "  ".join(row).rstrip()
+    if screen.terminal:
+        used = {marks(c) for c in found}
+        legend = [f"{sign} {say(words)}" for sign, words in LEGEND.items() if sign in used]
+        yield style.dim("   ".join([say(count(len(found), "conversation")), *legend]))

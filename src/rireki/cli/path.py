@@ -1,0 +1,110 @@
+"""`rireki path`: every conversation a directory ever had."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from rireki.cli.options import archive_option, directory_of, json_option, opened
+from rireki.errors import NotFound
+from rireki.show.catalogue import say
+
+if TYPE_CHECKING:
+    from rireki.archive.base import Archive, Sighting
+    from rireki.cli.output import Screen
+
+__all__ = ["command", "sightings_of"]
+
+
+@click.command("path", short_help="Every conversation a directory ever had.")
+@click.argument("directory", metavar="[DIR]", default=".", type=click.Path(file_okay=False))
+@click.option("--below", is_flag=True, help="Also the directories below it.")
+@json_option
+@archive_option
+def command(directory: str, below: bool, as_json: bool) -> None:
+    """List all conversations ever held for exactly this directory (the current one unless named).
+
+    A star marks what the source would continue there now. The others were
+    overwritten, deleted or left; they are all here, with their first and last sight.
+
+    \b
+    Examples:
+      rireki path
+      rireki path ~/dev/api --below
+    """
+    from rireki.cli.ids import short_ids
+    from rireki.cli.output import Screen
+
+    screen = Screen()
+    with opened() as archive:
+        seen = sightings_of(archive, directory, below)
+        names = short_ids(archive.ids())
+    if as_json:
+        screen.json(map(_as_json, seen))
+    else:
+        screen.say(_table(seen, names, screen, below))
+
+
+def sightings_of(archive: Archive, given: str, below: bool) -> list[Sighting]:
+    """By the directory's name as typed, and by the one its symbolic links lead to."""
+    from os.path import realpath
+
+    typed = directory_of(given)
+    seen: dict[tuple[str, str], Sighting] = {}
+    for name in dict.fromkeys([typed, realpath(typed)]):
+        for sighting in archive.sightings(name, below):
+            seen.setdefault((sighting.conversation.id, sighting.directory), sighting)
+    if not seen:
+        raise NotFound(
+            f"no conversation was held in {typed}",
+            "Try --below for the directories below it, or 'rireki import' for what is new.",
+        )
+    return list(seen.values())
+
+
+def _as_json(sighting: Sighting) -> dict[str, object]:
+    """The conversation with the names of the contract, and when it was seen here."""
+    import msgspec
+
+    return {
+        **msgspec.to_builtins(sighting.conversation),
+        "directory": sighting.directory,
+        "first_seen": sighting.first_seen,
+        "last_seen": sighting.last_seen,
+        "current": sighting.current,
+    }
+
+
+def _table(
+    seen: Sequence[Sighting], names: dict[str, str], screen: Screen, below: bool
+) -> Iterator[str]:
+    from rireki.show.safe import one_line
+    from rireki.show.times import span
+    from rireki.show.width import truncate
+    from rireki.show.words import count
+
+    style = screen.style
+    for sighting in seen:
+        about = sighting.conversation
+        star = style.green("*") if sighting.current else " "
+        facts = f"{about.source} · {say(count(about.turns, 'turn'))} · {say(_fate(sighting))}"
+        yield f"{star} {style.cyan(names[about.id])}  {facts}"
+        yield "    " + truncate(one_line(about.title) or say("(no title)"), screen.columns - 4)
+        is_dated = about.started_at and about.times_from == "source"
+        when = say(f"talked {span(about.started_at, about.updated_at)}") if is_dated else ""
+        sight = say(f"seen {span(sighting.first_seen, sighting.last_seen)}")
+        yield style.dim("    " + ", ".join(filter(None, [when, sight])))
+        if below:
+            yield style.dim(f"    {one_line(sighting.directory)}")
+
+
+def _fate(sighting: Sighting) -> str:
+    if sighting.current:
+        return "current"
+    return {
+        "present": "earlier",
+        "changed": say("earlier, rewritten"),
+        "gone": say("gone there, kept here"),
+    }[sighting.conversation.upstream]

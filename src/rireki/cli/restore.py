@@ -1,0 +1,54 @@
+"""`rireki restore`: the agent's own files back, as they were."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from rireki.cli.options import (
+    archive_option,
+    conversation_argument,
+    json_option,
+    opened,
+    time_of,
+)
+
+__all__ = ["command"]
+
+
+@click.command("restore", short_help="Write a conversation's own files back.")
+@conversation_argument
+@click.option(
+    "--to",
+    required=True,
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="The folder to write to; made if it is not there.",
+)
+@click.option("--as-of", metavar="TIME", help="As the source held it then: 3d, a date, a time.")
+@json_option
+@archive_option
+def command(name: str, to: Path, as_of: str | None, as_json: bool) -> None:
+    """Write the files of a conversation back, byte for byte, below a folder of your choice.
+
+    What was a row of a database becomes a file that the agent's own load command
+    takes. Nothing that is there already is overwritten.
+
+    \b
+    Examples:
+      rireki restore 5471a680 --to ./back
+      rireki restore 5471a680 --to ./monday --as-of 2026-11-16
+    """
+    from rireki.cli.output import Screen
+    from rireki.intake.restore import restore
+    from rireki.show.safe import one_line
+
+    with opened() as archive:
+        found = archive.find(name)
+        files = restore(archive, found, to, time_of(as_of, end_of_day=True))
+    names = [str(file) for file in files]
+    if as_json:
+        Screen().json([{"id": found.conversation.id, "files": names}])
+    else:
+        Screen().say(map(one_line, names))

@@ -1,1 +1,0 @@
-"""What people and programs touch; the faces do not know each other."""

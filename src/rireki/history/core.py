@@ -1,0 +1,300 @@
+"""The log behind a history, in memory or on disk: the one way in which it changes, and back."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import RLock
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rireki.errors import RirekiError
+from rireki.history.given import Given, copied, kind_of
+from rireki.sources.native.entry import Entry
+from rireki.sources.native.log import SAID, Edit, Item, Log, View
+
+if TYPE_CHECKING:
+    from rireki.history.sharing import Lease
+    from rireki.history.store import Store
+    from rireki.history.window import Window
+    from rireki.providers import Turn
+    from rireki.providers.prefix import PrefixRenderer
+
+__all__ = ["Core", "Noted"]
+
+#: Deeper than any provider nests; what is kept on disk is not deeper either.
+DEPTH = 200
+#: Providers and models for which what was rendered is kept.
+RENDERERS = 8
+#: Entries that change what is shown without being a message: going back would undo them.
+_HIDING = frozenset({"trim", "summary", "repair", "edit"})
+
+
+class Noted(NamedTuple):
+    """Something that a program noted, and where: `branch(at)` goes back to just behind it."""
+
+    at: str
+    value: Any
+
+
+class _Known:
+    """The messages of a view in the neutral form, as far as they were read."""
+
+    def __init__(self, view: View, revision: int) -> None:
+        self.view = view
+        self.revision = revision
+        #: How many messages that are.
+        self.count = 0
+        self.turns: list[Turn] = []
+
+
+class Core:
+    def __init__(self) -> None:
+        self._log = Log()
+        self._lock = RLock()
+        #: The files of a history on disk.
+        self._store: Store | None = None
+        #: This handle's part in them: others of the process may have theirs.
+        self._lease: Lease | None = None
+        #: What a transaction has gathered so far.
+        self._gathered: list[Entry] | None = None
+        self._known: _Known | None = None
+        self._renderers: dict[tuple[str, str | None], PrefixRenderer] = {}
+
+    @property
+    def id(self) -> str | None:
+        """The name under which it can be opened again; None in memory."""
+        return self._store.journal.conversation if self._store else None
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """What is added within is kept at its end: all of it or, after an error, nothing.
+
+        Until then the history stays as it was, and other threads wait.
+        """
+        with self._lock:
+            if self._gathered is not None:
+                # Within another one, which ends later.
+                yield
+                return
+            gathered = self._gathered = []
+            try:
+                yield
+            finally:
+                self._gathered = None
+            self._record(gathered)
+
+    def add_note(self, name: str, value: Any) -> None:
+        """Something a program wants to find again in the history; no model is shown it."""
+        _refuse_endless([value])
+        self._add("note", more={"name": name, "value": copied(value)})
+
+    def notes(self, name: str, ever: bool = False) -> list[Noted]:
+        """What was noted under a name, in order; with `ever`, also where the history was left."""
+        with self._lock:
+            log = self._log
+            entries = list(log.entries.values()) if ever else log.chain(log.head)
+            found = [e for e in entries if e.kind == "note" and e.more.get("name") == name]
+            return [Noted(entry.id, copied(entry.more.get("value"))) for entry in found]
+
+    def checkpoint(self) -> str:
+        """Where the history stands now, for `branch`."""
+        with self._lock:
+            self._settle()
+            return self._log.head or ""
+
+    def branch(self, at: str) -> None:
+        """Go on from a checkpoint; what came after it is left, and stays in the archive."""
+        with self._lock:
+            self._settle()
+            if not self._log.knows(at or None):
+                raise RirekiError(
+                    f"{at!r} is no checkpoint of {self._name}",
+                    "Take one with checkpoint() where you may want to go back to.",
+                )
+            entry = self._entry("branch")
+            entry.parent = at or None
+            self._record([entry])
+
+    def pop_message(self) -> Any | None:
+        """Take the latest message back, and return it; None if there is none."""
+        with self._lock:
+            self._settle()
+            log = self._ahead()
+            if not log.view.items:
+                return None
+            latest, message = log.view.items[-1]
+            if latest.id not in log.entries:
+                # Put into the list by the program itself, in memory: taken out the same way.
+                self._record([Edit(self._entry("edit").id, log.view.items[:-1])])
+                return message
+            later = log.chain(log.head)
+            if any(entry.kind in _HIDING for entry in later[later.index(latest) :]):
+                raise RirekiError(
+                    f"the last message of {self._name} cannot be taken back: the history was "
+                    "shortened or repaired after it",
+                    "Add to it instead, or clear it.",
+                )
+            # An answer that was kept whole may hold several messages.
+            others = [m for entry, m in log.view.items if entry is latest and m is not message]
+            back = self._entry("branch")
+            back.parent = log.parents[latest.id]
+            again = [self._entry(latest.kind, other, latest.provider) for other in others]
+            self._record([back, *again])
+            return copied(message)
+
+    def _ahead(self) -> Log:
+        """The log as it will be at the end of the transaction, if there is one."""
+        if not self._gathered:
+            return self._log
+        return Log([*self._log.entries.values(), *self._gathered])
+
+    @property
+    def _name(self) -> str:
+        return f"the history {self.id}" if self._store else "this history"
+
+    def _add(self, kind: str, raw: Any = None, more: dict[str, Any] | None = None) -> None:
+        self._record([self._entry(kind, raw, None, more)])
+
+    def _entry(
+        self,
+        kind: str,
+        raw: Any = None,
+        provider: str | None = None,
+        more: dict[str, Any] | None = None,
+    ) -> Entry:
+        return Entry(os.urandom(6).hex(), kind, raw, provider, more)
+
+    def _record(self, entries: list[Entry]) -> None:
+        """Keep entries, all of them or none, and then act upon them."""
+        with self._lock:
+            if self._store is None:
+                _refuse_endless([entry.raw for entry in entries])
+            if self._gathered is not None:
+                self._gathered += entries
+                return
+            self._settle(at_end={entry.kind for entry in entries} <= SAID)
+            if self._store is not None and self._lease is not None and entries:
+                if not self._lease.is_held:
+                    raise self._store.journal.closed()
+                entries = self._store.write(entries, self._log)
+            for entry in entries:
+                self._log.add(entry)
+
+    def _settle(self, at_end: bool = False) -> None:
+        """Take note of what a program changed in the messages themselves, which it may in memory.
+
+        `at_end` looks at the end of the list alone: enough for what comes behind it, and as quick
+        in a long history as in a short one.
+        """
+        if self._store is not None:
+            return
+        view = self._log.view
+        if not (_ends_alike(view) and (at_end or _are_alike(view))):
+            self._log.add(Edit(self._entry("edit").id, self._found()))
+        if at_end:
+            return
+        for entry, _ in view.items:
+            if entry.seen != entry.messages:
+                _refuse_endless(entry.messages)
+                # One that is looked at for the first time is new: nothing was made of it yet.
+                view.revision += entry.seen is not None
+                entry.reread(_snapshot(entry.messages))
+
+    def _found(self) -> list[Item]:
+        """The messages of the list as it is, those that a program put there with entries of their own."""
+        view = self._log.view
+        known = {id(message): entry for entry, message in view.items}
+        return [(known.get(id(m)) or self._entry(_kind(m), m), m) for m in view.messages]
+
+    def _ever(self) -> list[Item]:
+        """Every message that was in it at some time, once."""
+        self._settle()
+        found: dict[int, Item] = {}
+        for entry in self._log.entries.values():
+            items = entry.items if isinstance(entry, Edit) else [(entry, m) for m in entry.messages]
+            found |= {id(message): (owner, message) for owner, message in items}
+        return list(found.values())
+
+    def _providers(self) -> list[str | None]:
+        """Whose each message is, where it was said or can be told."""
+        from rireki.providers import detect
+
+        with self._lock:
+            self._settle()
+            return [entry.provider or detect(message) for entry, message in self._log.view.items]
+
+    def _window(self) -> Window:
+        from rireki.history.window import Window
+
+        self._settle()
+        return Window(self._log.view.items)
+
+    def _turns(self) -> list[Turn]:
+        """All messages in the neutral form: a window without the places where it may be cut.
+
+        Those that were read before are kept, as long as messages only came at the end.
+        """
+        from rireki.history.window import own_turns
+
+        self._settle()
+        view = self._log.view
+        known = self._known
+        if known is None or known.view is not view or known.revision != view.revision:
+            known = self._known = _Known(view, view.revision)
+        for item in view.items[known.count :]:
+            known.turns += own_turns(item)
+        known.count = len(view.items)
+        return known.turns
+
+    def _renderer(self, provider: str, model: str | None) -> PrefixRenderer:
+        """What renders for a model; few of them are kept, because a history has few models."""
+        from rireki.providers.prefix import PrefixRenderer
+
+        made = self._renderers.pop((provider, model), None) or PrefixRenderer(provider, model)
+        self._renderers[provider, model] = made
+        if len(self._renderers) > RENDERERS:
+            del self._renderers[next(iter(self._renderers))]
+        return made
+
+
+def _ends_alike(view: View) -> bool:
+    items, messages = view.items, view.messages
+    return len(messages) == len(items) and (not items or messages[-1] is items[-1][1])
+
+
+def _are_alike(view: View) -> bool:
+    """Whether the list still has the very objects that the entries brought."""
+    return all(m is known for m, (_, known) in zip(view.messages, view.items, strict=True))
+
+
+def _kind(message: Any) -> str:
+    return kind_of(Given(message)) if isinstance(message, dict) else "user"
+
+
+def _refuse_endless(value: Any, depth: int = 0) -> None:
+    """Before it is kept: with what nests without end, nothing could be done later."""
+    if depth > DEPTH:
+        raise RirekiError(
+            f"A {type(value).__name__} is nested more than {DEPTH} deep, which cannot be kept",
+            "Give less at once, or cut the value that holds itself.",
+        )
+    for inner in value.values() if type(value) is dict else value:
+        if type(inner) is dict or type(inner) is list:
+            _refuse_endless(inner, depth + 1)
+
+
+def _snapshot(value: Any) -> Any:
+    """What it takes to notice a change in dicts and lists; objects are taken as they are.
+
+    Comparing with it costs next to nothing: the texts are the same objects.
+    """
+    if type(value) is list:
+        return [_snapshot(inner) for inner in value]
+    if type(value) is not dict:
+        return value
+    made = value.copy()
+    for key, inner in value.items():
+        if type(inner) is not str:
+            made[key] = _snapshot(inner)
+    return made

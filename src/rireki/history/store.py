@@ -1,0 +1,198 @@
+"""The files behind a history on disk: its journal, and the archive it is brought into."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from threading import RLock
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from rireki.archive.open import now
+from rireki.errors import RirekiError
+from rireki.history.journal import Journal, Sync, journal_path
+from rireki.providers import detect, plain
+from rireki.sources.native.entry import GOES_ON, MESSAGES, Entry, parse, spell
+from rireki.sources.native.log import Log
+
+if TYPE_CHECKING:
+    from rireki.search.results import Hit
+    from rireki.sources.native.log import Item
+
+__all__ = ["Store", "search_in_memory"]
+
+#: What a history says of itself.
+_ABOUT = ("project", "title")
+
+
+class Store:
+    """A journal, its archive, and what is still to be said before its first entry."""
+
+    def __init__(self, archive: Path, journal: Journal) -> None:
+        self.archive = archive
+        self.journal = journal
+        self.troubles: list[str] = list(journal.damage)
+        self._process = os.getpid()
+        self._seq = max([entry.seq for entry in journal.entries], default=-1) + 1
+        self._first: Entry | None = None
+        #: Whether the archive has everything that was written; who wrote here before may have been
+        #: killed before it did.
+        self._taken = not (journal.entries or journal.damage)
+        #: What the journal comes to, for all handles of this process; and who works on it.
+        self.log = Log(journal.entries)
+        self.lock = RLock()
+
+    @classmethod
+    def open(cls, archive: Path, place: Path, read_only: bool, sync: Sync) -> Store:
+        return cls(archive, Journal(place, read_only=read_only, sync=sync))
+
+    def introduce(self, log: Log, project: str | Path | None, title: str | None) -> None:
+        """What a history is about: said with its first entry, or now if it is to change."""
+        about: dict[str, Any] = {}
+        if project is not None:
+            about["project"] = str(Path(project).expanduser().absolute())
+        if title is not None:
+            about["title"] = title
+        if not log.entries:
+            about = {"conversation": self.journal.conversation, "project": str(Path.cwd()), **about}
+            self._first = _entry("start", about)
+            return
+        changed = {name: said for name, said in about.items() if said != _said(log, name)}
+        if changed and not self.journal.read_only:
+            for entry in self.write([_entry("title", changed)], log):
+                log.add(entry)
+
+    def write(self, entries: Sequence[Entry], log: Log) -> list[Entry]:
+        """Entries as they are on disk once this returns; none of them is, if it fails."""
+        first = [self._first] if self._first is not None else []
+        made: list[Entry] = []
+        lines = b""
+        parent, at = log.head, now()
+        for number, entry in enumerate([*first, *entries]):
+            if entry.kind != "branch":
+                entry.parent = parent
+            entry.seq, entry.at = self._seq + number, at
+            if number >= len(first) and number < len(first) + len(entries) - 1:
+                entry.more = {**entry.more, GOES_ON: True}
+            if entry.kind in MESSAGES:
+                entry.raw = plain(entry.raw)
+                entry.provider = entry.provider or detect(entry.raw)
+            line = _spelled(entry)
+            lines += line
+            # Read back, so that it says now what it will say when it is opened again.
+            made.append(_read_back(line))
+            parent = entry.id
+        self.journal.write(lines)
+        self._seq += len(made)
+        self._first, self._taken = None, False
+        return made
+
+    def fork(self, place: Path, chain: Sequence[Entry], head: str | None) -> Store:
+        """A new journal that begins with these entries; there with all of them, or not at all."""
+        about: dict[str, Any] = {"conversation": place.stem}
+        for entry in chain:
+            if entry.kind not in MESSAGES:
+                about |= {name: said for name, said in entry.more.items() if name in _ABOUT}
+        start = _entry("start", about)
+        start.more |= {"forked_from": self.journal.conversation, "forked_at": head}
+        start.at = now()
+        kept = [entry for entry in chain if entry.kind not in ("start", "torn")]
+        first = _in_line([start, *kept])
+        store = Store(self.archive, Journal(place, sync=self.journal.sync, first=first))
+        store._taken = False
+        return store
+
+    def search(self, query: str, limit: int) -> list[Hit]:
+        if not query.strip() or not self.journal.path.exists():
+            return []
+        from rireki.history.taking import find_in
+
+        hits = find_in(self.archive, self.journal.path, query, limit)
+        self._taken = True
+        return hits
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether something was written that the archive does not have."""
+        return not self._taken and not self.journal.read_only and os.getpid() == self._process
+
+    def release(self) -> None:
+        """Let go of the file."""
+        self.journal.close()
+
+    def take_in(self) -> None:
+        """The entries are safe in the journal: what hinders the archive is said, and not raised."""
+        if not self.is_behind:
+            return
+        from rireki.history.taking import is_kept, take_in_journal
+
+        try:
+            if not is_kept(self.archive):
+                take_in_journal(self.archive, self.journal.path)
+            self._taken = True
+        except (RirekiError, OSError) as error:
+            trouble = (
+                f"the history {self.journal.conversation} is kept in {self.journal.path} and was "
+                f"not brought into the archive {self.archive} ({error}); 'rireki import' does that"
+            )
+            self.troubles.append(trouble)
+            import logging
+
+            logging.getLogger("rireki").warning(trouble)
+
+
+def search_in_memory(items: Iterable[Item], query: str, limit: int) -> list[Hit]:
+    """As on disk, in an archive that goes away afterwards."""
+    with TemporaryDirectory(prefix="rireki-") as folder:
+        archive = Path(folder) / "archive.sqlite3"
+        store = Store.open(archive, journal_path(archive, str(uuid4())), False, "os")
+        log = store.log
+        entries = [
+            Entry(f"{number}", "user", message, entry.provider)
+            for number, (entry, message) in enumerate(items)
+        ]
+        store.write(entries, log)
+        try:
+            return store.search(query, limit)
+        finally:
+            store.release()
+
+
+def _in_line(entries: Sequence[Entry]) -> bytes:
+    """The lines of entries, each following the one before."""
+    lines = b""
+    parent = None
+    for seq, entry in enumerate(entries):
+        more = {name: said for name, said in entry.more.items() if name != GOES_ON}
+        again = Entry(entry.id, entry.kind, entry.raw, entry.provider, more)
+        again.parent, again.seq, again.at = parent, seq, entry.at
+        lines += spell(again)
+        parent = entry.id
+    return lines
+
+
+def _entry(kind: str, more: dict[str, Any]) -> Entry:
+    return Entry(os.urandom(6).hex(), kind, more=more)
+
+
+def _spelled(entry: Entry) -> bytes:
+    try:
+        return spell(entry)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise RirekiError(
+            f"This {entry.kind} holds what is not JSON, and cannot be kept on disk ({error})",
+            "Give texts, numbers, lists and dicts.",
+        ) from error
+
+
+def _read_back(line: bytes) -> Entry:
+    entry = parse(line)
+    assert entry is not None
+    return entry
+
+
+def _said(log: Log, name: str) -> str | None:
+    said = [entry.text(name) for entry in log.entries.values() if entry.kind not in MESSAGES]
+    return next((text for text in reversed(said) if text), None)

@@ -1,0 +1,260 @@
+"""Answers for whoever drives agents: start one, send it prompts, answer what it asks, end it.
+
+All of it is done by the bridge, which writes down what was sent before anything else
+happens with it; here is only the way in over HTTP.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from rireki.drive.session import Session
+from rireki.drive.values import Answer, Given, Prompt, Status
+from rireki.errors import NotFound
+from rireki.show.catalogue.errors import in_tongue
+from rireki.web.api.answers import Directory, DriveAgent, Files
+from rireki.web.api.asked import Nothing
+from rireki.web.api.call import Call, Operation
+from rireki.web.driving import OFF, Driving
+from rireki.web.projects import find_files, near, recent_projects
+
+__all__ = ["DRIVE", "Drive"]
+
+#: Who it is that answers and sends, in the bridge's journal.
+BY = "web"
+_SESSION = "/drive/{session}"
+
+
+class Drive(msgspec.Struct, kw_only=True):
+    agents: list[DriveAgent]
+    sessions: list[Status]
+    #: Directories that conversations were held in lately, and where agents may work.
+    projects: list[str]
+    #: Agents work below these directories only.
+    roots: list[str]
+
+
+class Start(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """A new session; the same id twice starts one."""
+
+    id: str
+    project: str
+    agent: str
+    model: str | None = None
+    #: The id of an archived conversation to go on with.
+    continues: str | None = None
+    #: What to begin with.
+    prompt: Prompt | None = None
+
+
+class Started(msgspec.Struct, kw_only=True):
+    session: Status
+    given: Given | None = None
+    #: What the person should know, and was not asked about.
+    warnings: list[str] = msgspec.field(default_factory=list)
+
+
+class Words(msgspec.Struct, forbid_unknown_fields=True):
+    text: str
+
+
+class Answered(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """The answer to something the agent waits for."""
+
+    ask: str
+    option: str | None = None
+    reason: str | None = None
+    values: dict[str, list[str]] | None = None
+
+
+class FilesAsked(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    project: Annotated[str, Meta(description="A directory in which agents may work.")]
+    q: Annotated[str, Meta(description="What was typed of a file's name.", max_length=500)] = ""
+
+
+class DirectoryAsked(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    path: Annotated[str, Meta(description="A directory, as somebody types it.", max_length=4000)]
+
+
+async def drive(call: Call[Nothing]) -> Drive:
+    driving = _driving(call)
+    return Drive(
+        agents=[
+            DriveAgent(
+                name=agent.name,
+                title=agent.title,
+                protocol=agent.protocol,
+                source=agent.source,
+                found=agent.found,
+                reason=agent.reason,
+            )
+            for agent in driving.settings.agents
+        ],
+        sessions=[session.status for session in driving.bridge.sessions()],
+        projects=await call.desk.read(lambda archive: recent_projects(archive, driving.settings)),
+        roots=[str(root) for root in driving.roots],
+    )
+
+
+async def start(call: Call[Nothing]) -> Started:
+    asked: Start = call.body
+    session = await _driving(call).bridge.start(
+        asked.id,
+        asked.project,
+        asked.agent,
+        model=asked.model,
+        continues=asked.continues,
+        by=BY,
+    )
+    given = await session.send(asked.prompt, BY) if asked.prompt else None
+    return Started(session=session.status, given=given, warnings=list(session.warnings))
+
+
+async def session(call: Call[Nothing]) -> Status:
+    return _session(call).status
+
+
+async def send_prompt(call: Call[Nothing]) -> Given:
+    return await _session(call).send(call.body, BY)
+
+
+async def edit_prompt(call: Call[Nothing]) -> Status:
+    session = _session(call)
+    await session.edit(call.names["prompt"], call.body.text, BY)
+    return session.status
+
+
+async def withdraw_prompt(call: Call[Nothing]) -> Status:
+    session = _session(call)
+    await session.withdraw(call.names["prompt"], BY)
+    return session.status
+
+
+async def answer_ask(call: Call[Nothing]) -> Given:
+    said: Answered = call.body
+    answer = Answer(option=said.option, reason=said.reason, values=said.values)
+    return await _session(call).answer(said.ask, answer, BY)
+
+
+async def stop_session(call: Call[Nothing]) -> Status:
+    session = _session(call)
+    await session.stop()
+    return session.status
+
+
+async def kill_session(call: Call[Nothing]) -> Status:
+    session = _session(call)
+    await session.kill()
+    return session.status
+
+
+async def restart_session(call: Call[Nothing]) -> Status:
+    session = _session(call)
+    await session.restart()
+    return session.status
+
+
+async def proceed_session(call: Call[Nothing]) -> Status:
+    session = _session(call)
+    await session.proceed(BY)
+    return session.status
+
+
+async def files(call: Call[FilesAsked]) -> Files:
+    settings = _driving(call).settings
+    return await call.desk.read(lambda _: find_files(settings, call.asked.project, call.asked.q))
+
+
+async def directory(call: Call[DirectoryAsked]) -> Directory:
+    settings = _driving(call).settings
+    found = await call.desk.read(lambda _: near(settings, call.asked.path))
+    found.message = in_tongue(call.tongue, found.message)
+    found.hint = in_tongue(call.tongue, found.hint)
+    return found
+
+
+def _driving(call: Call[Any]) -> Driving:
+    if call.driving is None:
+        raise NotFound(*OFF)
+    return call.driving
+
+
+def _session(call: Call[Any]) -> Session:
+    return _driving(call).bridge.session(call.names["session"])
+
+
+DRIVE = [
+    Operation("/drive", "Agents, and what they are doing.", Nothing, Drive, drive),
+    Operation(
+        "/drive", "Let an agent work in a directory.", Nothing, Started, start, "POST", Start
+    ),
+    Operation("/drive/files", "Files of a project, for mentions.", FilesAsked, Files, files),
+    Operation(
+        "/drive/directory",
+        "Whether an agent may work in a directory.",
+        DirectoryAsked,
+        Directory,
+        directory,
+    ),
+    Operation(_SESSION, "One session.", Nothing, Status, session),
+    Operation(
+        _SESSION + "/prompts",
+        "Send a prompt; the same id twice runs once.",
+        Nothing,
+        Given,
+        send_prompt,
+        "POST",
+        Prompt,
+    ),
+    Operation(
+        _SESSION + "/prompts/{prompt}",
+        "Change a prompt that the agent does not have yet.",
+        Nothing,
+        Status,
+        edit_prompt,
+        "PUT",
+        Words,
+    ),
+    Operation(
+        _SESSION + "/prompts/{prompt}",
+        "Take back a prompt that the agent does not have yet.",
+        Nothing,
+        Status,
+        withdraw_prompt,
+        "DELETE",
+    ),
+    Operation(
+        _SESSION + "/answers",
+        "Answer what the agent asks.",
+        Nothing,
+        Given,
+        answer_ask,
+        "POST",
+        Answered,
+    ),
+    Operation(
+        _SESSION + "/stop", "Stop the turn that runs.", Nothing, Status, stop_session, "POST"
+    ),
+    Operation(
+        _SESSION + "/kill", "End the agent's process.", Nothing, Status, kill_session, "POST"
+    ),
+    Operation(
+        _SESSION + "/proceed",
+        "Go on with prompts that were held back.",
+        Nothing,
+        Status,
+        proceed_session,
+        "POST",
+    ),
+    Operation(
+        _SESSION + "/restart",
+        "Start the agent anew, and go on.",
+        Nothing,
+        Status,
+        restart_session,
+        "POST",
+    ),
+]

@@ -1,0 +1,112 @@
+"""Answers about the archive as a whole: health, sources, figures, the list, search."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import msgspec
+
+from rireki import __version__
+from rireki.archive.base import Archive, Filter
+from rireki.intake.survey import survey
+from rireki.live.status import KeeperStatus
+from rireki.search.results import Results, Wish
+from rireki.show.figures import figures
+from rireki.web.api.answers import ConversationsPage, Health, Sources
+from rireki.web.api.asked import (
+    BadRequest,
+    ConversationsAsked,
+    Nothing,
+    SearchAsked,
+    StatsAsked,
+    moment,
+)
+from rireki.web.api.call import Call
+from rireki.web.desk import Desk
+
+__all__ = ["conversations", "health", "search", "sources", "stats"]
+
+_CURSOR = msgspec.json.Decoder(tuple[str | None, str])
+
+
+async def health(call: Call[Nothing]) -> Health:
+    def look(archive: Archive) -> tuple[int, int]:
+        return archive.number(), archive.count()
+
+    number, count = await call.desk.read(look)
+    return Health(
+        version=__version__,
+        archive=str(call.desk.path),
+        number=number,
+        conversations=count,
+        listeners=call.hub.listeners,
+        demo=call.desk.demo,
+        damaged=call.desk.damaged,
+        keeper=_keeper(call.desk),
+    )
+
+
+async def sources(call: Call[Nothing]) -> Sources:
+    found = await call.desk.read(lambda archive: survey(archive, call.desk.places))
+    return Sources(found, _keeper(call.desk))
+
+
+def _keeper(desk: Desk) -> KeeperStatus | None:
+    return desk.keeper.status if desk.keeper else None
+
+
+async def stats(call: Call[StatsAsked]) -> dict[str, Any]:
+    return await call.desk.read(lambda archive: figures(archive, call.asked.source))
+
+
+async def search(call: Call[SearchAsked]) -> Results:
+    asked = call.asked
+    if not asked.q.strip():
+        raise BadRequest("there is nothing to search for", "Say what: ?q=WORDS.")
+    wish = Wish(
+        limit=asked.limit,
+        offset=asked.offset,
+        newest=asked.newest,
+        context=asked.context,
+        hits=asked.hits,
+    )
+    return await call.desk.search(asked.q, wish)
+
+
+async def conversations(call: Call[ConversationsAsked]) -> ConversationsPage:
+    asked = call.asked
+    wanted = Filter(
+        source=asked.source,
+        project=asked.project,
+        below=asked.below,
+        since=moment(asked.since),
+        before=moment(asked.before),
+        title=asked.title,
+        upstream=asked.upstream,
+        subagents=asked.subagents,
+        # One more than asked for tells whether there is a next page.
+        limit=asked.limit + 1,
+        after=_place(asked.cursor),
+    )
+    found = await call.desk.read(lambda archive: list(archive.conversations(wanted)))
+    page = found[: asked.limit]
+    return ConversationsPage(page, _cursor(page[-1]) if len(found) > asked.limit else None)
+
+
+def _cursor(last: Any) -> str:
+    """Where the next page begins: behind this conversation, wherever the newer ones have gone."""
+    place = msgspec.json.encode((last.updated_at, last.id))
+    return base64.urlsafe_b64encode(place).decode().rstrip("=")
+
+
+def _place(cursor: str | None) -> tuple[str | None, str] | None:
+    if cursor is None:
+        return None
+    try:
+        padded = cursor.encode() + b"=" * (-len(cursor) % 4)
+        return _CURSOR.decode(base64.b64decode(padded, altchars=b"-_", validate=True))
+    except ValueError as error:
+        raise BadRequest(
+            "the cursor is not one of ours", "Take it from `next`, unchanged, or leave it out."
+        ) from error

@@ -1,0 +1,210 @@
+"""Every address of the API, and the way from a request to its answer.
+
+Ids have slashes in them, and an agent may put more into its own: in an address
+each id is written as two segments, `SOURCE/NATIVE_ID`, with whatever is special
+percent-encoded. So the address is taken apart before it is decoded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import unquote
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from rireki.search.results import Results
+from rireki.web.api import general, raw, talks
+from rireki.web.api.answers import (
+    ConversationAnswer,
+    ConversationsPage,
+    Decisions,
+    Health,
+    MessageAnswer,
+    MessagesPage,
+    RawMessage,
+    Sources,
+    Versions,
+)
+from rireki.web.api.asked import (
+    ConversationsAsked,
+    EventsAsked,
+    ExplainAsked,
+    MessagesAsked,
+    Nothing,
+    RawAsked,
+    SearchAsked,
+    StatsAsked,
+    plain,
+    read_asked,
+)
+from rireki.web.api.body import read_body
+from rireki.web.api.call import PREFIX, Call, Operation
+from rireki.web.api.drive import DRIVE
+from rireki.web.api.drive_events import DriveEvents
+from rireki.web.api.failures import json_answer, told
+from rireki.web.events import EventStream, start_of
+from rireki.web.pages.tongue import tongue_of
+
+__all__ = ["OPERATIONS", "PREFIX", "ROUTES"]
+
+_TALK = "/conversations/{source}/{native_id}"
+
+OPERATIONS = [
+    Operation("/health", "Whether all is well.", Nothing, Health, general.health),
+    Operation(
+        "/sources",
+        "Where each source is looked for, and what was found.",
+        Nothing,
+        Sources,
+        general.sources,
+    ),
+    Operation("/stats", "Conversations counted.", StatsAsked, dict[str, Any], general.stats),
+    Operation("/search", "Find what was said.", SearchAsked, Results, general.search),
+    Operation(
+        "/conversations",
+        "The conversations, newest first.",
+        ConversationsAsked,
+        ConversationsPage,
+        general.conversations,
+    ),
+    Operation(_TALK, "One conversation.", Nothing, ConversationAnswer, talks.conversation),
+    Operation(
+        _TALK + "/messages",
+        "Its messages, a page at a time, in both directions.",
+        MessagesAsked,
+        MessagesPage,
+        talks.messages,
+    ),
+    Operation(_TALK + "/messages/{message}", "One message.", Nothing, MessageAnswer, talks.message),
+    Operation(
+        _TALK + "/messages/{message}/raw",
+        "The records a message was made of.",
+        Nothing,
+        RawMessage,
+        raw.raw_message,
+    ),
+    Operation(
+        _TALK + "/versions", "What its source held, and when.", Nothing, Versions, talks.versions
+    ),
+    Operation(
+        _TALK + "/explain",
+        "Why each user-role entry is shown as it is.",
+        ExplainAsked,
+        Decisions,
+        talks.explain,
+    ),
+    Operation(_TALK + "/raw", "The bytes its agent wrote.", RawAsked, bytes, raw.raw),
+    Operation(
+        _TALK + "/attachments/{digest}",
+        "A picture or file that belongs to it.",
+        Nothing,
+        bytes,
+        raw.attachment,
+    ),
+]
+
+
+def _endpoint(operation: Operation) -> Any:
+    async def endpoint(request: Request) -> Response:
+        names = {name: plain(value) for name, value in request.path_params.items()}
+        return await _answer(request, operation, names)
+
+    return endpoint
+
+
+async def _answer(request: Request, operation: Operation, names: Mapping[str, str]) -> Response:
+    try:
+        asked = read_asked(request, operation.asks)
+        state = request.app.state
+        body = await read_body(request, operation.takes) if operation.takes else None
+        tongue = tongue_of(request)
+        call = Call(state.desk, state.hub, asked, names, state.driving, body, tongue)
+        answer = await operation.answer(call)
+    except Exception as error:  # noqa: BLE001 - whatever it is, a program gets JSON
+        return told(request, error)
+    return answer if isinstance(answer, Response) else json_answer(answer)
+
+
+async def _conversation(request: Request) -> Response:
+    raw_path: bytes = request.scope.get("raw_path") or request.scope["path"].encode()
+    rest = raw_path.decode("latin-1").partition("/conversations/")[2]
+    segments = [plain(unquote(segment, errors="replace")) for segment in rest.split("/")]
+    operation, names = _named(segments)
+    if operation is None:
+        return await _unknown(request)
+    return await _answer(request, operation, names)
+
+
+def _named(segments: Sequence[str]) -> tuple[Operation | None, dict[str, str]]:
+    """What is asked of which conversation.
+
+    An id that was written as one segment, or with its own slashes as they are, is
+    understood as well where nothing else can be meant.
+    """
+    for end in range(1 if "/" in segments[0] else 2, len(segments) + 1):
+        for operation in OPERATIONS:
+            if operation.path.startswith(_TALK):
+                pattern = operation.path.removeprefix(_TALK).split("/")[1:]
+                names = _fitting(pattern, segments[end:])
+                if names is not None:
+                    return operation, {"conversation": "/".join(segments[:end]), **names}
+    return None, {}
+
+
+def _fitting(pattern: Sequence[str], segments: Sequence[str]) -> dict[str, str] | None:
+    """What the `{names}` of a pattern stand for; None when the segments are something else."""
+    if len(pattern) != len(segments):
+        return None
+    names = {}
+    for part, segment in zip(pattern, segments, strict=True):
+        if part.startswith("{"):
+            names[part.strip("{}")] = segment
+        elif part != segment:
+            return None
+    return names
+
+
+async def _unknown(request: Request) -> Response:
+    return told(request, HTTPException(404, "there is no such address"))
+
+
+async def _openapi(request: Request) -> Response:
+    from rireki.web.openapi import document
+
+    return json_answer(document())
+
+
+class _Events:
+    """Not a function: the stream talks to the server itself."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        try:
+            asked = read_asked(request, EventsAsked)
+            start = start_of(request, asked.after)
+        except Exception as error:  # noqa: BLE001 - whatever it is, a program gets JSON
+            await told(request, error)(scope, receive, send)
+            return
+        hub = request.app.state.hub
+        await EventStream(hub, start, asked.conversation)(scope, receive, send)
+
+
+def _route(operation: Operation) -> Route:
+    methods = [operation.method]
+    return Route(PREFIX + operation.path, _endpoint(operation), methods=methods)
+
+
+ROUTES = [
+    # Before what looks like a session of that name.
+    Route(PREFIX + "/drive/events", DriveEvents()),
+    *(_route(each) for each in [*OPERATIONS, *DRIVE] if not each.path.startswith(_TALK)),
+    Route(PREFIX + "/conversations/{rest:path}", _conversation),
+    Route(PREFIX + "/events", _Events()),
+    Route(PREFIX + "/openapi.json", _openapi),
+    Route(PREFIX + "/{rest:path}", _unknown),
+]

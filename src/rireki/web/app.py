@@ -1,0 +1,122 @@
+"""The web app put together: the API, the pages, their static files, and the guard around all of it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Scope
+
+from rireki.errors import NotFound
+from rireki.web import api
+from rireki.web.api.failures import told as told_to_programs
+from rireki.web.desk import Desk
+from rireki.web.driving import Driving
+from rireki.web.guard import Guard, GuardSettings
+from rireki.web.hub import Hub
+from rireki.web.token import Access
+
+__all__ = ["create_app"]
+
+STATIC = Path(__file__).parent / "static"
+#: Fewer characters of a hash may fit another content.
+SHORTEST_HASH = 8
+#: What a name with its content's hash behind it may be kept for: the name changes with the content.
+FOREVER = "private, max-age=31536000, immutable"
+
+
+def create_app(
+    desk: Desk,
+    hub: Hub,
+    guard_settings: GuardSettings,
+    driving: Driving | None = None,
+    access: Access | None = None,
+) -> Starlette:
+    # Imported here: the API alone can be looked at without templates and what they need.
+    from rireki.web import pages
+
+    app = _App(
+        [*api.ROUTES, Mount("/static", _Static(directory=STATIC)), *pages.ROUTES],
+        guard_settings,
+        access,
+    )
+    app.state.desk = desk
+    app.state.hub = hub
+    app.state.driving = driving
+    return app
+
+
+class _App(Starlette):
+    """The guard stands outside everything, so that even a failure leaves through it."""
+
+    def __init__(
+        self, given: list[Route | Mount], guard: GuardSettings, access: Access | None
+    ) -> None:
+        self._guard = guard
+        self._access = access
+        super().__init__(
+            routes=given, exception_handlers={HTTPException: _nowhere, Exception: _failed}
+        )
+
+    def build_middleware_stack(self) -> ASGIApp:
+        return Guard(super().build_middleware_stack(), self._guard, self._access)
+
+
+class _Static(StaticFiles):
+    """Files that are kept for ever when asked for by their content's hash, else checked each time."""
+
+    def file_response(
+        self,
+        full_path: str | os.PathLike[str],
+        stat_result: os.stat_result,
+        scope: Scope,
+        status_code: int = 200,
+    ) -> Response:
+        response = super().file_response(full_path, stat_result, scope, status_code)
+        asked = Request(scope).query_params.get("v", "")
+        known = _hash(Path(full_path), stat_result.st_mtime_ns)
+        named = len(asked) >= SHORTEST_HASH and known.startswith(asked)
+        response.headers["Cache-Control"] = FOREVER if named else "no-cache"
+        return response
+
+
+_hashes: dict[tuple[Path, int], str] = {}
+
+
+def _hash(file: Path, changed: int) -> str:
+    name = (file, changed)
+    if name not in _hashes:
+        _hashes[name] = hashlib.sha256(file.read_bytes()).hexdigest()
+    return _hashes[name]
+
+
+async def _nowhere(request: Request, error: Exception) -> Response:
+    if request.url.path.startswith("/api/"):
+        return told_to_programs(request, error)
+    if not isinstance(error, HTTPException) or error.status_code != 404:
+        return PlainTextResponse(getattr(error, "detail", ""), getattr(error, "status_code", 500))
+    from rireki.web.pages.frame import told
+
+    @told
+    async def lost(request: Request) -> Response:
+        raise NotFound(f"there is no page {request.url.path}", "Begin at the front page: /")
+
+    return await lost(request)
+
+
+async def _failed(request: Request, error: Exception) -> Response:
+    """A mistake of ours. The server prints it; the person is told where to look."""
+    if request.url.path.startswith("/api/"):
+        return told_to_programs(request, error)
+    return PlainTextResponse(
+        f"{request.url.path} failed: {type(error).__name__}\n"
+        "This is a mistake in rireki: please report it with what `rireki serve` printed.\n",
+        500,
+    )

@@ -1,0 +1,356 @@
+"""Who may ask: everyone who has the token, from our own pages or from a program.
+
+A web page elsewhere must not be able to read conversations through the browser
+of the person at this machine, still less to let an agent work, so the host and the
+origin of each request are looked at before the token is. Knows nothing of what lies
+behind it but where something may be changed.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Iterable
+from html import escape
+from urllib.parse import parse_qsl, urlencode
+
+import msgspec
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from rireki.show.catalogue.errors import in_tongue
+from rireki.web.api.body import LARGEST, TooLarge
+from rireki.web.api.failures import failure
+from rireki.web.driving import OFF
+from rireki.web.pages.tongue import tongue_of
+from rireki.web.token import Access, cookie_value
+
+__all__ = ["CSP", "DRIVEN", "Guard", "GuardSettings"]
+
+CSP = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; "
+    "frame-ancestors 'none'"
+)
+#: On every answer, unless the answer has something stricter of its own.
+HEADERS = {
+    "Content-Security-Policy": CSP,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+READING = ("GET", "HEAD")
+WRITING = ("POST", "PUT", "DELETE")
+LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
+#: Below this alone, something can be done and not only read.
+DRIVEN = "/api/v1/drive"
+#: What lets in by standing in an address; taken out of it at once.
+IN_ADDRESS = ("token", "ticket")
+#: Seconds a browser remembers that it was let in.
+REMEMBERED = 90 * 86400
+
+
+class GuardSettings(msgspec.Struct, frozen=True, kw_only=True):
+    token: str
+    port: int
+    #: Names we answer to, with our port behind them.
+    hosts: tuple[str, ...] = LOOPBACK
+    #: Names under which something in front of us passes requests on, with any port or none.
+    allowed: tuple[str, ...] = ()
+    #: Whether agents may be driven from here.
+    drive: bool = False
+
+    @property
+    def cookie(self) -> str:
+        # Browsers keep one jar per host, whatever the port: each server has a name of its own.
+        return f"rireki_{self.port}"
+
+    @property
+    def cookie_value(self) -> str:
+        """What the cookie holds, as long as the token is the one the server began with."""
+        return cookie_value(self.token)
+
+
+class Refusal(Exception):
+    def __init__(self, status: int, message: str, hint: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+        self.hint = hint
+
+
+class Guard:
+    """ASGI middleware around the whole app."""
+
+    def __init__(self, app: ASGIApp, settings: GuardSettings, access: Access | None = None) -> None:
+        self.app = app
+        self.settings = settings
+        self.access = access or Access(settings.token)
+        self._names = {f"{name}:{settings.port}" for name in settings.hosts}
+        if settings.port == 80:
+            self._names |= set(settings.hosts)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self.app(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1008})
+        else:
+            await self._http(scope, receive, _with_headers(send))
+
+    async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope)
+        try:
+            self._check_host(request)
+            _check_method(request)
+            _check_origin(request)
+            entrance = self._check_token(request)
+            if request.method not in READING:
+                self._check_writing(request)
+        except Refusal as refusal:
+            await _refused(request, refusal)(scope, receive, send)
+            return
+        if entrance is not None:
+            await entrance(scope, receive, send)
+        else:
+            await self.app(scope, receive, self._while_let_in(send))
+
+    def _check_host(self, request: Request) -> None:
+        """Another name for our address is how a foreign page gets past its own origin."""
+        given = request.headers.getlist("host")
+        host = given[0].lower() if len(given) == 1 else ""
+        name = host.rpartition(":")[0] if host.rpartition(":")[2].isdecimal() else host
+        if host in self._names or name in self.settings.allowed or self._is_own(request, host):
+            return
+        raise Refusal(
+            403,
+            f"the host {host[:80]!r} is not one this server answers to",
+            "Use the address that `rireki serve` printed, or start it with --allow-host NAME.",
+        )
+
+    def _is_own(self, request: Request, host: str) -> bool:
+        """The very address the connection came to; a number cannot be pointed elsewhere by DNS."""
+        address, port = request.scope.get("server") or ("", 0)
+        spelled = f"[{address}]" if ":" in address else address
+        return bool(address) and host == f"{spelled}:{port}" and _is_number(address)
+
+    def _check_writing(self, request: Request) -> None:
+        """What changes something comes from our own page, or from a program that has the token."""
+        if not self.settings.drive:
+            raise Refusal(404, *OFF)
+        bearer = request.headers.get("authorization", "").lower().startswith("bearer ")
+        if not bearer and "origin" not in request.headers:
+            raise Refusal(
+                403,
+                "a request that changes something has to say which page it comes from",
+                "Browsers send Origin; a program sends the token in the Authorization header.",
+            )
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind != "application/json":
+            raise Refusal(
+                415, f"{kind[:80] or 'nothing'} is not taken here", "Send application/json."
+            )
+        size = request.headers.get("content-length", "0")
+        if not size.isdecimal() or int(size) > LARGEST:
+            large = TooLarge()
+            raise Refusal(413, large.message, large.hint)
+
+    def _check_token(self, request: Request) -> Response | None:
+        """Let in; with a token or a ticket in the address, by way of a cookie and the address without."""
+        query = parse_qsl(request.scope["query_string"].decode("latin-1"), keep_blank_values=True)
+        if any(name in IN_ADDRESS for name, _ in query):
+            self._check_address(request, query)
+            return self._welcome(request, [(n, v) for n, v in query if n not in IN_ADDRESS])
+        token = self.access.token
+        kind, _, bearer = request.headers.get("authorization", "").partition(" ")
+        if kind.lower() == "bearer":
+            if not _same(bearer.strip(), token):
+                raise _unknown("The token in the Authorization header is not the right one.")
+            return None
+        if any(_same(value, cookie_value(token)) for value in self._cookies(request)):
+            return None
+        raise _unknown("This page is for whoever has its token.")
+
+    def _check_address(self, request: Request, query: list[tuple[str, str]]) -> None:
+        if request.method not in READING:
+            raise _unknown("An address with the token in it is for opening pages only.")
+        tokens = [value for name, value in query if name == "token"]
+        if not all(_same(token, self.access.token) for token in tokens):
+            raise _unknown("The token in this address is not the right one.")
+        tickets = [value for name, value in query if name == "ticket"]
+        # Looking at the head of a page uses nothing up, and so it proves nothing.
+        redeemed = request.method == "GET" and len(tickets) == 1 and self.access.redeem(tickets[0])
+        if tickets and not redeemed:
+            raise _unknown("This address opens the page once, within a minute: that is over.")
+
+    def _cookies(self, request: Request) -> Iterable[str]:
+        for header in request.headers.getlist("cookie"):
+            for pair in header.split(";"):
+                name, _, value = pair.strip().partition("=")
+                if name == self.settings.cookie:
+                    yield value
+
+    def _welcome(self, request: Request, query: list[tuple[str, str]]) -> Response:
+        path = (request.scope.get("raw_path") or b"/").decode("latin-1").replace("\\", "%5C")
+        # Two slashes at the beginning would be the name of another host.
+        target = "/" + path.lstrip("/") + (f"?{urlencode(query)}" if query else "")
+        response: Response
+        if _is_from_elsewhere(request):
+            # A browser keeps its cookie back on a way that began elsewhere (also in a file); from a
+            # page of ours it does not.
+            response = HTMLResponse(_onward(request, target))
+        else:
+            response = Response(status_code=303, headers={"Location": target})
+        response.set_cookie(
+            self.settings.cookie,
+            cookie_value(self.access.token),
+            max_age=REMEMBERED,
+            path="/",
+            httponly=True,
+            samesite="strict",
+        )
+        return response
+
+    def _while_let_in(self, send: Send) -> Send:
+        """Streams never end by themselves: they do when the token that opened them is no longer one."""
+        token, streams, ended = self.access.token, False, False
+
+        async def sending(message: Message) -> None:
+            nonlocal streams, ended
+            if message["type"] == "http.response.start":
+                kind = Headers(scope=message).get("content-type", "")
+                streams = kind.startswith("text/event-stream")
+            if streams and not ended and self.access.token != token:
+                ended = True
+                await send({"type": "http.response.body", "body": b"", "more_body": False})
+            if not ended:
+                await send(message)
+
+        return sending
+
+
+def _check_method(request: Request) -> None:
+    path = request.scope["path"]
+    driven = path == DRIVEN or path.startswith(f"{DRIVEN}/")
+    if request.method not in (*READING, *(WRITING if driven else ())):
+        raise Refusal(405, f"{request.method} is not done here", "Everything is read with GET.")
+
+
+def _check_origin(request: Request) -> None:
+    """What a page of another site asks for is refused, whatever cookie comes along with it."""
+    headers = request.headers
+    origin = headers.get("origin")
+    scheme, _, site = (origin or "").lower().partition("://")
+    ours = scheme in ("http", "https") and site == headers["host"].lower()
+    if origin is not None and not ours:
+        raise Refusal(
+            403,
+            f"the origin {origin[:80]!r} may not read this",
+            "Open the address that `rireki serve` printed in the browser itself.",
+        )
+    site = headers.get("sec-fetch-site", "none")
+    if site in ("none", "same-origin") or _is_navigation(headers):
+        return
+    raise Refusal(
+        403, f"a {site[:20]} request may not read this", "Open the page in the browser itself."
+    )
+
+
+def _is_from_elsewhere(request: Request) -> bool:
+    return request.headers.get("sec-fetch-site") in ("cross-site", "same-site")
+
+
+def _is_navigation(headers: Headers) -> bool:
+    """Somebody followed a link: the page opens in a window of its own, where the other cannot look."""
+    return (
+        headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
+    )
+
+
+def _same(given: str, right: str) -> bool:
+    return hmac.compare_digest(given.encode("utf-8", "replace"), right.encode())
+
+
+def _is_number(address: str) -> bool:
+    from ipaddress import ip_address
+
+    try:
+        ip_address(address.partition("%")[0])
+    except ValueError:
+        return False
+    return True
+
+
+def _unknown(message: str) -> Refusal:
+    return Refusal(
+        401,
+        message,
+        "Open the address that `rireki serve` printed; `rireki serve --url` prints it again.",
+    )
+
+
+_CODES = {
+    401: "unauthorized",
+    403: "forbidden",
+    404: "not_found",
+    413: "too_large",
+    415: "media_type",
+}
+
+
+def _refused(request: Request, refusal: Refusal) -> Response:
+    if request.url.path.startswith("/api/"):
+        code = _CODES.get(refusal.status, "method")
+        tongue = tongue_of(request)
+        message, hint = in_tongue(tongue, refusal.message), in_tongue(tongue, refusal.hint)
+        response = failure(refusal.status, code, message, hint)
+    else:
+        response = HTMLResponse(_page(request, refusal), refusal.status)
+    if refusal.status == 401:
+        response.headers["WWW-Authenticate"] = "Bearer"
+    if refusal.status == 405:
+        response.headers["Allow"] = "GET, HEAD"
+    return response
+
+
+def _page(request: Request, refusal: Refusal) -> str:
+    tongue = tongue_of(request)
+    again = ""
+    if refusal.status == 401 and _is_from_elsewhere(request):
+        # A browser keeps its cookie back when a link of another site leads here; from here it does not.
+        path = (request.scope.get("raw_path") or b"/").decode("latin-1").lstrip("/")
+        asked = request.scope["query_string"].decode("latin-1")
+        target = escape("/" + path + (f"?{asked}" if asked else ""))
+        link = f'<a href="{target}">{in_tongue(tongue, "open this page")}</a>'
+        again = f"<p>{in_tongue(tongue, f'If you were here before: {link}.')}</p>"
+    return (
+        f'<!doctype html><html lang="{tongue}"><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width">'
+        f"<title>rireki</title><h1>rireki</h1><p>{escape(in_tongue(tongue, refusal.message))}</p>"
+        f"<p>{escape(in_tongue(tongue, refusal.hint))}</p>{again}</html>"
+    )
+
+
+def _onward(request: Request, target: str) -> str:
+    """A page of ours that leads on at once."""
+    tongue, address = tongue_of(request), escape(target)
+    return (
+        f'<!doctype html><html lang="{tongue}"><meta charset="utf-8">'
+        f'<meta http-equiv="refresh" content="0; url={address}">'
+        f'<title>rireki</title><p><a href="{address}">{in_tongue(tongue, "open this page")}</a></p>'
+        "</html>"
+    )
+
+
+def _with_headers(send: Send) -> Send:
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            for name, value in HEADERS.items():
+                headers.setdefault(name, value)
+        await send(message)
+
+    return sending

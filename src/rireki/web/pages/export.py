@@ -1,0 +1,88 @@
+"""A conversation to take away: the very documents that `rireki show --format` writes."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import quote
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from rireki.archive.base import Archive
+from rireki.errors import RirekiError
+from rireki.intake.understand import read_conversation
+from rireki.show.html.export import export_html
+from rireki.show.html.look import Look
+from rireki.show.json import line
+from rireki.show.markdown import markdown
+from rireki.show.safe import one_line
+from rireki.show.story import Story
+from rireki.web.pages.frame import desk_of, is_on, told
+from rireki.web.pages.talk import as_of_of
+from rireki.web.pages.tellers import story_of
+from rireki.web.pages.tongue import tongue_of
+
+__all__ = ["export_talk"]
+
+#: The ending and the type of each format.
+FORMS = {
+    "markdown": ("md", "text/markdown"),
+    "html": ("html", "text/html"),
+    "json": ("json", "application/json"),
+}
+_UNFIT = re.compile(r'[\\/:*?"<>|%\x00-\x1f]+')
+
+
+@told
+async def export_talk(request: Request) -> Response:
+    """`/export/ID?format=markdown|html|json`, with `all`, `full` and `as_of` as on the page."""
+    form = request.query_params.get("format", "markdown")
+    if form not in FORMS:
+        raise RirekiError(
+            f"{form!r} is no format to write a conversation in",
+            f"Choose one of {', '.join(FORMS)}.",
+        )
+    as_of = as_of_of(request)
+    desk = desk_of(request)
+    talk = await desk.talk(request.path_params["id"], as_of)
+    story = story_of(talk, is_on(request, "all"), as_of)
+    full, tongue = is_on(request, "full"), tongue_of(request)
+    if form == "html":
+        document = await desk.read(lambda archive: _html(archive, story, as_of, full, tongue))
+    elif form == "json":
+        document = await run_in_threadpool(_json, story)
+    else:
+        document = await run_in_threadpool(_markdown, story, full)
+    ending, kind = FORMS[form]
+    return Response(
+        # Half a surrogate pair cannot be written; everything else is as the command writes it.
+        document.encode(errors="replace"),
+        media_type=f"{kind}; charset=utf-8",
+        headers={"content-disposition": _disposition(story, ending)},
+    )
+
+
+def _markdown(story: Story, full: bool) -> str:
+    return "".join(f"{row}\n" for row in markdown(story, full))
+
+
+def _html(archive: Archive, story: Story, as_of: str | None, full: bool, tongue: str) -> str:
+    """With its pictures inside, so that it can be kept and sent as one file."""
+    found = archive.find(story.conversation.id)
+    bytes_of = read_conversation(archive, found, as_of).attachment
+    look = Look(tongue=tongue, attachment_bytes=lambda part: bytes_of(part.digest))
+    return "".join(export_html(story, look, full))
+
+
+def _json(story: Story) -> str:
+    return line({"conversation": story.conversation, "messages": story.messages}) + "\n"
+
+
+def _disposition(story: Story, ending: str) -> str:
+    """A download under the conversation's title, spelled for browsers old and new."""
+    about = story.conversation
+    title = _UNFIT.sub(" ", one_line(about.title)).strip(" .")[:80] or "conversation"
+    plain = "".join(letter if letter.isascii() else "_" for letter in title)
+    encoded = quote(f"{title}.{ending}", safe="", errors="replace")
+    return f"attachment; filename=\"{plain}.{ending}\"; filename*=UTF-8''{encoded}"

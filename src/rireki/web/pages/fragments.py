@@ -1,0 +1,141 @@
+"""Pieces of pages for scripts: messages before, after or around another, and those that changed.
+
+Each answer names units by their ids and says what stands before them, so that a
+page can put them where they belong without being made anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from rireki.errors import NotFound
+from rireki.show.story import prompts_before
+from rireki.web.pages.drive import drive_region
+from rireki.web.pages.frame import answer, is_on, number_of, piece, told
+from rireki.web.pages.talk import (
+    SIZE,
+    Window,
+    last_window,
+    regions_of,
+    told_at,
+    window_around,
+)
+from rireki.web.pages.tellers import Prompt, Told
+
+__all__ = ["talk_fragments"]
+
+#: More changed messages than this are not sent one by one: the page asks for its window again.
+MANY = 200
+
+
+@told
+async def talk_fragments(request: Request) -> Response:
+    """`/fragments/ID` with one of `around`, `before`, `after`, `messages`, `end`, `outline`."""
+    number = await number_of(request)
+    given = request.query_params
+    ready, _ = await told_at(request, given.get("around"))
+    if is_on(request, "outline"):
+        html = await run_in_threadpool(piece, request, "_outline.html", told=ready)
+        return answer({"number": number, "html": html})
+    if "messages" in given:
+        return answer(await _changed(request, ready, number))
+    window = _window(request, ready)
+    if window is None:
+        # The page goes by a message that has become another meanwhile: it has to look again.
+        return answer({"number": number, "total": len(ready), "units": [], "gone": True})
+    units = await run_in_threadpool(_units, ready, range(*window))
+    around = ready.place(given["around"]) if "around" in given else None
+    at = ready.name(around) if around is not None else None
+    told = {"number": number, "total": len(ready), "at": at, "units": units}
+    return answer({**told, "journal": ready.talk.journal.number})
+
+
+def _window(request: Request, ready: Told) -> Window | None:
+    given = request.query_params
+    total = len(ready)
+    edge = given.get("before") or given.get("after")
+    if edge:
+        hint = given.get("index", "")
+        place = ready.place(edge, int(hint) if hint.isdecimal() and len(hint) < 9 else None)
+        if place is None:
+            return None
+        if "before" in given:
+            return Window(max(place - SIZE, 0), place)
+        return Window(place + 1, min(place + 1 + SIZE, total))
+    if "around" in given:
+        return window_around(total, _index(ready, given["around"]))
+    return last_window(total) if is_on(request, "end") else Window(0, min(SIZE, total))
+
+
+def _index(ready: Told, message: str) -> int:
+    index = ready.place(message)
+    if index is None:
+        raise NotFound(
+            f"{ready.talk.conversation.id} has no message {message!r} any more",
+            "Load the conversation again.",
+        )
+    return index
+
+
+def _units(ready: Told, indexes: Iterable[int]) -> list[dict[str, Any]]:
+    return [
+        {
+            "id": ready.name(index),
+            "index": index,
+            "after": ready.name(index - 1) if index else None,
+            "html": ready.render(index),
+        }
+        for index in indexes
+    ]
+
+
+async def _changed(request: Request, ready: Told, number: int) -> dict[str, Any]:
+    """The units that tell these messages, and the head of the conversation, which counts them."""
+    wanted = _named(ready, request.query_params.getlist("messages"))
+    # A prompt does not change when it is answered, but its mark does.
+    wanted += prompts_before(ready.story.messages, set(wanted))
+    places = sorted({index for index in map(ready.place, wanted) if index is not None})
+    if len(places) > MANY:
+        return {"number": number, "many": True}
+    prompts = await run_in_threadpool(_prompts, ready, set(places))
+    return {
+        **_tail(ready),
+        "number": number,
+        "total": len(ready),
+        "journal": ready.talk.journal.number,
+        "units": await run_in_threadpool(_units, ready, places),
+        "title": str(piece(request, "_title.html", about=ready.talk.conversation)),
+        "regions": await regions_of(request, ready.talk),
+        # Whether an agent can go on with it from this page.
+        "continues": drive_region(request, ready.talk) is not None,
+        "outline": [
+            {"id": p.id, "html": piece(request, "_prompt.html", told=ready, prompt=p)}
+            for p in prompts
+        ],
+    }
+
+
+def _tail(ready: Told) -> dict[str, Any]:
+    """The order of the last units, where it may change: what waits in a queue stands behind all else."""
+    if not ready.talk.journal.number:
+        return {}
+    first = max(len(ready) - SIZE, 0)
+    return {"tail": {"first": first, "ids": [ready.name(i) for i in range(first, len(ready))]}}
+
+
+def _prompts(ready: Told, places: set[int]) -> list[Prompt]:
+    """The lines of the outline that changed."""
+    return [prompt for prompt in ready.outline(places) if prompt.place in places]
+
+
+def _named(ready: Told, given: list[str]) -> list[str]:
+    """Ids, each for itself or several with commas between them."""
+    names: list[str] = []
+    for value in given:
+        names += [value] if ready.place(value) is not None else value.split(",")
+    return [name for name in names if name]

@@ -1,0 +1,171 @@
+"""Searching: results as one types, and a page of them."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+from typing import Any, NamedTuple
+
+from markupsafe import Markup, escape
+from starlette.requests import Request
+from starlette.responses import Response
+
+from rireki.search.match import Matcher
+from rireki.search.parse import parse
+from rireki.search.query import QueryError
+from rireki.search.results import Hit, Results, Talk, Wish
+from rireki.show.catalogue.errors import in_tongue
+from rireki.show.hits import Marked, is_gone, marked, painted, quoted
+from rireki.show.safe import one_line
+from rireki.show.words import folder
+from rireki.sources import registry
+from rireki.web.pages.frame import answer, desk_of, is_on, number_of, page, piece, told
+from rireki.web.pages.tongue import tongue_of
+from rireki.web.pages.typed import begun, instead, understood
+from rireki.web.pages.words import say
+
+__all__ = ["show_search"]
+
+#: Conversations of one page, and as one types.
+PAGE, QUICK = 20, 8
+#: Hits of one conversation.
+HITS = 3
+#: Places that are marked in the name of a project.
+MARKS = 6
+#: So many things may be unfinished at the end of one query.
+UNFINISHED = 20
+
+
+class Fault(NamedTuple):
+    """A query that cannot be read: what stands before, at and after the place, and what to do."""
+
+    before: str
+    at: str
+    after: str
+    message: str
+    hint: str
+
+
+class Found(NamedTuple):
+    """One search, whatever came of it."""
+
+    query: str
+    results: Results | None = None
+    fault: Fault | None = None
+    #: What of it was searched for, where its end is not typed yet.
+    part: str | None = None
+
+
+@told
+async def show_search(request: Request) -> Response:
+    """`/search?q=`; with `fragment` only the results, for a box that is being typed into."""
+    number = await number_of(request)
+    quick = is_on(request, "fragment")
+    offset = _offset(request)
+    limit = QUICK if quick and not is_on(request, "page") else PAGE
+    newest = is_on(request, "newest")
+    wish = Wish(limit=limit, offset=offset, newest=newest, hits=HITS)
+    found = await _find(request, wish, typing=quick)
+    matcher = _matcher(found.results)
+    values: dict[str, Any] = {
+        "found": found,
+        "offset": offset,
+        "limit": limit,
+        "newest": newest,
+        "title_of": _title,
+        "place_of": lambda talk: _place(talk, matcher),
+        "instead": instead,
+        "snippet_of": _snippet,
+        "who": lambda hit: _who(tongue_of(request), hit),
+        "is_gone": is_gone,
+        "quick": quick and limit == QUICK,
+    }
+    title = f"{one_line(found.query) or say(tongue_of(request), 'Search')} · rireki"
+    if quick:
+        html = piece(request, "_results.html", **values)
+        return answer({"query": found.query, "title": title, "html": html})
+    return page(request, "search.html", number=number, title=title, **values)
+
+
+def _offset(request: Request) -> int:
+    given = request.query_params.get("offset", "0")
+    return min(int(given), 10_000) if given.isdecimal() and len(given) < 6 else 0
+
+
+async def _find(request: Request, wish: Wish, typing: bool) -> Found:
+    """What a query finds; while it is being typed, what can be understood of it already."""
+    query = request.query_params.get("q", "")
+    found, part = Found(query), query
+    for _ in range(UNFINISHED):
+        if not part.strip():
+            break
+        try:
+            return found._replace(results=await _search(request, part, query, wish))
+        except QueryError as error:
+            fault = found.fault or _fault(query, error, tongue_of(request))
+            rest = understood(part, error) if typing else None
+            if rest is None:
+                return Found(query, fault=fault)
+            part = rest
+            found = Found(query, fault=fault, part=part)
+    return found
+
+
+async def _search(request: Request, part: str, typed: str, wish: Wish) -> Results:
+    results = await desk_of(request).search(part, wish)
+    half = begun(part, typed)
+    if results.talks or half is None:
+        return results
+    # The last word may not be typed to its end yet.
+    more = await desk_of(request).search(half, wish)
+    return more if more.talks else results
+
+
+def _matcher(results: Results | None) -> Matcher | None:
+    if results is None:
+        return None
+    return Matcher(parse(results.query, datetime.now(timezone.utc), registry.names()))
+
+
+def _fault(query: str, error: QueryError, tongue: str) -> Fault:
+    start = min(error.position, len(query))
+    end = min(start + max(error.length, 1), len(query))
+    message, hint = in_tongue(tongue, error.message), in_tongue(tongue, error.hint)
+    return Fault(query[:start], query[start:end], query[end:], message, hint)
+
+
+def _title(talk: Talk, unnamed: str) -> Markup:
+    title = marked(talk.conversation.title, talk.title_marks)
+    return _marks(title if title.text else Marked(unnamed))
+
+
+def _place(talk: Talk, matcher: Matcher | None) -> Markup:
+    """The last name of its directory; all of it, where that is why the conversation was found."""
+    project = talk.conversation.project or ""
+    by_message = any(hit.message for hit in talk.hits)
+    marks = [] if by_message or matcher is None else matcher.spans(project, MARKS)
+    if not marks:
+        return Markup("{}").format(folder(project))
+    return Markup('<span class="why">{}</span>').format(_marks(marked(project, marks)))
+
+
+def _snippet(hit: Hit) -> Markup:
+    return _marks(quoted(hit.snippet))
+
+
+def _marks(line: Marked) -> Markup:
+    return Markup(
+        painted(line, lambda text: f"<mark>{escape(text)}</mark>", lambda text: str(escape(text)))
+    )
+
+
+_AUTHORS = {"person": "you", "agent": "agent", "tool": "tool", "harness": "program"}
+
+
+def _who(tongue: str, hit: Hit) -> str:
+    """Who said it, and with which tool; or what of the conversation it is."""
+    if hit.author is None:
+        return say(tongue, hit.where)
+    name = say(tongue, _AUTHORS[hit.author])
+    place = f" · {say(tongue, hit.where)}" if hit.where in ("thinking", "attachment") else ""
+    tools = f" ▸ {', '.join(hit.tools)}" if hit.tools else ""
+    return one_line(name + tools + place)

@@ -1,0 +1,140 @@
+"""Figures as charts: a calendar of activity, patterns, tools, tokens by model and by project."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from datetime import date, datetime, timedelta, timezone
+from typing import Any, NamedTuple
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from rireki.archive.base import Archive, Heading
+from rireki.model.conversation import Answer
+from rireki.show.figures import figures
+from rireki.sources import registry
+from rireki.web.pages import dates
+from rireki.web.pages.frame import desk_of, number_of, page, told
+
+__all__ = ["Bar", "Day", "bars", "calendar", "show_stats"]
+
+#: Weeks of the calendar, and bars of one chart.
+WEEKS, MOST = 53, 12
+#: Steps of colour of the calendar, the empty day not counted.
+STEPS = 4
+
+
+class Bar(NamedTuple):
+    name: str
+    value: int
+    #: Of the longest bar, in percent.
+    length: float
+    lower_bound: bool = False
+
+
+class Day(NamedTuple):
+    """A square of the calendar."""
+
+    date: str
+    answers: int
+    level: int
+    week: int
+    weekday: int
+
+
+@told
+async def show_stats(request: Request) -> Response:
+    """`/stats`, of everything or of one source."""
+    number = await number_of(request)
+    source = request.query_params.get("source") or None
+    values = await desk_of(request).read(lambda archive: _values(archive, source))
+    return page(
+        request, "stats.html", number=number, source=source, sources=registry.names(), **values
+    )
+
+
+def _values(archive: Archive, source: str | None) -> dict[str, Any]:
+    answers = list(_once(archive.answers(source)))
+    headings = {h.id: h for h in archive.headings() if source in (None, h.source)}
+    told = figures(archive, source)
+    models = {name: total["output_tokens"] for name, total in told["tokens"].items()}
+    bounded = {name for name, total in told["tokens"].items() if total["lower_bound"]}
+    today = datetime.now(timezone.utc).astimezone().date()
+    return {
+        "told": told,
+        "days": calendar(_activity(headings.values(), answers), today),
+        "patterns": bars(
+            {name: each["count"] for name, each in told["patterns"].items()}, sort=False
+        ),
+        "by_source": bars(told["sources"]),
+        "tools": bars(told["tools"]),
+        "models": bars(models, bounded),
+        "projects": bars(*_by_project(headings, answers)),
+    }
+
+
+def bars(values: Mapping[str, int], bounded: Iterable[str] = (), sort: bool = True) -> list[Bar]:
+    """The largest first; bars of one chart are as long as they are large."""
+    least = set(bounded)
+    ordered = (
+        sorted(values.items(), key=lambda item: (-item[1], item[0])) if sort else [*values.items()]
+    )
+    longest = max(values.values(), default=0) or 1
+    return [
+        Bar(name, value, round(100 * value / longest, 2), name in least)
+        for name, value in ordered[:MOST]
+    ]
+
+
+def calendar(counts: Mapping[str, int], today: date) -> list[Day]:
+    """A square per day, the last week at the end; a day's colour is its share of the busiest."""
+    first = today - timedelta(days=today.weekday(), weeks=WEEKS - 1)
+    most = max(counts.values(), default=0) or 1
+    days = []
+    for offset in range((today - first).days + 1):
+        name = (first + timedelta(days=offset)).isoformat()
+        count = counts.get(name, 0)
+        level = min(1 + STEPS * (count - 1) // most, STEPS) if count else 0
+        days.append(Day(name, count, level, offset // 7, offset % 7))
+    return days
+
+
+def _once(found: Iterable[tuple[str, list[Answer]]]) -> Iterable[tuple[str, Answer]]:
+    """Each answer once, however many conversations repeat it; the fullest count of it."""
+    best: dict[str, tuple[str, Answer]] = {}
+    for conversation, answers in found:
+        for answer in answers:
+            known = best.get(answer.key)
+            if known is None or answer.usage.output_tokens > known[1].usage.output_tokens:
+                best[answer.key] = (conversation, answer)
+    return best.values()
+
+
+def _activity(headings: Iterable[Heading], answers: Iterable[tuple[str, Answer]]) -> Counter[str]:
+    """Answers by day; a conversation whose answers have no times counts on its last day."""
+    days: Counter[str] = Counter()
+    dated = set()
+    for conversation, answer in answers:
+        if answer.at:
+            days[dates.date_of(answer.at)] += 1
+            dated.add(conversation)
+    for heading in headings:
+        if heading.id not in dated and heading.updated_at:
+            days[dates.date_of(heading.updated_at)] += 1
+    return days
+
+
+def _by_project(
+    headings: Mapping[str, Heading], answers: Iterable[tuple[str, Answer]]
+) -> tuple[Counter[str], set[str]]:
+    """Tokens by project, and the projects that may have had more."""
+    tokens: Counter[str] = Counter()
+    bounded: set[str] = set()
+    for conversation, answer in answers:
+        heading = headings.get(conversation)
+        if heading is not None and heading.project:
+            tokens[heading.project] += answer.usage.output_tokens
+            if answer.usage.lower_bound:
+                bounded.add(heading.project)
+    return tokens, bounded

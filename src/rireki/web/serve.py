@@ -1,0 +1,252 @@
+"""Serving: a socket, the app behind it, and an end that comes soon although pages are listening."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import socket
+import threading
+from ipaddress import ip_address
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING
+from urllib.parse import quote, urlencode
+
+import uvicorn
+
+from rireki.archive.open import open_archive
+from rireki.errors import RirekiError
+from rireki.live.readings import Readings
+from rireki.web.app import create_app
+from rireki.web.connection import LimitedConnection
+from rireki.web.desk import Desk
+from rireki.web.driving import Driving
+from rireki.web.guard import LOOPBACK, GuardSettings
+from rireki.web.hub import Hub
+from rireki.web.token import Access
+
+if TYPE_CHECKING:
+    from rireki.archive.base import Archive
+    from rireki.drive.bridge import Settings
+    from rireki.live.keeper import Keeper
+    from rireki.model.activity import Activity
+    from rireki.sources.kit.places import Places
+
+__all__ = ["Server", "bind", "is_loopback", "url_of"]
+
+#: How many ports are tried from the wanted one on.
+TRIES = 50
+#: Seconds after which connections are cut that did not end by themselves.
+GRACE = 1
+#: How often a machine without history is looked at again, in seconds.
+HOPE = 1.0
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach it."""
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """A socket on the first free port from the wanted one on; with 0 on any."""
+    for candidate in range(port, port + TRIES) if port else (0,):
+        try:
+            return _bound(host, candidate)
+        except OSError as error:
+            if error.errno not in (errno.EADDRINUSE, errno.EACCES):
+                raise RirekiError(
+                    f"cannot listen on {host}: {error.strerror or error}",
+                    "Name an address of this machine with --host; 127.0.0.1 always is one.",
+                ) from error
+    raise RirekiError(
+        f"no port from {port} to {port + TRIES - 1} is free on {host}",
+        "Name another one with --port, or any that is free with --port 0.",
+    )
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    (family, kind, protocol, _, address), *_ = socket.getaddrinfo(
+        host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )
+    made = socket.socket(family, kind, protocol)
+    try:
+        if os.name == "posix":
+            # Elsewhere it would let two servers have the same port.
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind(address)
+        made.listen(2048)
+    except BaseException:
+        made.close()
+        raise
+    return made
+
+
+def url_of(host: str, port: int, token: str = "", ticket: str = "") -> str:
+    """What to open in a browser; every address of this machine is shown as one that can be typed."""
+    shown = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    spelled = f"[{shown}]" if ":" in shown else shown
+    given = {name: value for name, value in (("token", token), ("ticket", ticket)) if value}
+    asked = f"?{urlencode(given, quote_via=quote, safe='')}" if given else ""
+    return f"http://{spelled}:{port}/{asked}"
+
+
+class Server:
+    """One archive in a browser, until it is stopped."""
+
+    def __init__(
+        self,
+        bound: socket.socket,
+        archive: Path,
+        places: Places,
+        token: str | Access,
+        *,
+        host: str = "127.0.0.1",
+        allowed: tuple[str, ...] = (),
+        keep: bool = True,
+        demo: bool = False,
+        stand_in: Path | None = None,
+        drive: Settings | None = None,
+    ) -> None:
+        """A `stand_in` is an invented archive, shown until there is something in the real one.
+
+        With `drive`, agents can be let work from the pages.
+        """
+        self.archive = archive
+        self.places = places
+        self.socket = bound
+        self.host = host
+        self.port: int = bound.getsockname()[1]
+        self.driving = Driving(drive) if drive else None
+        # What the feed has read to name the new messages, pages ask for a moment later.
+        readings = Readings()
+        self.hub = Hub(stand_in or archive, self._activities, readings)
+        self.keeper = _keeper(archive, places, self.hub, readings) if keep else None
+        self.desk = Desk(stand_in or archive, places, self.keeper, readings)
+        self.desk.demo = demo or stand_in is not None
+        self.desk.drives = drive is not None
+        self.access = token if isinstance(token, Access) else Access(token)
+        settings = GuardSettings(
+            token=self.access.token,
+            port=self.port,
+            hosts=(*LOOPBACK, host.lower()),
+            allowed=allowed,
+            drive=drive is not None,
+        )
+        app = create_app(self.desk, self.hub, settings, self.driving, self.access)
+        self._server = _Uvicorn(app, self.hub, self.driving)
+        self._ended = threading.Event()
+
+    @property
+    def url(self) -> str:
+        """The address, with the token in it."""
+        return url_of(self.host, self.port, self.access.token)
+
+    @property
+    def plain_url(self) -> str:
+        return url_of(self.host, self.port)
+
+    def ticket_url(self, ticket: str) -> str:
+        return url_of(self.host, self.port, ticket=ticket)
+
+    def run(self) -> None:
+        """Until `stop`, or a signal when this is the main thread."""
+        self.hub.start()
+        if self.keeper is not None:
+            self.keeper.start()
+        if self.desk.path != self.archive:
+            threading.Thread(target=self._hope, name="hope", daemon=True).start()
+        try:
+            self._server.run(sockets=[self.socket])
+        finally:
+            self._ended.set()
+            self.hub.close()
+            self.hub.wait()
+            if self.keeper is not None:
+                self.keeper.stop()
+            self.desk.close()
+
+    def stop(self) -> None:
+        """May be called from any thread."""
+        self.hub.close()
+        self._server.should_exit = True
+
+    @property
+    def listening(self) -> bool:
+        return self._server.started
+
+    def _activities(self, archive: Archive) -> dict[str, Activity]:
+        from rireki.live.activity import activities
+
+        found = activities(archive, self.places)
+        waiting = self.driving.activities() if self.driving is not None else []
+        return {**found, **{each.conversation: each for each in waiting}}
+
+    def _hope(self) -> None:
+        """Go over to the real history as soon as there is some, whoever took it in."""
+        while not self._ended.wait(HOPE):
+            if _has_history(self.archive):
+                self.desk.turn_to(self.archive)
+                self.hub.turn_to(self.archive)
+                return
+
+
+def _keeper(archive: Path, places: Places, hub: Hub, readings: Readings) -> Keeper:
+    # Imported late: a server that only shows needs nothing that watches.
+    from rireki.live.keeper import Keeper
+
+    return Keeper(archive, places, on_change=hub.kick, readings=readings)
+
+
+def _has_history(path: Path) -> bool:
+    if not path.exists():
+        return False
+    archive = open_archive(path)
+    try:
+        return archive.count() > 0
+    finally:
+        archive.close()
+
+
+class _Uvicorn(uvicorn.Server):
+    """Streams never end by themselves: they are ended first, then the server waits for the rest."""
+
+    def __init__(self, app: object, hub: Hub, driving: Driving | None = None) -> None:
+        super().__init__(
+            uvicorn.Config(
+                app,  # type: ignore[arg-type]
+                http=LimitedConnection,
+                ws="none",
+                lifespan="off",
+                loop="asyncio",
+                access_log=False,
+                server_header=False,
+                log_config=None,
+                # Whoever sends nonsense must not be able to fill the screen, or a service's log.
+                log_level=logging.ERROR,
+                timeout_graceful_shutdown=GRACE,
+            )
+        )
+        self.hub = hub
+        self.driving = driving
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        if self.driving is not None:
+            await self.driving.open()
+        await super().startup(sockets)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        if self.driving is not None:
+            self.driving.dismiss()
+        await super().shutdown(sockets)
+        if self.driving is not None:
+            await self.driving.close()
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self.hub.close()
+        super().handle_exit(sig, frame)
