@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from rireki.archive.open import open_archive
-from rireki.sources.kiro import READER as KIRO
+from rireki.sources.amazon_q import tables
+from rireki.sources.amazon_q.kiro import READER as KIRO
 from rireki.sources.kit.places import Places
-from rireki.sources.kit.q import tables
 from rireki.sources.kit.sqlite import Database
 from rireki.sources.reader import Known, Roll, Update
 from tests.live.conftest import Kept, append, until

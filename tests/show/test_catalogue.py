@@ -28,10 +28,10 @@ from rireki.show.catalogue.terminal_errors import JAPANESE as REFUSED
 from rireki.show.decisions import explained
 from rireki.show.width import width
 from rireki.sources import registry
+from rireki.sources.amazon_q import synthetic
+from rireki.sources.amazon_q.draft import TASK, TYPED_PROMPT
+from rireki.sources.amazon_q.rewrites import REWRITTEN
 from rireki.sources.kit.places import Places
-from rireki.sources.kit.q import synthetic
-from rireki.sources.kit.q.draft import TASK, TYPED_PROMPT
-from rireki.sources.kit.q.rewrites import REWRITTEN
 from tests.golden import DRIVEN, FIXTURES, HOMES
 
 ROOT = Path(rireki.__file__).parent

@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from rireki.model.conversation import Reading
 from rireki.model.parts import Attachment, Thinking, ToolCall, ToolResult
 from rireki.model.strand import Run, State, Strand, shorten
-from rireki.sources.amazon_q import READER
-from rireki.sources.kiro import READER as KIRO
+from rireki.sources.amazon_q.kiro import READER as KIRO
+from rireki.sources.amazon_q.reader import READER
+from rireki.sources.amazon_q.roles import BROKEN
+from rireki.sources.amazon_q.split import split
 from rireki.sources.kit.places import Places
-from rireki.sources.kit.q.roles import BROKEN
-from rireki.sources.kit.q.split import split
 from rireki.sources.reader import Content, Known, Roll, Update
 from tests.support.memory import Memory
 from tests.support.q_rows import Client, called, message_saying, returned, said, talk, texts

@@ -13,8 +13,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from rireki.sources.amazon_q import READER as AMAZON_Q
-from rireki.sources.kiro import READER as KIRO
+from rireki.sources.amazon_q.kiro import READER as KIRO
+from rireki.sources.amazon_q.reader import READER as AMAZON_Q
 from tests.support.memory import Memory
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "amazon-q"

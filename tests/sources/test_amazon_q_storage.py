@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 from rireki.errors import SourceTrouble
-from rireki.sources.amazon_q import READER
+from rireki.sources.amazon_q import tables
+from rireki.sources.amazon_q.reader import READER
 from rireki.sources.kit import sqlite
 from rireki.sources.kit.places import Places
-from rireki.sources.kit.q import tables
 from rireki.sources.reader import Known, Origin, Update
 from tests.support.q_rows import Client, called, returned, said, talk, texts, words
 

@@ -11,9 +11,9 @@ import apsw
 import pytest
 
 from rireki.errors import SourceTrouble
-from rireki.sources.kit.q.decode import NotReadable
-from rireki.sources.kit.q.files import open_export, recognise_saved
-from rireki.sources.kit.q.tables import tables_of
+from rireki.sources.amazon_q.files import open_export, recognise_saved
+from rireki.sources.amazon_q.tables import tables_of
+from rireki.sources.kit.decode import NotReadable
 from rireki.sources.kit.sqlite import open_database
 
 ENDLESS = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n)"

@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from rireki.model.conversation import Reading, Tie
 from rireki.model.message import Message, Usage
 from rireki.model.parts import Attachment, Text, Thinking, ToolCall, ToolResult, Unknown
-from rireki.sources.amazon_q import READER as AMAZON_Q
-from rireki.sources.kiro import READER
+from rireki.sources.amazon_q.draft import Pictures
+from rireki.sources.amazon_q.kiro import READER
+from rireki.sources.amazon_q.log import Replay
+from rireki.sources.amazon_q.reader import READER as AMAZON_Q
 from rireki.sources.kit.places import Places
-from rireki.sources.kit.q.draft import Pictures
-from rireki.sources.kit.q.log import Replay
 from tests.support.memory import Memory
 from tests.support.q_rows import Client, message_saying, said, shown, talk, texts, to_a_model, words
 

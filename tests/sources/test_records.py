@@ -18,8 +18,8 @@ from rireki.model.message import Message
 from rireki.model.parts import Text, ToolResult
 from rireki.model.strand import Ref, Strand
 from rireki.sources import registry
+from rireki.sources.amazon_q.kiro import READER as KIRO
 from rireki.sources.claude_code import READER as CLAUDE_CODE
-from rireki.sources.kiro import READER as KIRO
 from tests.sources.transcripts import SESSION, Transcript, lay
 from tests.support.homes import FIXTURES, NAMES, files, lay_out
 from tests.support.memory import Memory

@@ -11,7 +11,7 @@ import apsw
 from rireki.model.conversation import Reading
 from rireki.model.message import Message
 from rireki.model.parts import Text, ToolResult
-from rireki.sources.amazon_q import READER
+from rireki.sources.amazon_q.reader import READER
 from tests.support.memory import Memory
 
 Value = dict[str, Any]

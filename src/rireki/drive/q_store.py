@@ -17,8 +17,8 @@ from rireki.intake.roster import Roster
 from rireki.intake.walk import take_some
 from rireki.model.record import Origin
 from rireki.sources import registry
-from rireki.sources.kit.q.held import Held, held, mark_of
-from rireki.sources.kit.q.tables import OLD
+from rireki.sources.amazon_q.held import Held, held, mark_of
+from rireki.sources.amazon_q.tables import OLD
 
 __all__ = ["Store"]
 

@@ -20,7 +20,7 @@ from rireki.show.markdown import markdown
 from rireki.show.story import Story, choose
 from rireki.show.text import View, tell_story
 from rireki.sources import registry
-from rireki.sources.kit.q.split import HEAD, split
+from rireki.sources.amazon_q.split import HEAD, split
 from tests.stress.fuzz.corpus import Corpus, Group, Kept, corpus
 from tests.stress.fuzz.damage import damage_bytes, damage_record
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rireki.sources.kit.q.decode import text_of
+from rireki.sources.kit.decode import text_of
 
 __all__ = ["get", "items", "string", "words"]
 

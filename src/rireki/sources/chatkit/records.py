@@ -17,8 +17,8 @@ import msgspec
 
 from rireki.sources.chatkit.moments import Dated, spelled
 from rireki.sources.chatkit.tables import Large, Value
+from rireki.sources.kit.decode import NotReadable, load
 from rireki.sources.kit.digests import digest_of_bytes, digest_of_json
-from rireki.sources.kit.q.decode import NotReadable, load
 from rireki.sources.reader import Piece
 
 __all__ = ["Opened", "identity_of", "is_deleted", "open_record", "opened_data", "piece_of"]

@@ -41,10 +41,10 @@ from rireki.sources.chatkit.tables import (
     tables_of,
 )
 from rireki.sources.chatkit.uploads import uploads_of
+from rireki.sources.kit.decode import NotReadable, load
 from rireki.sources.kit.digests import digest_of_bytes
 from rireki.sources.kit.largevalues import Changed, is_unfinished, pieces_of, updates
 from rireki.sources.kit.longlines import too_large
-from rireki.sources.kit.q.decode import NotReadable, load
 from rireki.sources.kit.sqlite import Database, open_database
 from rireki.sources.reader import Content, Known, Origin, Piece, Roll, Update
 

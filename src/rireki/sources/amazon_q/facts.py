@@ -14,10 +14,10 @@ from rireki.model.parts import Text, ToolCall, ToolResult
 from rireki.model.strand import Ref, Strand
 from rireki.model.tally import Tally
 from rireki.model.times import from_iso, from_ms, to_datetime
-from rireki.sources.kit.q.draft import TASK, Draft, Pictures
-from rireki.sources.kit.q.roles import LIVE, V3_LOG, V3_PREFIX, V3_SESSION
-from rireki.sources.kit.q.session import Session
-from rireki.sources.kit.q.synthetic import REDACTED
+from rireki.sources.amazon_q.draft import TASK, Draft, Pictures
+from rireki.sources.amazon_q.roles import LIVE, V3_LOG, V3_PREFIX, V3_SESSION
+from rireki.sources.amazon_q.session import Session
+from rireki.sources.amazon_q.synthetic import REDACTED
 
 __all__ = ["Facts", "Told", "conclude"]
 

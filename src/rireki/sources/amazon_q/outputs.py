@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rireki.sources.kit.q.decode import text_of
+from rireki.sources.kit.decode import text_of
 
 __all__ = ["output_of", "says_error"]
 

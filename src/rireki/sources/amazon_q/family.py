@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from rireki.model.conversation import Conversation, Reading
 from rireki.model.strand import Strand
+from rireki.sources.amazon_q.resume import resume_command
+from rireki.sources.amazon_q.roles import V3_PREFIX
+from rireki.sources.amazon_q.rows import read_database
 from rireki.sources.kit.document import read_document
 from rireki.sources.kit.jsonl import read_lines
-from rireki.sources.kit.q.resume import resume_command
-from rireki.sources.kit.q.roles import V3_PREFIX
-from rireki.sources.kit.q.rows import read_database
 from rireki.sources.reader import Known, Origin, Roll, Update
 
 __all__ = ["Family"]
@@ -26,7 +26,7 @@ class Family:
 
     def interpret(self, conversation: str, strands: Sequence[Strand]) -> list[Reading]:
         # Imported late: discovering and reading need none of it.
-        from rireki.sources.kit.q import fold
+        from rireki.sources.amazon_q import fold
 
         return fold.interpret(conversation, strands)
 

@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from rireki.model.message import Entry
 from rireki.model.parts import Part
-from rireki.sources.kit.q.draft import Draft
-from rireki.sources.kit.q.entries import Said
+from rireki.sources.amazon_q.draft import Draft
+from rireki.sources.amazon_q.entries import Said
 
 __all__ = ["Rewrites"]
 

@@ -1,7 +1,7 @@
 """Kiro CLI: its database, the event logs of its second engine, the folders of its third.
 
 Where to look, and nothing else: reading and understanding is shared with Amazon
-Q, in `kit/q`, because the two products share their conversations.
+Q, in this package, because the two products share their conversations.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ import os
 from pathlib import Path
 
 from rireki.model.conversation import Conversation
+from rireki.sources.amazon_q import look, roles
+from rireki.sources.amazon_q.family import Family
 from rireki.sources.kit.places import Places
-from rireki.sources.kit.q import look, roles
-from rireki.sources.kit.q.family import Family
 from rireki.sources.reader import Discovery, Form, Looked, Origin, Watched
 
 __all__ = ["READER"]

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from rireki.errors import SourceTrouble
 from rireki.model.conversation import Trouble
-from rireki.sources.kit.q.files import ZIP, Saved, recognise_saved
-from rireki.sources.kit.q.rows import has_new_table, is_ours
+from rireki.sources.amazon_q.files import ZIP, Saved, recognise_saved
+from rireki.sources.amazon_q.rows import has_new_table, is_ours
 from rireki.sources.kit.sqlite import open_database
 from rireki.sources.kit.stamps import database_stamp, file_stamp, is_regular
 from rireki.sources.reader import Discovery, Form, Looked, Origin

@@ -16,12 +16,12 @@ from msgspec import UNSET
 from rireki.model.message import Display, Entry, Message
 from rireki.model.parts import Notice, Part, Text, Thinking, ToolCall, Unknown
 from rireki.model.times import from_iso, from_ms
+from rireki.sources.amazon_q import state
+from rireki.sources.amazon_q.draft import Draft, Pictures, prompt, result
+from rireki.sources.amazon_q.outputs import output_of, says_error
+from rireki.sources.amazon_q.synthetic import PUT_IN, Rule, rule_of_answer
+from rireki.sources.kit.decode import NotReadable, fit, fit_loosely, load, text_of
 from rireki.sources.kit.digests import digest_of_json
-from rireki.sources.kit.q import state
-from rireki.sources.kit.q.decode import NotReadable, fit, fit_loosely, load, text_of
-from rireki.sources.kit.q.draft import Draft, Pictures, prompt, result
-from rireki.sources.kit.q.outputs import output_of, says_error
-from rireki.sources.kit.q.synthetic import PUT_IN, Rule, rule_of_answer
 
 __all__ = ["Said", "drafts_of", "open_entry", "user_drafts"]
 

@@ -9,10 +9,10 @@ import msgspec
 from rireki.model.message import Entry, Message
 from rireki.model.parts import Notice, Part, Text, Thinking, ToolCall, Unknown
 from rireki.model.times import from_ms
-from rireki.sources.kit.q.decode import fit
-from rireki.sources.kit.q.draft import Draft, Pictures, prompt, result
-from rireki.sources.kit.q.outputs import output_of, says_error
-from rireki.sources.kit.q.synthetic import rule_of_answer
+from rireki.sources.amazon_q.draft import Draft, Pictures, prompt, result
+from rireki.sources.amazon_q.outputs import output_of, says_error
+from rireki.sources.amazon_q.synthetic import rule_of_answer
+from rireki.sources.kit.decode import fit
 
 __all__ = ["Block", "LogMessage", "drafts_of_message"]
 

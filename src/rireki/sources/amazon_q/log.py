@@ -17,10 +17,10 @@ import msgspec
 from rireki.model.conversation import Trouble
 from rireki.model.parts import Notice, Text, Unknown
 from rireki.model.strand import Ref
+from rireki.sources.amazon_q.blocks import LogMessage, drafts_of_message
+from rireki.sources.amazon_q.draft import Draft, Pictures, divider, short_hash, unknown
+from rireki.sources.kit.decode import NotReadable, fit, fit_loosely, load, text_of
 from rireki.sources.kit.digests import digest_of_bytes
-from rireki.sources.kit.q.blocks import LogMessage, drafts_of_message
-from rireki.sources.kit.q.decode import NotReadable, fit, fit_loosely, load, text_of
-from rireki.sources.kit.q.draft import Draft, Pictures, divider, short_hash, unknown
 
 __all__ = ["Replay"]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rireki.sources.kit.q.draft import Draft
+from rireki.sources.amazon_q.draft import Draft
 
 __all__ = ["join"]
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from rireki.model.message import Message
 from rireki.model.parts import Notice, Part, Text
 from rireki.model.strand import Ref
-from rireki.sources.kit.q.draft import Draft, short_hash
+from rireki.sources.amazon_q.draft import Draft, short_hash
 
 __all__ = ["LABEL", "TYPED", "Noted", "add_typed", "add_witnessed", "not_typed"]
 

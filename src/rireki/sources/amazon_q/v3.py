@@ -16,9 +16,9 @@ from rireki.model.message import Author, Display, Entry, Message
 from rireki.model.parts import Notice, Part, Text, Thinking, ToolCall, Unknown
 from rireki.model.strand import Ref
 from rireki.model.times import from_iso
-from rireki.sources.kit.q.decode import NotReadable, fit_loosely, load, text_of
-from rireki.sources.kit.q.draft import Draft, prompt, result, short_hash, unknown
-from rireki.sources.kit.q.outputs import output_of, says_error
+from rireki.sources.amazon_q.draft import Draft, prompt, result, short_hash, unknown
+from rireki.sources.amazon_q.outputs import output_of, says_error
+from rireki.sources.kit.decode import NotReadable, fit_loosely, load, text_of
 
 __all__ = ["Telling", "V3Session", "open_v3_session"]
 

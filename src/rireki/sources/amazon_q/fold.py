@@ -13,15 +13,12 @@ from typing import Any
 from rireki.model.conversation import Reading, Trouble
 from rireki.model.strand import Ref, Strand
 from rireki.model.times import from_iso
-from rireki.sources.kit.document import LANE as WHOLE
-from rireki.sources.kit.jsonl import LANE
-from rireki.sources.kit.q.decode import NotReadable, load, text_of
-from rireki.sources.kit.q.draft import Draft, make_task, short_hash
-from rireki.sources.kit.q.facts import Facts, Told, conclude
-from rireki.sources.kit.q.files import open_export
-from rireki.sources.kit.q.join import join
-from rireki.sources.kit.q.log import Replay
-from rireki.sources.kit.q.roles import (
+from rireki.sources.amazon_q.draft import Draft, make_task, short_hash
+from rireki.sources.amazon_q.facts import Facts, Told, conclude
+from rireki.sources.amazon_q.files import open_export
+from rireki.sources.amazon_q.join import join
+from rireki.sources.amazon_q.log import Replay
+from rireki.sources.amazon_q.roles import (
     EXPORT,
     LIVE,
     LOG,
@@ -32,13 +29,16 @@ from rireki.sources.kit.q.roles import (
     V3_LOG,
     V3_SESSION,
 )
-from rireki.sources.kit.q.rows import directory_of, is_left_behind
-from rireki.sources.kit.q.session import Session, open_session
-from rireki.sources.kit.q.shown import shown
-from rireki.sources.kit.q.story import SavedStory
-from rireki.sources.kit.q.transcript import Noted, add_typed, not_typed
-from rireki.sources.kit.q.v3 import Telling, open_v3_session
-from rireki.sources.kit.q.versions import Chronicle, chronicle
+from rireki.sources.amazon_q.rows import directory_of, is_left_behind
+from rireki.sources.amazon_q.session import Session, open_session
+from rireki.sources.amazon_q.shown import shown
+from rireki.sources.amazon_q.story import SavedStory
+from rireki.sources.amazon_q.transcript import Noted, add_typed, not_typed
+from rireki.sources.amazon_q.v3 import Telling, open_v3_session
+from rireki.sources.amazon_q.versions import Chronicle, chronicle
+from rireki.sources.kit.decode import NotReadable, load, text_of
+from rireki.sources.kit.document import LANE as WHOLE
+from rireki.sources.kit.jsonl import LANE
 
 __all__ = ["interpret"]
 _TELLING = (*LIVE, SAVE, EXPORT, SESSION, V3_SESSION, TYPED)

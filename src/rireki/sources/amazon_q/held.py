@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import msgspec
 
 from rireki.errors import SourceTrouble
-from rireki.sources.kit.q.decode import NotReadable, load
-from rireki.sources.kit.q.rows import conversation_of
-from rireki.sources.kit.q.tables import NEW, Row, fetch, tables_of
+from rireki.sources.amazon_q.rows import conversation_of
+from rireki.sources.amazon_q.tables import NEW, Row, fetch, tables_of
+from rireki.sources.kit.decode import NotReadable, load
 from rireki.sources.kit.sqlite import Database, open_database
 from rireki.sources.reader import LARGEST
 

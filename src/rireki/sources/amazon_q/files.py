@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from rireki.sources.kit.q.decode import NotReadable, load
-from rireki.sources.kit.q.roles import EXPORT, SAVE
+from rireki.sources.amazon_q.roles import EXPORT, SAVE
+from rireki.sources.kit.decode import NotReadable, load
 
 __all__ = ["Saved", "is_history_alone", "open_export", "recognise_saved"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from shlex import quote
 
 from rireki.model.conversation import Conversation
-from rireki.sources.kit.q.roles import V3_PREFIX
+from rireki.sources.amazon_q.roles import V3_PREFIX
 
 __all__ = ["resume_command"]
 

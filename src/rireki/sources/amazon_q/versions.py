@@ -16,11 +16,11 @@ import msgspec
 
 from rireki.model.conversation import Trouble
 from rireki.model.strand import Ref, State, Strand, expand, weave
+from rireki.sources.amazon_q.split import HEAD, HISTORY, SUMMARY, TRANSCRIPT, WHOLE, split
+from rireki.sources.amazon_q.state import ConversationState
+from rireki.sources.amazon_q.transcript import Noted
+from rireki.sources.kit.decode import TOO_DEEP, NotReadable, fit_loosely, is_too_deep, load
 from rireki.sources.kit.digests import digest_of_json
-from rireki.sources.kit.q.decode import TOO_DEEP, NotReadable, fit_loosely, is_too_deep, load
-from rireki.sources.kit.q.split import HEAD, HISTORY, SUMMARY, TRANSCRIPT, WHOLE, split
-from rireki.sources.kit.q.state import ConversationState
-from rireki.sources.kit.q.transcript import Noted
 
 __all__ = ["Chronicle", "Kept", "Version", "chronicle"]
 

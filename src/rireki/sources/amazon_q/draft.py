@@ -10,7 +10,7 @@ from typing import Any
 from rireki.model.message import Entry, Message
 from rireki.model.parts import Attachment, Part, ResultStatus, Text, ToolResult, Unknown
 from rireki.model.strand import Ref
-from rireki.sources.kit.q.synthetic import CANCELLED, Rule, rule_of_prompt
+from rireki.sources.amazon_q.synthetic import CANCELLED, Rule, rule_of_prompt
 
 __all__ = [
     "TASK",

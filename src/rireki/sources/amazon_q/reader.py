@@ -1,7 +1,7 @@
 """Amazon Q Developer CLI: the rows of its database, and files written by `/save`.
 
 Where to look, and nothing else: reading and understanding is shared with Kiro,
-in `kit/q`, because the two products share their conversations.
+in this package, because the two products share their conversations.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from pathlib import Path
 from shlex import quote
 
 from rireki.model.conversation import Conversation
+from rireki.sources.amazon_q import look, roles
+from rireki.sources.amazon_q.family import Family
 from rireki.sources.kit.places import Places
-from rireki.sources.kit.q import look, roles
-from rireki.sources.kit.q.family import Family
 from rireki.sources.reader import Discovery, Looked, Origin, Watched
 
 __all__ = ["READER"]

@@ -15,13 +15,13 @@ from typing import Any
 from rireki.model.parts import Text
 from rireki.model.strand import Ref, weave
 from rireki.model.times import from_ms
-from rireki.sources.kit.q import state
-from rireki.sources.kit.q.decode import fit_loosely, text_of
-from rireki.sources.kit.q.draft import Draft, Pictures, divider, short_hash
-from rireki.sources.kit.q.entries import Said, drafts_of, open_entry, user_drafts
-from rireki.sources.kit.q.rewrites import Rewrites
-from rireki.sources.kit.q.transcript import add_witnessed
-from rireki.sources.kit.q.versions import Chronicle, Version
+from rireki.sources.amazon_q import state
+from rireki.sources.amazon_q.draft import Draft, Pictures, divider, short_hash
+from rireki.sources.amazon_q.entries import Said, drafts_of, open_entry, user_drafts
+from rireki.sources.amazon_q.rewrites import Rewrites
+from rireki.sources.amazon_q.transcript import add_witnessed
+from rireki.sources.amazon_q.versions import Chronicle, Version
+from rireki.sources.kit.decode import fit_loosely, text_of
 
 __all__ = ["SavedStory"]
 

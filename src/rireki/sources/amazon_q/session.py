@@ -12,8 +12,8 @@ import msgspec
 from rireki.model.conversation import Answer
 from rireki.model.message import Usage
 from rireki.model.times import from_iso
-from rireki.sources.kit.q.decode import fit_loosely
-from rireki.sources.kit.q.state import Duration, ModelInfo
+from rireki.sources.amazon_q.state import Duration, ModelInfo
+from rireki.sources.kit.decode import fit_loosely
 
 __all__ = ["Session", "SessionState", "TurnMetadata", "open_session"]
 

@@ -14,13 +14,10 @@ from typing import Any
 import msgspec
 
 from rireki.model.conversation import Trouble
-from rireki.sources.kit.largevalues import Changed, is_unfinished, pieces_of, updates
-from rireki.sources.kit.longlines import too_large
-from rireki.sources.kit.q.decode import TOO_DEEP, NotReadable, is_too_deep, load
-from rireki.sources.kit.q.files import is_history_alone
-from rireki.sources.kit.q.roles import BROKEN, ROW
-from rireki.sources.kit.q.split import WHOLE, split, whole
-from rireki.sources.kit.q.tables import (
+from rireki.sources.amazon_q.files import is_history_alone
+from rireki.sources.amazon_q.roles import BROKEN, ROW
+from rireki.sources.amazon_q.split import WHOLE, split, whole
+from rireki.sources.amazon_q.tables import (
     ATTEMPTS,
     NEW,
     OLD,
@@ -33,6 +30,9 @@ from rireki.sources.kit.q.tables import (
     tables_of,
     too_fast,
 )
+from rireki.sources.kit.decode import TOO_DEEP, NotReadable, is_too_deep, load
+from rireki.sources.kit.largevalues import Changed, is_unfinished, pieces_of, updates
+from rireki.sources.kit.longlines import too_large
 from rireki.sources.kit.sqlite import Database, open_database
 from rireki.sources.reader import Known, Origin, Roll, Update
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rireki.model.message import Message
-from rireki.sources.kit.q.story import CHECKPOINT, COMPACTED
-from rireki.sources.kit.q.transcript import LABEL, TYPED
+from rireki.sources.amazon_q.story import CHECKPOINT, COMPACTED
+from rireki.sources.amazon_q.transcript import LABEL, TYPED
 
 __all__ = ["shown"]
 
