@@ -41,7 +41,7 @@ from rireki.intake.walk import import_history, take_some
 from rireki.search.find import Search
 from rireki.search.index import index_folder
 from rireki.search.match import Doc
-from rireki.search.results import Wish
+from rireki.search.results import SearchOptions
 from rireki.search.texts import docs_of
 from rireki.sources.claude_code import READER
 from rireki.sources.kit.places import Places
@@ -138,7 +138,7 @@ def planted(archive: SqliteArchive, home: Path) -> dict[str, Any]:
     search = Search(archive)
     right = given = wanted = 0
     for word, sessions in needles.items():
-        talks = search.find(word, Wish(limit=10**6)).talks
+        talks = search.find(word, SearchOptions(limit=10**6)).talks
         right += len({talk.conversation.native_id for talk in talks} & set(sessions))
         given, wanted = given + len(talks), wanted + len(sessions)
     search.close()
@@ -173,7 +173,7 @@ def warm(archive: SqliteArchive, vocabulary: Vocabulary, limit: float) -> dict[s
 
 def ask(search: Search, query: str, newest: bool = False) -> float:
     started = time.perf_counter()
-    search.find(query, Wish(newest=newest))
+    search.find(query, SearchOptions(newest=newest))
     return round((time.perf_counter() - started) * 1000, 2)
 
 

@@ -61,7 +61,7 @@ def say(text: str) -> None:
 
 def show(event: agent.Event) -> None:
     """Print what happens, as it happens."""
-    if isinstance(event, agent.Text):
+    if isinstance(event, agent.TextDelta):
         say(event.text)
     elif isinstance(event, agent.Called):
         say(f"\n* {event.name} {event.arguments}\n")

@@ -14,7 +14,7 @@ import boto3  # type: ignore[import-untyped]
 import pytest
 
 from rireki import MessageHistory
-from rireki.agent import Agent, Event, Text, Thinking, connect
+from rireki.agent import Agent, Event, TextDelta, ThinkingDelta, connect
 from tests.providers.rules_of import complaints
 
 MODEL = "anthropic.claude-scripted"
@@ -113,8 +113,8 @@ def test_a_run_over_boto3(server: Answers) -> None:
     agent = Agent(connect(f"bedrock:{MODEL}", client=client), [add], history, instructions="Add.")
     events: list[Event] = []
     assert agent.run_sync("What is 1 + 2?", tell=events.append).text == "Three."
-    assert [e.text for e in events if isinstance(e, Text)] == ["Let me ", "add.", "Three."]
-    assert [e.text for e in events if isinstance(e, Thinking)] == ["Well, ", "add."]
+    assert [e.text for e in events if isinstance(e, TextDelta)] == ["Let me ", "add.", "Three."]
+    assert [e.text for e in events if isinstance(e, ThinkingDelta)] == ["Well, ", "add."]
     assert server.refused == []
     thought, said, call, cut = history.messages[2]["content"]
     assert thought["reasoningContent"]["reasoningText"] == {

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from rireki import MessageHistory
-from rireki.agent import Agent, Event, Text, Thinking, connect
+from rireki.agent import Agent, Event, TextDelta, ThinkingDelta, connect
 from rireki.errors import RirekiError
 from rireki.providers import Provider
 from tests.agent.server import MODELS, PROVIDERS, Move, Server, client_of, serving
@@ -70,10 +70,10 @@ def test_a_run_with_the_real_package(
     done = agent_of(provider, clients, history).run_sync("Add up.", tell=events.append)
     assert (done.text, done.steps) == ("It is 6, and the sky cannot be seen.", 3)
     assert server.refused == []
-    texts = [event.text for event in events if isinstance(event, Text)]
+    texts = [event.text for event in events if isinstance(event, TextDelta)]
     assert "".join(texts) == "見ます。It is 6, and the sky cannot be seen."
     assert len(texts) == 4, "the text came in pieces"
-    thoughts = "".join(event.text for event in events if isinstance(event, Thinking))
+    thoughts = "".join(event.text for event in events if isinstance(event, ThinkingDelta))
     assert thoughts == ("" if provider == "responses" else "Hm, let me see.")
     told: Any = history.render("anthropic").messages[2]["content"]
     assert [block["content"] for block in told] == [

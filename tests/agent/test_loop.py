@@ -323,11 +323,11 @@ def test_a_history_for_event_loops_serves_as_well() -> None:
 def test_a_model_may_be_a_coroutine_and_tell_its_answer_in_pieces() -> None:
     class Slow(Scripted):
         async def ask(self, request: Any, tools: Any, tell: Any) -> Any:
-            from rireki.agent import Text
+            from rireki.agent import TextDelta
 
-            tell(Text("two "))
+            tell(TextDelta("two "))
             await asyncio.sleep(0)
-            tell(Text("pieces"))
+            tell(TextDelta("pieces"))
             return super().ask(request, tools, tell)
 
     events: list[Event] = []

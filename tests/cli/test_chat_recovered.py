@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from rireki.sources.bridge.entry import Entry, spell
+from rireki.sources.bridge.entry import BridgeEntry, spell
 
 pytest.importorskip("pty")
 
@@ -44,7 +44,7 @@ def conversation(place: Place) -> str:
         for number, text in enumerate(("echo two", "echo three")):
             more = {"id": f"p{number}", "text": text, "by": "web"}
             at = "2026-11-18T10:00:00.000Z"
-            file.write(spell(Entry(time.time_ns() // 1000 + number, at, "prompt", more)))
+            file.write(spell(BridgeEntry(time.time_ns() // 1000 + number, at, "prompt", more)))
     assert place.run("import").returncode == 0
     (listed,) = place.run("list", "--json").stdout.splitlines()
     found: str = json.loads(listed)["id"]
@@ -129,6 +129,6 @@ def test_the_list_says_that_they_wait_for_a_yes(place: Place, conversation: str)
         for number in range(2):
             at = "2026-11-18T10:01:00.000Z"
             more = {"id": f"p{number}"}
-            file.write(spell(Entry(time.time_ns() // 1000 + number, at, "withdraw", more)))
+            file.write(spell(BridgeEntry(time.time_ns() // 1000 + number, at, "withdraw", more)))
     assert "waits" not in place.run("list").stdout
     assert "waits" not in place.run("list", "--json").stdout

@@ -12,8 +12,7 @@ import apsw
 import pytest
 
 from rireki.archive.open import archive_path, open_archive
-from rireki.drive.journal import Counter
-from rireki.drive.journal import Journal as DriveJournal
+from rireki.drive.journal import Counter, DriveJournal
 from rireki.errors import RirekiError
 from rireki.live.lock import KeeperLock
 from rireki.search.index import index_folder, make, sweep

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rireki.cli.output import Bar
+from rireki.cli.output import ProgressBar
 from tests.cli.conftest import Rireki
 
 pty = pytest.importorskip("pty")
@@ -81,7 +81,7 @@ def test_raw_bytes_are_made_harmless_on_a_terminal(imported: Rireki, home: Path)
     assert "\x9b" not in at_terminal("show", "eeee", "--raw")
 
 
-class Slow(Bar):
+class Slow(ProgressBar):
     EVERY = 0.0
 
 

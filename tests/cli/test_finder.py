@@ -21,10 +21,10 @@ from rireki.cli import finder_worker
 from rireki.cli.finder_box import Box
 from rireki.cli.finder_draw import Frame, draw
 from rireki.cli.finder_keys import Key, Keys
-from rireki.cli.finder_state import STEP, Action, Answer, Finding
-from rireki.cli.finder_worker import Close, Question, Worker
+from rireki.cli.finder_state import STEP, Action, FinderAnswer, Finding
+from rireki.cli.finder_worker import Close, FinderQuery, FinderWorker
 from rireki.errors import RirekiError
-from rireki.search.results import Hit, Neighbour, Results, Wish
+from rireki.search.results import Hit, Neighbour, Results, SearchOptions
 from rireki.show.hits import HitsView
 from rireki.show.style import Style
 from rireki.show.width import width
@@ -160,7 +160,7 @@ def ready(*texts: str, query: str = "", **facts: Any) -> Finding:
     """A finder with these hits in one conversation."""
     state = Finding()
     hits = [hit(text, message=f"m{place}") for place, text in enumerate(texts)]
-    state.take(Answer(1, found(*hits, query=query, **facts)))
+    state.take(FinderAnswer(1, found(*hits, query=query, **facts)))
     return state
 
 
@@ -177,9 +177,9 @@ def test_typing_asks_for_a_search_and_late_answers_are_dropped() -> None:
     state = Finding()
     assert press(state, "会") == "search" and press(state, "話") == "search"
     assert state.box.text == "会話" and state.is_searching
-    state.take(Answer(state.ticket - 1, found(hit("old"), query="会")))
+    state.take(FinderAnswer(state.ticket - 1, found(hit("old"), query="会")))
     assert state.items == [] and state.is_searching
-    state.take(Answer(state.ticket, found(hit("new"), query="会話")))
+    state.take(FinderAnswer(state.ticket, found(hit("new"), query="会話")))
     assert len(state.items) == 1 and not state.is_searching
 
 
@@ -192,11 +192,11 @@ def test_moving_the_cursor_searches_nothing() -> None:
 def test_an_error_leaves_the_last_results_alone() -> None:
     state = ready("a", "b")
     press(state, "(")
-    state.take(Answer(state.ticket, None, {}, "the ( is never closed"))
+    state.take(FinderAnswer(state.ticket, None, {}, "the ( is never closed"))
     assert state.trouble and len(state.items) == 2 and not state.is_searching
     assert press(state, "enter") == "show"
     press(state, "backspace")
-    state.take(Answer(state.ticket, found(hit("c"))))
+    state.take(FinderAnswer(state.ticket, found(hit("c"))))
     assert state.trouble == ""
 
 
@@ -236,7 +236,7 @@ def test_letters_are_commands_in_the_list_only() -> None:
     state = ready("a")
     press(state, "r", "q")
     assert state.box.text == "rq" and state.focus == "box"
-    state.take(Answer(state.ticket, found(hit("a"), query="rq")))
+    state.take(FinderAnswer(state.ticket, found(hit("a"), query="rq")))
     press(state, "tab")
     assert press(state, "r") == "resume" and press(state, "q") == "quit"
     assert press(state, "x") == "search"
@@ -250,7 +250,7 @@ def test_ways_back_to_the_box() -> None:
         assert (state.focus, state.box.text) == ("box", "")
     state = ready("a")
     press(state, "x")
-    state.take(Answer(state.ticket, found(hit("a"), query="x")))
+    state.take(FinderAnswer(state.ticket, found(hit("a"), query="x")))
     assert press(state, "down", "backspace") == "search" and state.box.text == ""
 
 
@@ -265,17 +265,17 @@ def test_leaving() -> None:
 def test_enter_behind_fast_typing_waits_for_its_own_results() -> None:
     state = ready("an older hit")
     assert press(state, "x", "enter") == ""
-    assert state.take(Answer(state.ticket, found(hit("x"), query="x"))) == "show"
+    assert state.take(FinderAnswer(state.ticket, found(hit("x"), query="x"))) == "show"
     assert press(state, "y", "ctrl-r") == ""
     assert press(state, "z") == "search"
-    assert state.take(Answer(state.ticket, found(hit("x"), query="xyz"))) == ""
+    assert state.take(FinderAnswer(state.ticket, found(hit("x"), query="xyz"))) == ""
     press(state, "!", "enter")
-    assert state.take(Answer(state.ticket, results(query="xyz!"))) == ""
+    assert state.take(FinderAnswer(state.ticket, results(query="xyz!"))) == ""
 
 
 def test_nothing_to_choose() -> None:
     state = Finding()
-    state.take(Answer(1, results(query="x")))
+    state.take(FinderAnswer(1, results(query="x")))
     state.box = Box("x")
     for key in ("enter", "ctrl-r", "down", "up", "page-down", "tab"):
         assert press(state, key) == "" and state.focus == "box"
@@ -286,7 +286,7 @@ def test_the_end_of_the_list_asks_for_more_and_stays_where_it_is() -> None:
     press(state, "down", "down")
     assert press(state, "down") == "more" and state.limit == 2 * STEP
     assert press(state, "down") == ""
-    state.take(Answer(state.ticket, found(hit("a"), hit("b"), hit("c"))))
+    state.take(FinderAnswer(state.ticket, found(hit("a"), hit("b"), hit("c"))))
     assert state.chosen == 1 and len(state.items) == 3
     press(state, "x")
     assert state.limit == STEP
@@ -294,7 +294,7 @@ def test_the_end_of_the_list_asks_for_more_and_stays_where_it_is() -> None:
 
 def test_a_conversation_without_hits_can_be_chosen_itself() -> None:
     state = Finding()
-    state.take(Answer(1, found()))
+    state.take(FinderAnswer(1, found()))
     assert state.item is not None and state.item.name == "toy/0001"
     assert press(state, "enter") == "show"
 
@@ -312,7 +312,7 @@ def test_the_screen_is_full_and_nothing_is_wider() -> None:
     state = Finding()
     state.box = Box(long)
     hits = [hit(long, (100, 104), tools=["工具"] * 9, before=[near], after=[near, near])] * 9
-    state.take(Answer(1, found(*hits, title=long, project=long)))
+    state.take(FinderAnswer(1, found(*hits, title=long, project=long)))
     for key in ("tab", "tab"):
         press(state, key)
         for columns in (10, 20, 40, 59, 79, 80, 99, 100, 101, 120, 200):
@@ -337,7 +337,7 @@ def test_the_chosen_hit_is_always_on_the_screen() -> None:
 def test_the_preview_stands_beside_or_below() -> None:
     near = Neighbour(message="n", author="person", at=None, text="what was asked")
     state = Finding()
-    state.take(Answer(1, found(hit("the word is here", (4, 8), before=[near]))))
+    state.take(FinderAnswer(1, found(hit("the word is here", (4, 8), before=[near]))))
     wide = "\n".join(drawn(state, 120).lines)
     assert re.search(r"│ you: what was asked\n", wide) and re.search(
         r"│   the word is here\n", wide
@@ -357,7 +357,7 @@ def test_neighbours_arrive_later() -> None:
 
 def test_the_match_is_painted_wherever_it_is_shown() -> None:
     state = Finding()
-    state.take(Answer(1, found(hit("a word", (2, 6)), hit("a word", (2, 6)))))
+    state.take(FinderAnswer(1, found(hit("a word", (2, 6)), hit("a word", (2, 6)))))
     lines = drawn(state, 80, colour=True).lines
     assert sum("\x1b[33mword" in line for line in lines) == 3
     press(state, "down")
@@ -381,7 +381,7 @@ def test_the_status_line() -> None:
 
 def test_nothing_found_says_what_was_searched() -> None:
     state = Finding()
-    state.take(Answer(1, results(query="xyz", near=["xyzzy"])))
+    state.take(FinderAnswer(1, results(query="xyz", near=["xyzzy"])))
     text = "\n".join(drawn(state).lines)
     assert "nothing found for xyz" in text and "Did you mean: xyzzy" in text
     assert "searched 19 conversations" in text
@@ -394,7 +394,7 @@ def test_a_hostile_transcript_steers_nothing() -> None:
     state.box = Box(bad)
     state.note = bad
     state.take(
-        Answer(1, found(hit(bad, (1, 3), tools=[bad], after=[near]), title=bad, project=bad))
+        FinderAnswer(1, found(hit(bad, (1, 3), tools=[bad], after=[near]), title=bad, project=bad))
     )
     for columns in (80, 120):
         lines = drawn(state, columns).lines
@@ -413,7 +413,7 @@ class FakeSearch:
     def __init__(self, *_: object) -> None:
         pass
 
-    def find(self, text: str, wish: Wish = Wish(), now: object = None) -> Results:  # noqa: B008
+    def find(self, text: str, wish: SearchOptions = SearchOptions(), now: object = None) -> Results:  # noqa: B008
         self.asked.append(text)
         self.go.wait(5)
         if text == "(":
@@ -435,7 +435,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> type[FakeSearch]:
     return FakeSearch
 
 
-def answers(worker: Worker, woken: threading.Event) -> list[Answer | Close]:
+def answers(worker: FinderWorker, woken: threading.Event) -> list[FinderAnswer | Close]:
     assert woken.wait(5)
     woken.clear()
     return worker.answers()
@@ -445,14 +445,14 @@ def test_only_what_was_asked_last_is_searched(
     imported: Rireki, tmp_path: Path, fake: type[FakeSearch]
 ) -> None:
     woken = threading.Event()
-    with Worker(tmp_path / "archive.sqlite3", woken.set) as worker:
-        worker.ask(Question(1, "a", Wish()))
+    with FinderWorker(tmp_path / "archive.sqlite3", woken.set) as worker:
+        worker.ask(FinderQuery(1, "a", SearchOptions()))
         while not fake.asked:
             time.sleep(0.01)
         for ticket, text in ((2, "ab"), (3, "abc")):
-            worker.ask(Question(ticket, text, Wish()))
+            worker.ask(FinderQuery(ticket, text, SearchOptions()))
         fake.go.set()
-        got: list[Answer | Close] = []
+        got: list[FinderAnswer | Close] = []
         while len(got) < 2:
             got += answers(worker, woken)
     assert [answer.ticket for answer in got] == [1, 3] and fake.asked == ["a", "abc"]
@@ -463,11 +463,11 @@ def test_errors_are_answers_and_mistakes_are_raised(
 ) -> None:
     woken = threading.Event()
     fake.go.set()
-    with Worker(tmp_path / "archive.sqlite3", woken.set) as worker:
-        worker.ask(Question(1, "(", Wish()))
+    with FinderWorker(tmp_path / "archive.sqlite3", woken.set) as worker:
+        worker.ask(FinderQuery(1, "(", SearchOptions()))
         (answer,) = answers(worker, woken)
-        assert isinstance(answer, Answer) and answer.trouble == "never closed. Close it."
-        worker.ask(Question(2, "crash", Wish()))
+        assert isinstance(answer, FinderAnswer) and answer.trouble == "never closed. Close it."
+        worker.ask(FinderQuery(2, "crash", SearchOptions()))
         with pytest.raises(ZeroDivisionError):
             answers(worker, woken)
 
@@ -477,8 +477,8 @@ def test_nobody_is_woken_after_leaving(
 ) -> None:
     monkeypatch.setattr(finder_worker, "PATIENCE", 0.01)
     woken = threading.Event()
-    with Worker(tmp_path / "archive.sqlite3", woken.set) as worker:
-        worker.ask(Question(1, "slow", Wish()))
+    with FinderWorker(tmp_path / "archive.sqlite3", woken.set) as worker:
+        worker.ask(FinderQuery(1, "slow", SearchOptions()))
         while not fake.asked:
             time.sleep(0.01)
     fake.go.set()
@@ -495,7 +495,12 @@ def test_making_the_index_is_told_and_stops_when_nobody_waits(
         def __init__(self, _: object, progress: Any) -> None:
             self.progress = progress
 
-        def find(self, text: str, wish: Wish = Wish(), now: object = None) -> Results:  # noqa: B008
+        def find(
+            self,
+            text: str,
+            wish: SearchOptions = SearchOptions(),  # noqa: B008 - it is frozen
+            now: object = None,
+        ) -> Results:
             self.progress.start("indexing", 1_000_000)
             while True:
                 self.progress.advance(1_000)
@@ -503,8 +508,8 @@ def test_making_the_index_is_told_and_stops_when_nobody_waits(
 
     monkeypatch.setattr(find, "Search", Indexing)
     woken = threading.Event()
-    with Worker(tmp_path / "archive.sqlite3", woken.set) as worker:
-        worker.ask(Question(1, "x", Wish()))
+    with FinderWorker(tmp_path / "archive.sqlite3", woken.set) as worker:
+        worker.ask(FinderQuery(1, "x", SearchOptions()))
         while not worker.progress.endswith("%"):
             answers(worker, woken)
         assert re.fullmatch(r"indexing … \d+%", worker.progress)
@@ -515,15 +520,15 @@ def test_an_empty_query_lists_the_newest_and_a_hit_has_its_neighbours(
     imported: Rireki, tmp_path: Path
 ) -> None:
     woken = threading.Event()
-    with Worker(tmp_path / "archive.sqlite3", woken.set) as worker:
-        worker.ask(Question(1, " ", Wish()))
+    with FinderWorker(tmp_path / "archive.sqlite3", woken.set) as worker:
+        worker.ask(FinderQuery(1, " ", SearchOptions()))
         (answer,) = answers(worker, woken)
-        assert isinstance(answer, Answer) and answer.results is not None
+        assert isinstance(answer, FinderAnswer) and answer.results is not None
         titles = [talk.conversation.title for talk in answer.results.talks]
         assert titles == ["Other talk", "設定ファイルを読む"]
         assert answer.names[f"toy/{TALK}"] == "aaaa1111"
-        worker.ask(Question(2, "読みました", Wish(), f"toy/{TALK}#m5"))
-        close: list[Answer | Close] = []
+        worker.ask(FinderQuery(2, "読みました", SearchOptions(), f"toy/{TALK}#m5"))
+        close: list[FinderAnswer | Close] = []
         while not close:
             close = answers(worker, woken)
         assert isinstance(close[0], Close)

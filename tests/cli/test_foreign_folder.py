@@ -26,7 +26,7 @@ import pytest
 from rireki.archive.open import open_archive
 from rireki.cli.main import cli
 from rireki.intake.walk import import_history
-from rireki.sources.bridge.entry import Entry, spell
+from rireki.sources.bridge.entry import BridgeEntry, spell
 from rireki.sources.kit.places import Places
 from tests.browser.serving import Session
 from tests.support.homes import lay_out
@@ -134,7 +134,8 @@ class Folder:
         ]
         file.write_bytes(
             b"".join(
-                spell(Entry(number + n, at, kind, more)) for n, (kind, more) in enumerate(entries)
+                spell(BridgeEntry(number + n, at, kind, more))
+                for n, (kind, more) in enumerate(entries)
             )
         )
 

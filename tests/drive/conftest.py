@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from rireki.drive.agents import Agent
+from rireki.drive.agents import AgentProgram
 from rireki.drive.bridge import Bridge, Settings
 from rireki.drive.session import Session
 from rireki.drive.values import Ask, Prompt, State
@@ -36,8 +36,8 @@ class Desk:
         self.received = folder / "received.jsonl"
         self.archive = folder / "kept" / "archive.sqlite3"
 
-    def agent(self, name: str = "scripted", **environment: str) -> Agent:
-        return Agent(
+    def agent(self, name: str = "scripted", **environment: str) -> AgentProgram:
+        return AgentProgram(
             name,
             name.title(),
             (sys.executable, str(PROGRAM)),
@@ -50,7 +50,7 @@ class Desk:
             found=True,
         )
 
-    def settings(self, *agents: Agent, **more: Any) -> Settings:
+    def settings(self, *agents: AgentProgram, **more: Any) -> Settings:
         return Settings(
             archive=self.archive,
             places=Places.at(self.folder).beside(self.archive),
@@ -60,7 +60,7 @@ class Desk:
         )
 
     @asynccontextmanager
-    async def bridge(self, *agents: Agent, **more: Any) -> AsyncIterator[Bridge]:
+    async def bridge(self, *agents: AgentProgram, **more: Any) -> AsyncIterator[Bridge]:
         bridge = Bridge(self.settings(*agents, **more))
         await bridge.open()
         try:

@@ -18,7 +18,7 @@ from rireki.drive.acp_asks import permission, permission_reply, question, questi
 from rireki.drive.acp_updates import Updates
 from rireki.drive.acp_wire import Wire
 from rireki.drive.driver import Reply
-from rireki.drive.values import Answer, Image, Prompt
+from rireki.drive.values import AskAnswer, Prompt, PromptImage
 from tests.drive.conftest import Desk, asked, reach, run, say, until
 
 PACKAGE_AGENT = Path(__file__).parents[1] / "support" / "acp_package_agent.py"
@@ -33,16 +33,16 @@ def test_an_agent_made_with_the_package_understands_us(desk: Desk) -> None:
     async def story() -> None:
         async with desk.bridge(agent) as bridge:
             session = await desk.start(bridge)
-            image = Image("image/png", "iVBORw0KGgo=")
+            image = PromptImage("image/png", "iVBORw0KGgo=")
             await session.send(Prompt("p1", "hello", [image], ["notes.txt"]), "web")
             ask = await asked(session)
             assert (ask.detail, ask.options[0].kind) == ("run", "allow_once")
-            await session.answer(ask.id, Answer(option="yes"), "web")
+            await session.answer(ask.id, AskAnswer(option="yes"), "web")
             await until(lambda: session.state == "answer")
             form = await asked(session)
             assert form.title == "Which colour?" and form.questions[0].required
             assert [choice.label for choice in form.questions[0].options] == ["Blue", "Red"]
-            await session.answer(form.id, Answer(values={"colour": ["Red"]}), "web")
+            await session.answer(form.id, AskAnswer(values={"colour": ["Red"]}), "web")
             await reach(session, "idle")
             assert session.conversation == "bridge/one", "it leaves no transcripts"
 
@@ -61,9 +61,9 @@ def test_all_messages_are_as_the_package_spells_them(desk: Desk) -> None:
     async def story() -> None:
         async with desk.session(SCRIPT_WIRE=str(wire), SCRIPT_CANNOT="resume") as session:
             for text, answer in [
-                ("permission", Answer(option="allow")),
-                ("question", Answer(values={"question_0": ["Blue"]})),
-                ("plan", Answer(option="default")),
+                ("permission", AskAnswer(option="allow")),
+                ("question", AskAnswer(values={"question_0": ["Blue"]})),
+                ("plan", AskAnswer(option="default")),
             ]:
                 sending = asyncio.create_task(say(session, text))
                 await session.answer((await asked(session)).id, answer, "web")
@@ -197,8 +197,10 @@ def test_strange_updates_cost_nothing(kind: str, fields: dict[str, Any]) -> None
 def test_strange_requests_become_asks_all_the_same(params: dict[str, Any]) -> None:
     assert permission(params).title
     assert question(params).title
-    assert permission_reply(params, Reply("expired", Answer()))["outcome"]["outcome"] == "cancelled"
-    assert question_reply(params, Reply("expired", Answer())) == {"action": "cancel"}
+    assert (
+        permission_reply(params, Reply("expired", AskAnswer()))["outcome"]["outcome"] == "cancelled"
+    )
+    assert question_reply(params, Reply("expired", AskAnswer())) == {"action": "cancel"}
 
 
 def test_forms_take_numbers_booleans_and_their_own_words_for_things() -> None:
@@ -233,7 +235,7 @@ def test_forms_take_numbers_booleans_and_their_own_words_for_things() -> None:
         "size": ["l"],
         "tags": ["x", "y"],
     }
-    reply = question_reply(params, Reply("answered", Answer(values=values)))
+    reply = question_reply(params, Reply("answered", AskAnswer(values=values)))
     assert reply == {
         "action": "accept",
         "content": {"count": 3, "share": 0.5, "sure": False, "size": "l", "tags": ["x", "y"]},

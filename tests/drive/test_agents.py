@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from rireki.drive.agents import Agent, agents
+from rireki.drive.agents import AgentProgram, agents
 from rireki.errors import RirekiError
 
 
-def named(found: list[Agent]) -> dict[str, Agent]:
+def named(found: list[AgentProgram]) -> dict[str, AgentProgram]:
     return {agent.name: agent for agent in found}
 
 

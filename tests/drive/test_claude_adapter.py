@@ -17,15 +17,15 @@ from typing import Any, NamedTuple
 import pytest
 
 from rireki.archive.open import open_archive
-from rireki.drive.agents import Agent
+from rireki.drive.agents import AgentProgram
 from rireki.drive.bridge import Bridge, Settings
 from rireki.drive.session import Session
-from rireki.drive.values import Answer, Ask, Image, Prompt, Status
+from rireki.drive.values import Ask, AskAnswer, Prompt, PromptImage, Status
 from rireki.intake.understand import read_conversation
 from rireki.intake.walk import import_history
 from rireki.model.message import Message
 from rireki.model.parts import Attachment, Text
-from rireki.sources.bridge.entry import Entry, parse
+from rireki.sources.bridge.entry import BridgeEntry, parse
 from rireki.sources.kit.places import Places
 from tests.support.anthropic_endpoint import Endpoint, Move, Script, endpoint
 from tests.support.claude_adapter import adapter
@@ -78,7 +78,7 @@ class World(NamedTuple):
     project: Path
     model: Endpoint
 
-    def journal(self, session: Session) -> list[Entry]:
+    def journal(self, session: Session) -> list[BridgeEntry]:
         path = self.settings.archive.parent / "bridge" / f"{session.id}.jsonl"
         return [entry for line in path.read_bytes().splitlines() if (entry := parse(line))]
 
@@ -106,7 +106,7 @@ def world(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
             "CLAUDE_CONFIG_DIR": str(home / ".claude"),
             "CLAUDE_CODE_EXECUTABLE": ADAPTER.executable,
         }
-        agent = Agent(
+        agent = AgentProgram(
             "claude-code",
             "Claude Code",
             (ADAPTER.command,),
@@ -168,7 +168,7 @@ async def asked(session: Session) -> Ask:
 
 async def allow(session: Session, ask: Ask) -> None:
     once = next(option for option in ask.options if option.kind == "allow_once")
-    await session.answer(ask.id, Answer(option=once.id), "test")
+    await session.answer(ask.id, AskAnswer(option=once.id), "test")
 
 
 def ended(world: World, session: Session) -> list[tuple[str, str]]:
@@ -211,7 +211,7 @@ def test_a_whole_conversation_and_what_the_archive_makes_of_it(world: World) -> 
 
         await say(session, "never do it")
         ask = await asked(session)
-        await session.answer(ask.id, Answer(reason="Use make instead."), "test")
+        await session.answer(ask.id, AskAnswer(reason="Use make instead."), "test")
         await done(session)
         assert not (world.project / "never.txt").exists()
         assert any("Use make instead." in typed for typed in world.model.typed())
@@ -221,7 +221,7 @@ def test_a_whole_conversation_and_what_the_archive_makes_of_it(world: World) -> 
         assert (ask.what, state(session)) == ("question", "answer")
         (question,) = ask.questions
         assert [option.label for option in question.options] == ["Red", "Blue"]
-        await session.answer(ask.id, Answer(values={question.id: ["Blue"]}), "test")
+        await session.answer(ask.id, AskAnswer(values={question.id: ["Blue"]}), "test")
         await done(session)
         assert '"Which colour?"="Blue"' in str(world.model.requests[-1]["messages"])
 
@@ -334,7 +334,7 @@ def test_a_picture_and_a_file_reach_the_model(world: World) -> None:
 
     async def story(bridge: Bridge) -> None:
         session = await begin(bridge, world)
-        image = Image("image/png", PIXEL, "pixel.png")
+        image = PromptImage("image/png", PIXEL, "pixel.png")
         await say(session, "think of this", images=[image], mentions=["a file.txt"])
         await done(session)
         body = str(world.model.requests[0]["messages"])

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rireki.drive.blocks import Blocks, Growing, length
-from rireki.drive.events import Event, Fan, Listener
+from rireki.drive.events import Event, EventListener, Fan
 from rireki.drive.session import Session
-from rireki.drive.values import Answer, Call, Prompt, Status
+from rireki.drive.values import AskAnswer, Prompt, RunningCall, Status
 from tests.drive.conftest import Desk, asked, reach, run, until
 
 
@@ -60,7 +60,7 @@ def test_a_page_sees_all_of_it_as_it_happens(desk: Desk) -> None:
             assert page.status["one"]["asks"][0]["id"] == ask.id
             assert "arguments" not in page.status["one"]["calls"][0]
             assert page.calls[ask.call or ""]["arguments"]["command"] == "rm -rf build"
-            await session.answer(ask.id, Answer(option="allow"), "web")
+            await session.answer(ask.id, AskAnswer(option="allow"), "web")
             await session.send(Prompt("p2", "stream 300"), "web")
             await until(lambda: len(desk.kinds("turn_end")) == 2)
             await reach(session, "idle")
@@ -118,7 +118,7 @@ class Silent:
     def __init__(self, fan: Fan) -> None:
         self.blocks = Blocks("s", self)
         self.touched = 0
-        self.calls: dict[str, Call] = {}
+        self.calls: dict[str, RunningCall] = {}
         self.journal: dict[str, str] = {}
         self._fan = fan
         fan.sessions[self.id] = self
@@ -161,7 +161,7 @@ def test_whenever_a_page_looks_or_loses_the_connection_it_ends_with_the_same_tex
     async def story() -> None:
         fan = Fan()
         session, page = Silent(fan), Page()
-        listener: Listener = fan.listen(None)
+        listener: EventListener = fan.listen(None)
         for kind, text in [*doing, ("settle", ""), ("look", "")]:
             if kind == "settle":
                 session.blocks.settle()

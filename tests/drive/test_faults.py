@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from rireki.drive import acp as acp_module
-from rireki.drive.values import Answer, Prompt
+from rireki.drive.values import AskAnswer, Prompt
 from rireki.errors import RirekiError
 from tests.drive.conftest import Desk, asked, reach, run, say, until
 
@@ -57,7 +57,7 @@ def test_a_crash_ends_what_was_asked(desk: Desk) -> None:
             await reach(session, "failed")
             assert "signal 9" in session.status.detail and not session.status.asks
             with pytest.raises(RirekiError, match="settled already: expired"):
-                await session.answer(ask.id, Answer(option="allow"), "web")
+                await session.answer(ask.id, AskAnswer(option="allow"), "web")
 
     run(story())
     assert desk.kinds("result")[0]["status"] == "cancelled"
@@ -231,7 +231,7 @@ def test_what_the_agent_says_while_the_disk_is_full_is_kept_when_there_is_room(d
             journal = desk.archive.parent / "bridge" / "one.jsonl"
             with full_disk(journal, 200):
                 # The answer still finds room, what follows does not.
-                await session.answer(ask.id, Answer(option="allow"), "web")
+                await session.answer(ask.id, AskAnswer(option="allow"), "web")
                 await reach(session, "idle")
                 assert "could not be written" in session.status.detail
                 with pytest.raises(RirekiError, match="could not be written"):

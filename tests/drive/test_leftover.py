@@ -14,7 +14,7 @@ from rireki.drive.leftover import end_leftover, note_process
 from rireki.drive.process import born
 from rireki.drive.values import Prompt
 from rireki.live.private import private_path
-from rireki.sources.bridge.entry import Entry, spell
+from rireki.sources.bridge.entry import BridgeEntry, spell
 from tests.drive.conftest import Desk, run, until
 
 
@@ -36,7 +36,9 @@ def plant(desk: Desk, pid: int, folder: Path) -> Path:
         ("start", start),
         ("process", {"pid": pid, "born": born(pid)}),
     ]
-    lines = [spell(Entry(number + n, at, kind, more)) for n, (kind, more) in enumerate(entries)]
+    lines = [
+        spell(BridgeEntry(number + n, at, kind, more)) for n, (kind, more) in enumerate(entries)
+    ]
     file = folder / "bridge" / "one.jsonl"
     file.parent.mkdir(parents=True)
     file.write_bytes(b"".join(lines))

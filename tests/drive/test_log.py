@@ -11,14 +11,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rireki.drive.acp_asks import permission
-from rireki.drive.journal import Busy, Counter, Journal, ended, journal_path
-from rireki.drive.log import Log
+from rireki.drive.journal import Counter, DriveJournal, DrivenElsewhere, ended, journal_path
+from rireki.drive.log import SessionLog
 from rireki.errors import NotFound, RirekiError
-from rireki.sources.bridge.entry import Entry, parse, spell
+from rireki.sources.bridge.entry import BridgeEntry, parse, spell
 
 
-def entry(number: int, kind: str, **more: object) -> Entry:
-    return Entry(number, "2026-01-01T00:00:00.000Z", kind, dict(more))
+def entry(number: int, kind: str, **more: object) -> BridgeEntry:
+    return BridgeEntry(number, "2026-01-01T00:00:00.000Z", kind, dict(more))
 
 
 ids = st.sampled_from(["a", "b", "c"])
@@ -48,13 +48,13 @@ kinds = st.one_of(
 )
 
 
-def seen(log: Log) -> object:
+def seen(log: SessionLog) -> object:
     return dict(vars(log))
 
 
 @given(st.lists(kinds, max_size=25))
 def test_entries_read_back_come_to_the_same(story: list[tuple[str, dict[str, object]]]) -> None:
-    live, read = Log(), Log()
+    live, read = SessionLog(), SessionLog()
     for number, (kind, more) in enumerate(story, 1):
         more = {key: value for key, value in more.items() if key not in ("v", "n", "at", "kind")}
         one = entry(number, kind, **more)
@@ -66,7 +66,7 @@ def test_entries_read_back_come_to_the_same(story: list[tuple[str, dict[str, obj
 
 
 def test_a_prompt_counts_once_and_keeps_its_place() -> None:
-    log = Log()
+    log = SessionLog()
     log.add(entry(1, "prompt", id="a", text="first"))
     log.add(entry(2, "prompt", id="b", text="second"))
     log.add(entry(3, "prompt", id="a", text="again"))
@@ -80,7 +80,7 @@ def test_a_prompt_counts_once_and_keeps_its_place() -> None:
 
 
 def test_a_late_word_about_a_call_does_not_bring_it_back() -> None:
-    log = Log()
+    log = SessionLog()
     log.add(entry(1, "call", call="x", name="Edit"))
     log.add(entry(2, "result", call="x", status="ok"))
     log.add(entry(3, "call", call="x", diffs=[]))
@@ -94,7 +94,7 @@ def test_a_journal_cut_anywhere_keeps_its_whole_lines_and_takes_new_ones(
 ) -> None:
     path = tmp_path / f"j{cut}.jsonl"
     path.unlink(missing_ok=True)
-    journal = Journal(path, Counter())
+    journal = DriveJournal(path, Counter())
     journal.open()
     for number in range(4):
         journal.write("prompt", id=str(number), text="naïve 日本 🙂")
@@ -102,24 +102,24 @@ def test_a_journal_cut_anywhere_keeps_its_whole_lines_and_takes_new_ones(
     whole = path.read_bytes()
     cut = min(cut, len(whole))
     path.write_bytes(whole[:cut])
-    again = Journal(path, Counter())
+    again = DriveJournal(path, Counter())
     kept = again.open()
     # A line whose newline alone is missing is whole.
     assert len(kept) == len((whole[:cut] + b"\n").replace(b"}\n\n", b"}\n").split(b"}\n")) - 1
     later = again.write("prompt", id="new", text="t")
     assert not kept or later.number > kept[-1].number
     again.close()
-    read = Journal(path, Counter()).peek()
+    read = DriveJournal(path, Counter()).peek()
     assert [e.more["id"] for e in read] == [*(e.more["id"] for e in kept), "new"]
 
 
 def test_a_journal_has_one_writer_and_others_read(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
-    first, second = Journal(path, Counter()), Journal(path, Counter())
+    first, second = DriveJournal(path, Counter()), DriveJournal(path, Counter())
     first.open()
     first.write("prompt", id="a")
     assert [e.more["id"] for e in second.peek()] == ["a"]
-    with pytest.raises(Busy, match=f"process {os.getpid()}"):
+    with pytest.raises(DrivenElsewhere, match=f"process {os.getpid()}"):
         second.open()
     first.write("prompt", id="b")
     first.close()
@@ -132,7 +132,7 @@ def test_a_journal_has_one_writer_and_others_read(tmp_path: Path) -> None:
 
 def test_a_journal_that_was_cut_while_open_takes_nothing_more(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
-    journal = Journal(path, Counter())
+    journal = DriveJournal(path, Counter())
     journal.open()
     journal.write("prompt", id="a")
     os.truncate(path, 3)
@@ -146,7 +146,7 @@ def test_numbers_grow_over_restarts_also_when_the_clock_goes_back(tmp_path: Path
     future = 2**52
     path.write_bytes(spell(entry(future, "start", agent="a")))
     counter = Counter()
-    journal = Journal(path, counter)
+    journal = DriveJournal(path, counter)
     journal.open()
     assert journal.write("state", state="ended").number > future
     assert ended(path)
@@ -160,14 +160,14 @@ def test_names_that_lead_elsewhere_are_refused(tmp_path: Path) -> None:
         with pytest.raises(RirekiError):
             journal_path(tmp_path / "archive.sqlite3", name)
     with pytest.raises(NotFound):
-        Journal(journal_path(tmp_path / "archive.sqlite3", "x"), Counter()).peek()
+        DriveJournal(journal_path(tmp_path / "archive.sqlite3", "x"), Counter()).peek()
 
 
 @given(st.permutations(["reject_always", "allow_always", "reject_once", "allow_once", "other"]))
 def test_options_are_offered_in_one_order_whatever_the_agent_has(kinds: list[str]) -> None:
     params = {"options": [{"optionId": kind, "name": kind, "kind": kind} for kind in kinds]}
     options = msgspec.to_builtins(permission(params).options)
-    log = Log()
+    log = SessionLog()
     log.add(entry(1, "ask", id="a", what="permission", title="t", options=options))
     assert [option.id for option in log.asks["a"].options] == [
         "other",

@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 
 from rireki.archive.open import open_archive
-from rireki.drive.agents import Agent
-from rireki.drive.driver import AgentError, AgentGone, Level, Reply, Work
+from rireki.drive.agents import AgentProgram
+from rireki.drive.driver import AgentError, AgentGone, AgentTask, Level, Reply
 from rireki.drive.q import QDriver, typed
-from rireki.drive.q_store import Store
-from rireki.drive.values import Answer, Ask, Image, Mode, Prompt
+from rireki.drive.q_store import QStore
+from rireki.drive.values import Ask, AskAnswer, Mode, Prompt, PromptImage
 from rireki.intake.understand import read_conversation
 from rireki.intake.walk import import_history
 from rireki.sources.kit.places import Places
@@ -31,19 +31,19 @@ WAIT = 30.0
 Chosen = Callable[[Ask], Reply]
 
 
-def agent() -> Agent:
+def agent() -> AgentProgram:
     command = (sys.executable, str(PROGRAM), "chat")
-    return Agent("amazon-q", "Amazon Q", command, "q", "amazon-q", found=True)
+    return AgentProgram("amazon-q", "Amazon Q", command, "q", "amazon-q", found=True)
 
 
 @pytest.fixture
-def work(tmp_path: Path, home: Path) -> Work:
+def work(tmp_path: Path, home: Path) -> AgentTask:
     project = tmp_path / "project"
     project.mkdir()
     archive = tmp_path / "kept" / "archive.sqlite3"
     places = Places(home, {"HOME": str(home)}).beside(archive)
     environment = {"HOME": str(home), "PATH": os.environ["PATH"]}
-    return Work("d1", agent(), project, None, archive, places, environment, (project,))
+    return AgentTask("d1", agent(), project, None, archive, places, environment, (project,))
 
 
 class Recorder:
@@ -117,7 +117,7 @@ class Recorder:
 
 @asynccontextmanager
 async def driven(
-    work: Work, sink: Recorder, continues: str | None = None
+    work: AgentTask, sink: Recorder, continues: str | None = None
 ) -> AsyncIterator[QDriver]:
     driver = QDriver(work, sink)
     await asyncio.wait_for(driver.start(continues), WAIT)
@@ -136,9 +136,9 @@ def run(story: Coroutine[Any, Any, None]) -> None:
     asyncio.run(asyncio.wait_for(story, 3 * WAIT))
 
 
-def prompts(work: Work) -> list[str]:
+def prompts(work: AgentTask) -> list[str]:
     """What the row says the person typed, in order."""
-    held = Store(work).held()
+    held = QStore(work).held()
     assert held is not None
     found = []
     for entry in held.entries:
@@ -147,7 +147,7 @@ def prompts(work: Work) -> list[str]:
     return found
 
 
-def test_an_answer_is_shown_as_it_comes_and_settled_by_its_row(work: Work) -> None:
+def test_an_answer_is_shown_as_it_comes_and_settled_by_its_row(work: AgentTask) -> None:
     async def story() -> None:
         sink = Recorder()
         async with driven(work, sink) as driver:
@@ -155,7 +155,7 @@ def test_an_answer_is_shown_as_it_comes_and_settled_by_its_row(work: Work) -> No
             assert await ask(driver, "stream 30") == "end_turn"
         assert sink.text_so_far.split() == [f"word{n}" for n in range(30)]
         assert len(sink.texts) > 3, "not all at once"
-        held = Store(work).held()
+        held = QStore(work).held()
         assert held is not None and sink.sessions == [held.conversation]
         assert sink.settled == 1 and sink.notes == [] and sink.gone_with == []
 
@@ -173,7 +173,7 @@ def test_an_answer_is_shown_as_it_comes_and_settled_by_its_row(work: Work) -> No
         "echo " + "long " * 20_000,
     ],
 )
-def test_what_is_typed_arrives_as_it_is(work: Work, text: str) -> None:
+def test_what_is_typed_arrives_as_it_is(work: AgentTask, text: str) -> None:
     async def story() -> None:
         async with driven(work, Recorder()) as driver:
             assert await ask(driver, text) == "end_turn"
@@ -182,7 +182,7 @@ def test_what_is_typed_arrives_as_it_is(work: Work, text: str) -> None:
     run(story())
 
 
-def test_no_key_hides_in_a_prompt(work: Work) -> None:
+def test_no_key_hides_in_a_prompt(work: AgentTask) -> None:
     async def story() -> None:
         async with driven(work, Recorder()) as driver:
             await ask(driver, "echo a\x1b[201~\r!touch never.txt\r\x03b")
@@ -212,10 +212,10 @@ def test_what_would_not_be_words_is_refused(text: str, why: str) -> None:
 
 def test_pictures_are_refused() -> None:
     with pytest.raises(AgentError, match="no pictures"):
-        typed(Prompt(id="p", text="look", images=[Image("image/png", "AAAA")]))
+        typed(Prompt(id="p", text="look", images=[PromptImage("image/png", "AAAA")]))
 
 
-def test_a_command_of_its_own_ends_without_a_row(work: Work) -> None:
+def test_a_command_of_its_own_ends_without_a_row(work: AgentTask) -> None:
     async def story() -> None:
         sink = Recorder()
         async with driven(work, sink) as driver:
@@ -226,9 +226,9 @@ def test_a_command_of_its_own_ends_without_a_row(work: Work) -> None:
     run(story())
 
 
-def test_a_tool_asks_first_with_its_exact_arguments(work: Work) -> None:
+def test_a_tool_asks_first_with_its_exact_arguments(work: AgentTask) -> None:
     async def story() -> None:
-        sink = Recorder(lambda ask: Reply("selected", Answer("y")))
+        sink = Recorder(lambda ask: Reply("selected", AskAnswer("y")))
         async with driven(work, sink) as driver:
             assert await ask(driver, "tool touch 'a b.txt'") == "end_turn"
             assert await ask(driver, "tool echo again") == "end_turn"
@@ -249,9 +249,9 @@ def test_a_tool_asks_first_with_its_exact_arguments(work: Work) -> None:
     run(story())
 
 
-def test_a_tool_that_is_always_allowed_asks_once(work: Work) -> None:
+def test_a_tool_that_is_always_allowed_asks_once(work: AgentTask) -> None:
     async def story() -> None:
-        sink = Recorder(lambda ask: Reply("selected", Answer("t")))
+        sink = Recorder(lambda ask: Reply("selected", AskAnswer("t")))
         async with driven(work, sink) as driver:
             await ask(driver, "tool touch one.txt")
             await ask(driver, "tool touch two.txt")
@@ -271,10 +271,10 @@ def test_a_tool_that_is_always_allowed_asks_once(work: Work) -> None:
     ],
 )
 def test_a_refusal_reaches_the_agent_with_its_reason(
-    work: Work, reason: str | None, kept: str
+    work: AgentTask, reason: str | None, kept: str
 ) -> None:
     async def story() -> None:
-        sink = Recorder(lambda ask: Reply("refused", Answer(reason=reason)))
+        sink = Recorder(lambda ask: Reply("refused", AskAnswer(reason=reason)))
         async with driven(work, sink) as driver:
             assert await ask(driver, "tool touch never.txt") == "end_turn"
         assert not (work.project / "never.txt").exists()
@@ -284,7 +284,7 @@ def test_a_refusal_reaches_the_agent_with_its_reason(
     run(story())
 
 
-def test_stopping_an_answer_keeps_the_program(work: Work) -> None:
+def test_stopping_an_answer_keeps_the_program(work: AgentTask) -> None:
     async def story() -> None:
         sink = Recorder()
         async with driven(work, sink) as driver:
@@ -299,9 +299,9 @@ def test_stopping_an_answer_keeps_the_program(work: Work) -> None:
     run(story())
 
 
-def test_stopping_a_tool_and_stopping_at_a_question(work: Work) -> None:
+def test_stopping_a_tool_and_stopping_at_a_question(work: AgentTask) -> None:
     async def story() -> None:
-        sink = Recorder(lambda ask: Reply("selected", Answer("y")))
+        sink = Recorder(lambda ask: Reply("selected", AskAnswer("y")))
         async with driven(work, sink) as driver:
             turn = asyncio.create_task(ask(driver, "tool sleep 60"))
             await asyncio.wait_for(sink.asked.wait(), WAIT)
@@ -309,7 +309,7 @@ def test_stopping_a_tool_and_stopping_at_a_question(work: Work) -> None:
             await driver.cancel()
             assert await asyncio.wait_for(turn, WAIT) == "cancelled"
             assert prompts(work)[-1] == "The user interrupted the tool execution."
-            sink.choose = lambda ask: Reply("cancelled", Answer())
+            sink.choose = lambda ask: Reply("cancelled", AskAnswer())
             assert await ask(driver, "tool touch never.txt") == "cancelled"
             assert await ask(driver, "echo on") == "end_turn"
         assert not (work.project / "never.txt").exists() and sink.gone_with == []
@@ -317,7 +317,7 @@ def test_stopping_a_tool_and_stopping_at_a_question(work: Work) -> None:
     run(story())
 
 
-def test_an_answer_that_was_not_saved_is_said_to_be_here_only(work: Work) -> None:
+def test_an_answer_that_was_not_saved_is_said_to_be_here_only(work: AgentTask) -> None:
     async def story() -> None:
         sink = Recorder()
         async with driven(work, sink) as driver:
@@ -328,7 +328,7 @@ def test_an_answer_that_was_not_saved_is_said_to_be_here_only(work: Work) -> Non
     run(story())
 
 
-def test_a_crash_is_told_with_what_it_printed(work: Work) -> None:
+def test_a_crash_is_told_with_what_it_printed(work: AgentTask) -> None:
     async def story() -> None:
         sink = Recorder()
         async with driven(work, sink) as driver:
@@ -342,7 +342,7 @@ def test_a_crash_is_told_with_what_it_printed(work: Work) -> None:
     run(story())
 
 
-def test_killing_it_ends_the_program_at_once(work: Work) -> None:
+def test_killing_it_ends_the_program_at_once(work: AgentTask) -> None:
     async def story() -> None:
         sink = Recorder()
         async with driven(work, sink) as driver:
@@ -358,10 +358,10 @@ def test_killing_it_ends_the_program_at_once(work: Work) -> None:
     run(story())
 
 
-def test_a_program_that_shows_no_prompt_is_not_waited_for_when_it_ends(work: Work) -> None:
+def test_a_program_that_shows_no_prompt_is_not_waited_for_when_it_ends(work: AgentTask) -> None:
     async def story() -> None:
         sink = Recorder()
-        broken = Agent("amazon-q", "Amazon Q", (sys.executable, str(PROGRAM), "login"), "q")
+        broken = AgentProgram("amazon-q", "Amazon Q", (sys.executable, str(PROGRAM), "login"), "q")
         from msgspec.structs import replace
 
         with pytest.raises(AgentGone) as error:
@@ -371,7 +371,7 @@ def test_a_program_that_shows_no_prompt_is_not_waited_for_when_it_ends(work: Wor
     run(story())
 
 
-def test_going_on_keeps_the_conversation_and_asks_for_no_summary(work: Work) -> None:
+def test_going_on_keeps_the_conversation_and_asks_for_no_summary(work: AgentTask) -> None:
     async def story() -> None:
         first, again = Recorder(), Recorder()
         async with driven(work, first) as driver:
@@ -386,7 +386,7 @@ def test_going_on_keeps_the_conversation_and_asks_for_no_summary(work: Work) -> 
     run(story())
 
 
-def test_going_on_with_what_the_directory_does_not_hold_is_refused(work: Work) -> None:
+def test_going_on_with_what_the_directory_does_not_hold_is_refused(work: AgentTask) -> None:
     async def story() -> None:
         async with driven(work, Recorder()) as driver:
             await ask(driver, "echo one")
@@ -396,7 +396,7 @@ def test_going_on_with_what_the_directory_does_not_hold_is_refused(work: Work) -
     run(story())
 
 
-def test_the_row_that_a_new_chat_replaces_is_archived_before(work: Work, home: Path) -> None:
+def test_the_row_that_a_new_chat_replaces_is_archived_before(work: AgentTask, home: Path) -> None:
     old = "00000000-0000-4000-8000-000000000001"
     Client(home).save(talk(old, said("m1", "An old question", "An old answer")), str(work.project))
 
@@ -423,12 +423,12 @@ def test_the_row_that_a_new_chat_replaces_is_archived_before(work: Work, home: P
         assert archive.count() == 2
 
 
-def test_the_classic_chat_of_kiro_is_driven_the_same_way(work: Work, tmp_path: Path) -> None:
+def test_the_classic_chat_of_kiro_is_driven_the_same_way(work: AgentTask, tmp_path: Path) -> None:
     from msgspec.structs import replace
 
     program = tmp_path / "kiro_program.py"
     program.write_bytes(PROGRAM.read_bytes())
-    kiro = Agent("kiro", "Kiro CLI", (sys.executable, str(program), "chat"), "q", "kiro")
+    kiro = AgentProgram("kiro", "Kiro CLI", (sys.executable, str(program), "chat"), "q", "kiro")
     work = replace(work, agent=kiro)
 
     async def story() -> None:
@@ -445,7 +445,7 @@ def test_the_classic_chat_of_kiro_is_driven_the_same_way(work: Work, tmp_path: P
     run(story())
 
 
-def test_a_model_that_looks_like_an_option_is_refused(work: Work) -> None:
+def test_a_model_that_looks_like_an_option_is_refused(work: AgentTask) -> None:
     from msgspec.structs import replace
 
     async def story() -> None:
@@ -455,7 +455,7 @@ def test_a_model_that_looks_like_an_option_is_refused(work: Work) -> None:
     run(story())
 
 
-def test_the_terminal_is_hung_up_when_the_program_does_not_leave(work: Work) -> None:
+def test_the_terminal_is_hung_up_when_the_program_does_not_leave(work: AgentTask) -> None:
     async def story() -> None:
         sink = Recorder()
         async with driven(work, sink) as driver:

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from rireki.archive.open import open_archive
-from rireki.drive.agents import Agent
+from rireki.drive.agents import AgentProgram
 from rireki.drive.bridge import Bridge, Settings
 from rireki.drive.session import Session
-from rireki.drive.values import Answer, Prompt, Status
+from rireki.drive.values import AskAnswer, Prompt, Status
 from rireki.intake.understand import read_conversation
 from rireki.intake.walk import import_history
 from rireki.model.message import Message
@@ -35,7 +35,7 @@ class World:
         self.project = folder / "project"
         self.project.mkdir()
         command = (sys.executable, str(SUPPORT / "q_program.py"), "chat")
-        agent = Agent(
+        agent = AgentProgram(
             "amazon-q",
             "Amazon Q",
             command,
@@ -106,7 +106,7 @@ def test_its_row_and_our_journal_are_one_conversation(world: World) -> None:
         await say(session, "p2", "tool touch made.txt")
         (ask,) = session.status.asks
         assert ask.arguments == {"command": "touch made.txt"}
-        await session.answer(ask.id, Answer(option="y"), "test")
+        await session.answer(ask.id, AskAnswer(option="y"), "test")
         await until(session, lambda s: s.state == "idle")
         await say(session, "p3", "!touch never.txt")
         conversations.append(session.status.conversation)

@@ -13,7 +13,7 @@ import pytest
 from rireki.drive.bridge import Bridge
 from rireki.drive.journal import ended
 from rireki.drive.session import Session
-from rireki.drive.values import Answer, Ask, Prompt
+from rireki.drive.values import Ask, AskAnswer, Prompt
 from rireki.errors import NotFound, RirekiError
 from tests.drive.conftest import Desk, reach, run, until
 from tests.support.driven import Journal
@@ -82,7 +82,7 @@ def test_one_yes_gives_all_of_them_in_order(desk: Desk) -> None:
             await session.send(Prompt("p4", "echo four"), "web")
             await nothing_starts(session)
             assert session.status.recovered == ["p2", "p3"], "what was just sent needs no yes"
-            await session.answer(yes_of(session).id, Answer(option="give"), "web")
+            await session.answer(yes_of(session).id, AskAnswer(option="give"), "web")
             await until(lambda: not session.log.waiting and session.log.turn is None)
             assert session.status.recovered == [] and session.status.asks == []
 
@@ -118,10 +118,10 @@ def test_they_can_be_edited_and_taken_back_before_the_yes(desk: Desk) -> None:
             await session.edit("p2", "echo second", "web")
             await session.withdraw("p3", "web")
             with pytest.raises(RirekiError, match="changed meanwhile"):
-                await session.answer(before, Answer(option="give"), "web")
+                await session.answer(before, AskAnswer(option="give"), "web")
             assert not session.runs
             assert yes_of(session).detail == "echo second\n\necho four"
-            await session.answer(yes_of(session).id, Answer(option="give"), "web")
+            await session.answer(yes_of(session).id, AskAnswer(option="give"), "web")
             await until(lambda: not session.log.waiting and session.log.turn is None)
 
     run(story())
@@ -134,11 +134,11 @@ def test_they_can_all_be_taken_back_and_stay_in_the_journal(desk: Desk) -> None:
         async with restarted(desk) as session:
             ask = yes_of(session).id
             with pytest.raises(RirekiError, match="not among the options"):
-                await session.answer(ask, Answer(), "web")
-            await session.answer(ask, Answer(option="take_back"), "web")
+                await session.answer(ask, AskAnswer(), "web")
+            await session.answer(ask, AskAnswer(option="take_back"), "web")
             assert session.state == "ended" and session.status.queue == []
             with pytest.raises(NotFound):
-                await session.answer(ask, Answer(option="give"), "web")
+                await session.answer(ask, AskAnswer(option="give"), "web")
             await session.send(Prompt("p9", "echo fresh"), "web")
             await until(lambda: not session.log.waiting and session.log.turn is None)
 

@@ -7,11 +7,11 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rireki.drive.screen import Screen
+from rireki.drive.screen import TerminalScreen
 
 
 def said(*pieces: str | bytes) -> str:
-    screen = Screen()
+    screen = TerminalScreen()
     heard = [
         part
         for piece in pieces
@@ -35,7 +35,7 @@ def test_a_line_that_is_drawn_over_is_told_as_it_was_left() -> None:
 
 
 def test_text_is_told_as_it_grows() -> None:
-    screen = Screen()
+    screen = TerminalScreen()
     assert [part.text for part in screen.feed(b"one ")] == ["one "]
     assert [part.text for part in screen.feed(b"two")] == ["two"]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rireki.drive import runner as runner_module
-from rireki.drive.values import Answer, Image, Prompt
+from rireki.drive.values import AskAnswer, Prompt, PromptImage
 from rireki.errors import NotFound, RirekiError
 from tests.drive.conftest import Desk, asked, reach, run, say, until
 
@@ -85,14 +85,14 @@ def test_prompts_wait_in_order_and_can_be_edited_and_withdrawn(desk: Desk) -> No
 @pytest.mark.parametrize(
     ("answer", "outcome", "told"),
     [
-        (Answer(option="allow"), "selected", "allow"),
-        (Answer(option="always"), "selected", "always"),
-        (Answer(option="reject"), "refused", "reject"),
-        (Answer(), "refused", "reject"),
+        (AskAnswer(option="allow"), "selected", "allow"),
+        (AskAnswer(option="always"), "selected", "always"),
+        (AskAnswer(option="reject"), "refused", "reject"),
+        (AskAnswer(), "refused", "reject"),
     ],
 )
 def test_a_permission_is_asked_answered_and_recorded(
-    desk: Desk, answer: Answer, outcome: str, told: str
+    desk: Desk, answer: AskAnswer, outcome: str, told: str
 ) -> None:
     async def story() -> None:
         async with desk.session() as session:
@@ -123,14 +123,14 @@ def test_an_ask_is_answered_once_and_says_how_it_ended(desk: Desk) -> None:
             await session.send(Prompt("p1", "permission"), "web")
             ask = await asked(session)
             with pytest.raises(RirekiError, match="not among the options"):
-                await session.answer(ask.id, Answer(option="perhaps"), "web")
-            given = await session.answer(ask.id, Answer(option="allow"), "phone")
-            again = await session.answer(ask.id, Answer(option="allow"), "phone")
+                await session.answer(ask.id, AskAnswer(option="perhaps"), "web")
+            given = await session.answer(ask.id, AskAnswer(option="allow"), "phone")
+            again = await session.answer(ask.id, AskAnswer(option="allow"), "phone")
             assert again.known and again.number == given.number
             with pytest.raises(RirekiError, match="settled already: Allow, by phone"):
-                await session.answer(ask.id, Answer(option="reject"), "web")
+                await session.answer(ask.id, AskAnswer(option="reject"), "web")
             with pytest.raises(NotFound):
-                await session.answer("ask-of-nobody", Answer(option="allow"), "web")
+                await session.answer("ask-of-nobody", AskAnswer(option="allow"), "web")
             await reach(session, "idle")
 
     run(story())
@@ -144,7 +144,7 @@ def test_a_reason_reaches_the_agent_before_anything_else_that_waits(desk: Desk) 
             await session.send(Prompt("p1", "permission"), "web")
             ask = await asked(session)
             await session.send(Prompt("p2", "echo later"), "web")
-            await session.answer(ask.id, Answer(option="reject", reason="echo use trash"), "web")
+            await session.answer(ask.id, AskAnswer(option="reject", reason="echo use trash"), "web")
             await until(lambda: len(desk.kinds("turn_end")) == 3)
 
     run(story())
@@ -172,9 +172,9 @@ def test_questions_come_with_their_options_and_the_answers_get_back(desk: Desk) 
             assert first.free and not first.multiple and second.multiple
             with pytest.raises(RirekiError, match="only one answer"):
                 values = {"question_0": ["Blue", "Red"]}
-                await session.answer(ask.id, Answer(values=values), "web")
+                await session.answer(ask.id, AskAnswer(values=values), "web")
             values = {"question_0": ["Green"], "question_1": ["S", "L"]}
-            await session.answer(ask.id, Answer(values=values), "web")
+            await session.answer(ask.id, AskAnswer(values=values), "web")
             await reach(session, "idle")
 
     run(story())
@@ -187,7 +187,7 @@ def test_questions_can_be_refused(desk: Desk) -> None:
     async def story() -> None:
         async with desk.session() as session:
             await session.send(Prompt("p1", "question"), "web")
-            await session.answer((await asked(session)).id, Answer(), "web")
+            await session.answer((await asked(session)).id, AskAnswer(), "web")
             await reach(session, "idle")
 
     run(story())
@@ -201,7 +201,7 @@ def test_a_plan_is_shown_whole_and_approved(desk: Desk) -> None:
             await reach(session, "permission")
             ask = await asked(session)
             assert ask.what == "plan" and ask.detail == "# Plan\n\n1. Look\n2. Leap"
-            await session.answer(ask.id, Answer(option="default"), "web")
+            await session.answer(ask.id, AskAnswer(option="default"), "web")
             await reach(session, "idle")
 
     run(story())
@@ -269,7 +269,7 @@ def test_stop_ends_what_is_asked_everywhere(desk: Desk) -> None:
             await session.stop("web")
             await reach(session, "idle")
             with pytest.raises(RirekiError, match="settled already: cancelled"):
-                await session.answer(ask.id, Answer(option="allow"), "phone")
+                await session.answer(ask.id, AskAnswer(option="allow"), "phone")
 
     run(story())
     assert [entry["outcome"] for entry in desk.kinds("answer")] == ["cancelled"]
@@ -379,7 +379,7 @@ def test_a_model_is_chosen_where_the_agent_offers_it(desk: Desk) -> None:
 
 def test_images_and_mentions_reach_the_agent(desk: Desk) -> None:
     (desk.project / "notes.txt").write_text("n")
-    image = Image("image/png", PIXEL, "dot.png")
+    image = PromptImage("image/png", PIXEL, "dot.png")
 
     async def story() -> None:
         async with desk.session() as session:
@@ -396,7 +396,7 @@ def test_images_are_refused_before_anything_is_stored(desk: Desk) -> None:
     async def story() -> None:
         async with desk.session(SCRIPT_CANNOT="image") as session:
             with pytest.raises(RirekiError, match="does not take images"):
-                await session.send(Prompt("p1", "image", [Image("image/png", PIXEL)]), "web")
+                await session.send(Prompt("p1", "image", [PromptImage("image/png", PIXEL)]), "web")
             assert not desk.kinds("prompt")
             await say(session, "echo fine", "p1")
 
@@ -410,8 +410,8 @@ def test_images_are_refused_before_anything_is_stored(desk: Desk) -> None:
         (Prompt("p 1", "x"), "cannot be the id"),
         (Prompt("-p", "x"), "cannot be the id"),
         (Prompt("p1", "  \n"), "empty"),
-        (Prompt("p1", "x", [Image("text/html", PIXEL)]), "no image"),
-        (Prompt("p1", "x", [Image("image/png", "no base64!")]), "no image"),
+        (Prompt("p1", "x", [PromptImage("text/html", PIXEL)]), "no image"),
+        (Prompt("p1", "x", [PromptImage("image/png", "no base64!")]), "no image"),
         (Prompt("p1", "x", [], ["missing.txt"]), "no file missing.txt"),
         (Prompt("p1", "x", [], ["../outside.txt"]), "does not lie in"),
         (Prompt("p1", "x", [], ["/etc/hostname"]), "does not lie in|no file"),

@@ -21,7 +21,17 @@ from rireki.intake.walk import import_history
 from rireki.live.feed import Feed
 from rireki.live.keeper import Keeper
 from rireki.model.message import Message
-from rireki.providers import Call, Media, Provider, Result, Text, Turn, decode, encode, turns_of
+from rireki.providers import (
+    Call,
+    Media,
+    NeutralText,
+    Provider,
+    Result,
+    Turn,
+    decode,
+    encode,
+    turns_of,
+)
 from rireki.sources.kit.places import Places
 from tests.history.conftest import calls, exchange, says
 from tests.history.test_raw import ANSWERS
@@ -47,15 +57,15 @@ def said(turns: list[Turn]) -> list[tuple[Any, ...]]:
     found: list[tuple[Any, ...]] = []
     for turn in turns:
         for part in turn.parts:
-            if isinstance(part, Text) and part.text:
+            if isinstance(part, NeutralText) and part.text:
                 found.append((turn.role, part.text))
             elif isinstance(part, Media):
                 found.append((turn.role, part.kind, part.data))
             elif isinstance(part, Call):
                 found.append((turn.role, part.name, part.arguments))
             elif isinstance(part, Result):
-                text = "".join(one.text for one in part.content if isinstance(one, Text))
-                media = len([one for one in part.content if not isinstance(one, Text)])
+                text = "".join(one.text for one in part.content if isinstance(one, NeutralText))
+                media = len([one for one in part.content if not isinstance(one, NeutralText)])
                 found.append((turn.role, text, media, part.is_error))
     return found
 

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rireki import MessageHistory
-from rireki.archive.base import Archive, Heading, Kept
+from rireki.archive.base import Archive, Heading, StoredConversation
 from rireki.archive.open import open_archive
 from rireki.errors import RirekiError
 from rireki.history import taking
@@ -65,16 +65,16 @@ class Caller(Player):
         self.history.add_user_message("half \ud83d a pair")
 
 
-def stored(place: Path) -> dict[str, Kept]:
+def stored(place: Path) -> dict[str, StoredConversation]:
     with closing(open_archive(place)) as archive:
         return {id: kept for g in archive.groups() for id, kept in archive.kept_as(*g[:2]).items()}
 
 
-def whole(place: Path) -> dict[str, Kept]:
+def whole(place: Path) -> dict[str, StoredConversation]:
     """What a reading of all records gives."""
     with closing(open_archive(place)) as archive:
         return {
-            reading.conversation.id: Kept(
+            reading.conversation.id: StoredConversation(
                 reading.conversation, reading.answers, list(reading.ties), True
             )
             for group in archive.groups()

@@ -28,7 +28,7 @@ from rireki.live.feed import Feed, Touched
 from rireki.model.message import Message
 from rireki.model.parts import Attachment
 from rireki.search.find import Search
-from rireki.search.results import Wish
+from rireki.search.results import SearchOptions
 from rireki.search.update import catch_up
 from rireki.sources import registry
 from rireki.sources.bridge.reader import READER
@@ -353,7 +353,7 @@ def test_it_is_found_while_it_is_being_read_anew(
     ]
     assert ids(archive, DRIVEN) == ["p1"]
     with closing(Search(archive)) as search:
-        assert search.find("What", Wish()).messages <= 1
+        assert search.find("What", SearchOptions()).messages <= 1
     take_in()
     assert archive.dirty() == [] and archive.ids() == {OWN}
     assert ids(archive, DRIVEN) == ["p1"]
@@ -512,7 +512,7 @@ def test_everything_in_it_is_found_once(
         catch_up(archive)
     with closing(Search(archive)) as search:
         for query, count in (("Removing", 1), ("quokka", 1), ('"One file"', 1), ("Remove", 1)):
-            found = search.find(query, Wish(limit=100, hits=100))
+            found = search.find(query, SearchOptions(limit=100, hits=100))
             assert {t.conversation.id for t in found.talks} == {OWN}
             assert found.messages == count, query
 

@@ -19,7 +19,7 @@ from rireki.intake.hiring import Worker, hire
 from rireki.intake.rebuild import rebuild
 from rireki.intake.walk import import_history
 from rireki.search.find import Search
-from rireki.search.results import Wish
+from rireki.search.results import SearchOptions
 from rireki.search.update import catch_up
 from rireki.sources.kit import jsonl
 from rireki.sources.kit.places import Places
@@ -234,4 +234,4 @@ def test_without_workers_the_work_is_done_all_the_same(
     if refused != "threads":
         # Tantivy has threads of its own, without which there is no index.
         assert catch_up(archive)
-        assert Search(archive).find("prompt", Wish(limit=2000)).conversations == 1000
+        assert Search(archive).find("prompt", SearchOptions(limit=2000)).conversations == 1000

@@ -12,7 +12,17 @@ from rireki.intake.understand import read_conversation
 from rireki.intake.walk import import_history
 from rireki.model import parts
 from rireki.model.message import Message
-from rireki.providers import PROVIDERS, Call, Media, Note, Result, Text, Turn, encode, turns_of
+from rireki.providers import (
+    PROVIDERS,
+    Call,
+    Media,
+    NeutralText,
+    Note,
+    Result,
+    Turn,
+    encode,
+    turns_of,
+)
 from rireki.sources.kit.places import Places
 from tests.providers.rules_of import complaints
 from tests.providers.types_of import checker
@@ -51,9 +61,9 @@ def test_people_agents_and_tools_become_users_and_assistants() -> None:
         said("tool", "fold", parts.ToolResult("c", "error", "no such file"), label="Read"),
     ]
     assert turns_of(messages) == [
-        Turn("user", [Text("go")]),
-        Turn("assistant", [Text("ok"), Call("c", "Read", {"p": 1})]),
-        Turn("user", [Result("c", None, [Text("no such file")], is_error=True)]),
+        Turn("user", [NeutralText("go")]),
+        Turn("assistant", [NeutralText("ok"), Call("c", "Read", {"p": 1})]),
+        Turn("user", [Result("c", None, [NeutralText("no such file")], is_error=True)]),
     ]
 
 
@@ -89,5 +99,5 @@ def test_pictures_come_by_their_digest_and_belong_to_their_result() -> None:
     assert turn.parts == [Result("c", None, [media])]
     report: list[Note] = []
     (turn,) = turns_of([said("person", "bubble", picture)], report=report)
-    assert turn.parts == [Text("[image a.png: not archived]")]
+    assert turn.parts == [NeutralText("[image a.png: not archived]")]
     assert [note.code for note in report] == ["media-as-text"]

@@ -14,10 +14,10 @@ from rireki.providers import (
     PROVIDERS,
     Call,
     Media,
+    NeutralText,
     Note,
     Part,
     Result,
-    Text,
     Turn,
     decode,
     encode,
@@ -158,14 +158,14 @@ def _tail(told: list[Any]) -> list[Any]:
 
 
 def _plain(result: Result) -> str:
-    texts = [inner.text for inner in result.content if isinstance(inner, Text)]
+    texts = [inner.text for inner in result.content if isinstance(inner, NeutralText)]
     text = "\n".join(texts).removesuffix("\n[image: shown after the results]")
     assert INTERRUPTED not in text
     return text.removeprefix("Error: ")
 
 
 def _said(role: str, part: Part) -> list[Any]:
-    if isinstance(part, Text):
+    if isinstance(part, NeutralText):
         marks = ("<thinking>", "[image that")
         # Ollama and Responses join the texts of one answer, thoughts included.
         text = part.text.split("</thinking>\n\n")[-1]

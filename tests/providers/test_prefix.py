@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rireki.providers import PROVIDERS, Call, Result, Text, Turn, decode, encode
+from rireki.providers import PROVIDERS, Call, NeutralText, Result, Turn, decode, encode
 from rireki.providers.encoder import Encoder
 from rireki.providers.prefix import PrefixRenderer, copied_json
 from tests.providers.scripts import Script, scripts, spell
@@ -57,13 +57,13 @@ def test_a_growing_history_with_messages_lost_doubled_and_moved(
 
 
 parts = st.one_of(
-    st.sampled_from([Text("words"), Text(""), Text(" ")]),
+    st.sampled_from([NeutralText("words"), NeutralText(""), NeutralText(" ")]),
     st.builds(Call, st.sampled_from([None, "a", "b", "c.d", "x" * 70]), st.sampled_from("fg")),
     st.builds(
         Result,
         st.sampled_from([None, "a", "b", "c.d"]),
         st.sampled_from([None, "f", "g"]),
-        st.just([Text("out")]),
+        st.just([NeutralText("out")]),
     ),
 )
 turns = st.lists(
@@ -108,7 +108,11 @@ def test_only_what_is_new_is_rendered(provider: str) -> None:
 
 @each
 def test_who_changes_a_request_does_not_change_the_next_one(provider: str) -> None:
-    turns = [Turn("user", [Text("a")]), Turn("assistant", [Text("b")]), Turn("user", [Text("c")])]
+    turns = [
+        Turn("user", [NeutralText("a")]),
+        Turn("assistant", [NeutralText("b")]),
+        Turn("user", [NeutralText("c")]),
+    ]
     renderer = PrefixRenderer(provider)
     first = renderer.render(turns, 0)
     first.messages[0]["cache_control"] = {"type": "ephemeral"}

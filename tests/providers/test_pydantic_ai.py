@@ -30,7 +30,7 @@ from pydantic_ai.messages import (
 from pydantic_ai.models import Model
 
 from rireki.history.adapters.pydantic_told import told
-from rireki.providers import Call, Result, Text, Thinking, Turn, encode
+from rireki.providers import Call, NeutralText, NeutralThinking, Result, Turn, encode
 
 
 class Sent(BaseException):
@@ -153,19 +153,22 @@ THEIRS: list[ModelMessage] = [
     ),
 ]
 OURS = [
-    Turn("system", [Text("be brief")]),
-    Turn("user", [Text("go")]),
+    Turn("system", [NeutralText("be brief")]),
+    Turn("user", [NeutralText("go")]),
     Turn(
         "assistant",
         [
-            Thinking("hm", "s", provider="elsewhere"),
-            Text("let me"),
+            NeutralThinking("hm", "s", provider="elsewhere"),
+            NeutralText("let me"),
             Call("a", "read", {"p": 1}),
             Call("b", "read", {"p": 1}),
         ],
     ),
-    Turn("user", [Result("a", content=[Text("one")]), Result("b", content=[Text("二")])]),
-    Turn("user", [Text("and?")]),
+    Turn(
+        "user",
+        [Result("a", content=[NeutralText("one")]), Result("b", content=[NeutralText("二")])],
+    ),
+    Turn("user", [NeutralText("and?")]),
 ]
 
 
@@ -299,9 +302,9 @@ def test_call_ids_that_a_provider_rejects_are_only_mended_here() -> None:
     body = theirs("anthropic", history)
     assert body["messages"][1]["content"][0]["id"] == "functions.read:0"
     ours = [
-        Turn("user", [Text("go")]),
+        Turn("user", [NeutralText("go")]),
         Turn("assistant", [Call("functions.read:0", "read", {})]),
-        Turn("user", [Result("functions.read:0", content=[Text("")])]),
+        Turn("user", [Result("functions.read:0", content=[NeutralText("")])]),
     ]
     told = encode("anthropic", ours).messages
     assert told[1]["content"][0]["id"] == told[2]["content"][0]["tool_use_id"] == "call_1_0"

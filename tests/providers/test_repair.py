@@ -11,8 +11,8 @@ from rireki.providers import (
     INTERRUPTED,
     PROVIDERS,
     Call,
+    NeutralText,
     Result,
-    Text,
     Turn,
     decode,
     open_calls,
@@ -26,25 +26,25 @@ def turn(role: str, *parts: object) -> Turn:
 
 
 CALLS = turn("assistant", Call("a", "read"), Call("b", "ask_user"))
-ANSWER = turn("user", Result("a", content=[Text("ok")]))
+ANSWER = turn("user", Result("a", content=[NeutralText("ok")]))
 
 
 def test_an_interrupted_call_is_answered_after_the_results_of_its_step() -> None:
-    turns = [turn("user", Text("go")), CALLS, ANSWER, turn("user", Text("well?"))]
+    turns = [turn("user", NeutralText("go")), CALLS, ANSWER, turn("user", NeutralText("well?"))]
     repaired = repair(turns)
     assert repaired[:3] == turns[:3]
-    assert repaired[3].parts == [Result("b", "ask_user", [Text(INTERRUPTED)], is_error=True)]
+    assert repaired[3].parts == [Result("b", "ask_user", [NeutralText(INTERRUPTED)], is_error=True)]
     assert repaired[4:] == turns[3:]
 
 
 def test_a_question_that_waits_for_a_person_is_left_alone() -> None:
-    turns = [turn("user", Text("go")), CALLS, ANSWER]
+    turns = [turn("user", NeutralText("go")), CALLS, ANSWER]
     assert repair(turns, pending={"b"}) == turns
     assert [(spot, call.id) for spot, call in open_calls(turns)] == [((1, 1), "b")]
 
 
 def test_what_is_whole_is_not_touched() -> None:
-    turns = [turn("user", Text("go")), turn("assistant", Call("a", "read")), ANSWER]
+    turns = [turn("user", NeutralText("go")), turn("assistant", Call("a", "read")), ANSWER]
     assert all(new is old for new, old in zip(repair(turns), turns, strict=True))
 
 

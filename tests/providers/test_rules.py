@@ -12,12 +12,12 @@ from rireki.providers import (
     PROVIDERS,
     Call,
     Media,
+    NeutralText,
+    NeutralThinking,
     Note,
     Opaque,
     Request,
     Result,
-    Text,
-    Thinking,
     Turn,
     decode,
     encode,
@@ -44,15 +44,17 @@ def render(provider: str, turns: list[Turn], model: str | None = None) -> tuple[
 
 
 def user(*parts: Any) -> Turn:
-    return Turn("user", [Text(part) if isinstance(part, str) else part for part in parts])
+    return Turn("user", [NeutralText(part) if isinstance(part, str) else part for part in parts])
 
 
 def agent(*parts: Any) -> Turn:
-    return Turn("assistant", [Text(part) if isinstance(part, str) else part for part in parts])
+    return Turn(
+        "assistant", [NeutralText(part) if isinstance(part, str) else part for part in parts]
+    )
 
 
 def result(identity: str | None, text: str = "ok", **more: Any) -> Result:
-    return Result(identity, content=[Text(text)] if text else [], **more)
+    return Result(identity, content=[NeutralText(text)] if text else [], **more)
 
 
 def read(identity: str | None = "c1", name: str = "read") -> Call:
@@ -354,7 +356,7 @@ def test_neighbours_of_one_role_are_put_together_for_bedrock() -> None:
 
 
 def test_system_prompts_go_where_they_belong() -> None:
-    turns = [Turn("system", [Text("be brief")]), user("hi")]
+    turns = [Turn("system", [NeutralText("be brief")]), user("hi")]
     assert render("anthropic", turns)[0].system == "be brief"
     assert render("gemini", turns)[0].system == {"parts": [{"text": "be brief"}]}
     assert render("bedrock", turns)[0].system == [{"text": "be brief"}]
@@ -389,7 +391,7 @@ def test_system_words_in_the_middle_keep_their_place(provider: str) -> None:
     turns = [
         user("go"),
         agent(read()),
-        Turn("system", [Text("now in plan mode")]),
+        Turn("system", [NeutralText("now in plan mode")]),
         user(result("c1")),
     ]
     request, codes = render(provider, turns)
@@ -416,7 +418,10 @@ def test_system_words_in_the_middle_are_marked_whoever_wrote_them(
 
 @each
 def test_foreign_thinking_becomes_tagged_text_is_dropped_or_stays(provider: str) -> None:
-    turns = [user("go"), agent(Thinking("why not", signature="s", provider="elsewhere"), "yes")]
+    turns = [
+        user("go"),
+        agent(NeutralThinking("why not", signature="s", provider="elsewhere"), "yes"),
+    ]
     request, codes = render(provider, turns)
     told = json.dumps(request.messages)
     tagged = provider not in ("anthropic", "ollama")
@@ -427,7 +432,10 @@ def test_foreign_thinking_becomes_tagged_text_is_dropped_or_stays(provider: str)
 
 @each
 def test_redacted_and_encrypted_thinking_of_others_is_dropped_and_reported(provider: str) -> None:
-    turns = [user("go"), agent(Thinking("", redacted="c2VjcmV0", provider="elsewhere"), "yes")]
+    turns = [
+        user("go"),
+        agent(NeutralThinking("", redacted="c2VjcmV0", provider="elsewhere"), "yes"),
+    ]
     request, codes = render(provider, turns)
     assert "c2VjcmV0" not in json.dumps(request.messages)
     assert "thinking-dropped" in codes
@@ -450,11 +458,13 @@ def test_own_thinking_that_was_cut_off_has_no_signature_and_is_dropped(
 
 @pytest.mark.parametrize(("provider", "model"), [("anthropic", ""), ("bedrock", "claude-3")])
 def test_claudes_last_word_is_not_a_thought(provider: str, model: str) -> None:
-    thought = Thinking("hm", "s", None, provider)
-    hidden = Thinking("", None, "c2VjcmV0", provider)
+    thought = NeutralThinking("hm", "s", None, provider)
+    hidden = NeutralThinking("", None, "c2VjcmV0", provider)
 
     def said(*parts: Any) -> Turn:
-        return Turn("assistant", [Text(p) if isinstance(p, str) else p for p in parts], provider)
+        return Turn(
+            "assistant", [NeutralText(p) if isinstance(p, str) else p for p in parts], provider
+        )
 
     turns = [user("go"), said("so", thought, thought), user("on"), said(thought), user("?")]
     request, codes = render(provider, turns, model)
@@ -488,7 +498,9 @@ def test_an_answer_of_openai_chat_has_content_or_calls(content: Any) -> None:
 @each
 def test_own_thinking_that_was_written_by_hand_is_sent_in_some_form(provider: str) -> None:
     """Responses takes back only items that the server itself has named."""
-    said = Turn("assistant", [Thinking("hm", "s", None, provider), Text("yes")], provider)
+    said = Turn(
+        "assistant", [NeutralThinking("hm", "s", None, provider), NeutralText("yes")], provider
+    )
     request, codes = render(provider, [user("go"), said])
     assert "hm" in json.dumps(request.messages)
     assert ("thinking-as-text" in codes) == (provider == "responses")
@@ -549,7 +561,7 @@ def test_item_ids_without_their_kinds_prefix_are_left_out() -> None:
 @each
 def test_a_picture_in_a_result_is_shown_after_it_where_it_cannot_be_inside(provider: str) -> None:
     picture = Media("image", "image/png", PNG)
-    told = Result("c1", "read", [Text("see"), picture])
+    told = Result("c1", "read", [NeutralText("see"), picture])
     request, codes = render(provider, [user("go"), agent(read()), user(told)])
     assert PNG in json.dumps(request.messages)
     assert ("media-moved" in codes) == (provider in ("openai", "gemini", "ollama"))
@@ -743,7 +755,7 @@ def test_what_only_one_provider_understands_is_named_in_the_report() -> None:
 
 @each
 def test_calls_and_thoughts_in_the_users_name_are_told(provider: str) -> None:
-    _, codes = render(provider, [user(read(), Thinking("hm"), "go")])
+    _, codes = render(provider, [user(read(), NeutralThinking("hm"), "go")])
     assert "call-misplaced" in codes
 
 

@@ -15,11 +15,11 @@ from rireki.errors import RirekiError
 from rireki.providers import (
     PROVIDERS,
     Call,
+    NeutralText,
+    NeutralThinking,
     Opaque,
     Provider,
     Result,
-    Text,
-    Thinking,
     Turn,
     decode,
     detect,
@@ -65,7 +65,7 @@ def bare_parts(turn: Turn) -> list[Any]:
 
 
 def test_string_content() -> None:
-    assert decode(None, [{"role": "user", "content": "hi"}])[0].parts == [Text("hi")]
+    assert decode(None, [{"role": "user", "content": "hi"}])[0].parts == [NeutralText("hi")]
 
 
 def test_dict_blocks() -> None:
@@ -96,7 +96,7 @@ def test_prompt_json_of_small_clients(provider: str) -> None:
         {"role": "user", "content": "thanks"},
     ]
     turns = decode(None, messages)
-    assert turns[1].parts == [Thinking("hm"), Call(None, "read", {"path": "a"})]
+    assert turns[1].parts == [NeutralThinking("hm"), Call(None, "read", {"path": "a"})]
     request = encode(provider, turns)
     assert complaints(provider, request.messages) == []
     assert "text of a" in str(request.messages) and "interrupted" not in str(request.messages)
@@ -332,7 +332,7 @@ def test_hostile_messages_are_read_and_still_render(provider: str, message: Any)
     turns = decode(provider, [message])
     assert len(turns) == 1
     for target in PROVIDERS:
-        turns = [Turn("user", [Text("hi")]), *turns, Turn("user", [Text("so?")])]
+        turns = [Turn("user", [NeutralText("hi")]), *turns, Turn("user", [NeutralText("so?")])]
         assert complaints(target, encode(target, turns).messages) == []
 
 

@@ -12,7 +12,7 @@ from rireki.archive.sqlite.store import SqliteArchive
 from rireki.search.find import Search
 from rireki.search.index import index_folder
 from rireki.search.parse import parse
-from rireki.search.results import Results, Wish
+from rireki.search.results import Results, SearchOptions
 from rireki.search.taking import take_in
 from rireki.search.texts import docs_of
 from rireki.search.update import catch_up
@@ -66,7 +66,7 @@ def find(request: pytest.FixtureRequest, archive: SqliteArchive, home: Path) -> 
     def look(query: str) -> Results:
         if request.param == "index":
             return search.find(query)
-        return search._answer(look_without_index(archive), parse(query, NOW), Wish())
+        return search._answer(look_without_index(archive), parse(query, NOW), SearchOptions())
 
     yield look
     search.close()

@@ -12,7 +12,7 @@ from rireki.archive.sqlite.store import SqliteArchive
 from rireki.intake.walk import Report
 from rireki.search.find import Search
 from rireki.search.query import QueryError
-from rireki.search.results import Results, Wish
+from rireki.search.results import Results, SearchOptions
 from rireki.search.update import catch_up
 
 pytestmark = pytest.mark.usefixtures("plain_source")
@@ -58,7 +58,7 @@ def find(
     search = Search(archive)
 
     def look(query: str, **wish: int) -> Results:
-        results = search.find(query, Wish(**wish))  # type: ignore[arg-type]
+        results = search.find(query, SearchOptions(**wish))  # type: ignore[arg-type]
         assert bool(results.scope.direct) == (request.param == "direct")
         return results
 
@@ -93,7 +93,7 @@ def test_a_conversation_with_hundreds_of_hits_leaves_the_others_theirs(
     note(home, "last", ("me", "the parser the parser"))
     take_in()
     catch_up(archive)
-    talks = Search(archive).find(query, Wish(limit=2, hits=3)).talks
+    talks = Search(archive).find(query, SearchOptions(limit=2, hits=3)).talks
     assert {t.conversation.native_id: len(t.hits) for t in talks} == {"many": 3, "few": 3}
 
 
@@ -106,7 +106,7 @@ def test_a_title_takes_no_place_of_a_message(
         note(home, name, ("agent", "the kettle"))
     take_in()
     catch_up(archive)
-    results = Search(archive).find("kettle", Wish(limit=1, hits=3))
+    results = Search(archive).find("kettle", SearchOptions(limit=1, hits=3))
     assert names(results) == ["one"]
     assert {hit.message for hit in results.talks[0].hits} == {"one-0", "one-1", "one-2"}
 
@@ -138,7 +138,7 @@ def test_more_conversations_than_are_told_apart(
         note(home, name, ("me", "same words"), ("agent", "same words again"))
     take_in()
     catch_up(archive)
-    results = Search(archive).find("same", Wish(limit=3))
+    results = Search(archive).find("same", SearchOptions(limit=3))
     assert (results.messages, results.exact) == (8, True)
     assert (results.conversations, results.more_conversations) == (2, True)
     # Those of the page are counted all the same.
@@ -197,7 +197,7 @@ def test_of_words_in_different_messages_each_is_shown(
     search = Search(archive)
     for limit in (1, 10):
         for query in ("kettle teapot", "kettle teapot saucer", '"kettle kettle" "teapot"'):
-            results = search.find(query, Wish(hits=3, limit=limit))
+            results = search.find(query, SearchOptions(hits=3, limit=limit))
             for talk in results.talks:
                 text = " ".join(hit.snippet.text for hit in talk.hits)
                 assert results.apart and all(word.strip('"') in text for word in query.split())
@@ -216,7 +216,7 @@ def test_conversations_with_the_best_hits_for_all_of_the_words_come_first(
     catch_up(archive)
     search = Search(archive)
     assert names(search.find("kettle teapot")) == ["b", "c", "a"]
-    pages = [search.find("kettle teapot", Wish(limit=1, offset=at)) for at in range(4)]
+    pages = [search.find("kettle teapot", SearchOptions(limit=1, offset=at)) for at in range(4)]
     assert [name for page in pages for name in names(page)] == ["b", "c", "a"]
     assert [(page.more, page.exact) for page in pages[:3]] == [
         (True, False),

@@ -18,12 +18,12 @@ from rireki.archive.sqlite.store import SqliteArchive
 from rireki.intake.understand import read_conversation
 from rireki.model.parts import Attachment, Notice, Text, Thinking, ToolCall, ToolResult, Unknown
 from rireki.search.find import Search
-from rireki.search.results import Results, Wish
+from rireki.search.results import Results, SearchOptions
 from rireki.search.taking import take_in
 from rireki.search.update import catch_up
 from rireki.sources.kit.places import Places
 
-ALL = Wish(limit=10**6, hits=10**6)
+ALL = SearchOptions(limit=10**6, hits=10**6)
 Message = tuple[str, str]
 
 

@@ -10,9 +10,9 @@ import pytest
 from rireki.archive.sqlite.store import SqliteArchive
 from rireki.intake.walk import Report
 from rireki.search import words
-from rireki.search.blocks import Row
+from rireki.search.blocks import IndexRow
 from rireki.search.find import Search
-from rireki.search.results import Wish
+from rireki.search.results import SearchOptions
 from rireki.search.update import catch_up
 from rireki.search.words import WordReader, WordWriter, make_index
 from tests.search.test_find import note
@@ -23,7 +23,7 @@ TALKS = 65_010
 def test_each_of_them_is_counted(tmp_path: Path) -> None:
     index = make_index(tmp_path / "words")
     writer = WordWriter(index)
-    row = Row(b"answer", "", 0)
+    row = IndexRow(b"answer", "", 0)
     for talk in range(1, TALKS + 1):
         writer.add(talk, talk, [row])
     writer.commit(1)
@@ -46,7 +46,7 @@ def test_searches_find_the_same_however_few_counts_come_at_once(
 
     def found(query: str) -> list[tuple[str, list[str | None]]]:
         search = Search(archive)
-        results = search.find(query, Wish(limit=100, hits=100))
+        results = search.find(query, SearchOptions(limit=100, hits=100))
         search.close()
         return [(each.conversation.id, [h.message for h in each.hits]) for each in results.talks]
 

@@ -71,7 +71,7 @@ def test_parts_are_what_the_whole_is(
     assert _entries(*parts) == _entries(whole)
 
 
-def _entries(*digests: blocks.Digest) -> list[blocks.Entry]:
+def _entries(*digests: blocks.Digest) -> list[blocks.IndexedMessage]:
     return [open_entry(e) for d in digests for b in d.blocks for e in open_block(b.data)]
 
 

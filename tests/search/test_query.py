@@ -20,8 +20,8 @@ from rireki.search import parse as parsing
 from rireki.search.query import (
     And,
     Exact,
-    Filter,
     FilterName,
+    FilterNode,
     Node,
     Not,
     Or,
@@ -254,7 +254,7 @@ def test_a_regular_expression_can_be_used() -> None:
         ("-“a b”", Not(Phrase("a b"))),
         ("-=a b=", Not(Exact("a b"))),
         ("-/a b/", Not(Regex("a b"))),
-        ("-source:kiro", Not(Filter("source", "kiro"))),
+        ("-source:kiro", Not(FilterNode("source", "kiro"))),
         ("-(a b)", Not(And((A, B)))),
         ("-(a OR b)", Not(Or((A, B)))),
         ("-(-a)", A),
@@ -282,7 +282,7 @@ def test_a_minus_means_without(typed: str, meant: Node) -> None:
         ("a or b", And((A, Word("or"), B))),
         ("a OR -b", Or((A, Not(B)))),
         ("a OR - b", Or((A, B))),
-        ("a OR source:kiro", Or((A, Filter("source", "kiro")))),
+        ("a OR source:kiro", Or((A, FilterNode("source", "kiro")))),
         ("-OR", Not(Word("OR"))),
     ],
 )
@@ -302,7 +302,7 @@ def test_or_binds_tighter_than_the_space(typed: str, meant: Node) -> None:
         ("(a (b OR (c d)))", And((A, Or((B, And((C, D))))))),
         ("(print() OR f(x))", Or((Word("print()"), Word("f(x)")))),
         ('("a")b', And((Phrase("a"), B))),
-        ("(source:kiro)", Filter("source", "kiro")),
+        ("(source:kiro)", FilterNode("source", "kiro")),
     ],
 )
 def test_parentheses_group(typed: str, meant: Node) -> None:
@@ -353,20 +353,20 @@ def test_parentheses_group(typed: str, meant: Node) -> None:
     ],
 )
 def test_a_filter(typed: str, name: FilterName, value: str) -> None:
-    assert root(typed) == Filter(name, value)
-    assert root(f"(a OR {typed})") == Or((A, Filter(name, value)))
+    assert root(typed) == FilterNode(name, value)
+    assert root(f"(a OR {typed})") == Or((A, FilterNode(name, value)))
 
 
 def test_here_and_home_become_whole_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setenv("USERPROFILE", str(tmp_path / "home"))
-    assert root("project:.") == Filter("project", str(tmp_path))
-    assert root("project:./x") == Filter("project", str(tmp_path / "x"))
-    assert root("project:..") == Filter("project", str(tmp_path.parent))
-    assert root("project:../x") == Filter("project", str(tmp_path.parent / "x"))
-    assert root("project:~") == Filter("project", str(tmp_path / "home"))
-    assert root('project:"~/my app"') == Filter("project", str(tmp_path / "home" / "my app"))
+    assert root("project:.") == FilterNode("project", str(tmp_path))
+    assert root("project:./x") == FilterNode("project", str(tmp_path / "x"))
+    assert root("project:..") == FilterNode("project", str(tmp_path.parent))
+    assert root("project:../x") == FilterNode("project", str(tmp_path.parent / "x"))
+    assert root("project:~") == FilterNode("project", str(tmp_path / "home"))
+    assert root('project:"~/my app"') == FilterNode("project", str(tmp_path / "home" / "my app"))
 
 
 def test_a_directory_that_is_gone_is_said_so(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -380,12 +380,12 @@ def test_a_directory_that_is_gone_is_said_so(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_any_source_will_do_when_none_are_known() -> None:
-    assert parsing.parse("source:Other", NOW).root == Filter("source", "Other")
+    assert parsing.parse("source:Other", NOW).root == FilterNode("source", "Other")
 
 
 def test_a_whole_name_wins_over_a_longer_one() -> None:
     sources = ("kiro", "kiro-ide")
-    assert parsing.parse("source:kiro", NOW, sources).root == Filter("source", "kiro")
+    assert parsing.parse("source:kiro", NOW, sources).root == FilterNode("source", "kiro")
 
 
 # ── What is wrong, where, and what to write instead ──
@@ -626,7 +626,7 @@ def test_long_queries_are_read_quickly(piece: str) -> None:
 def test_the_words_that_are_looked_for() -> None:
     asked = parse('a -b "c d" (=e= OR /f/) -(g -h) source:kiro -has:error')
     assert list(asked.leaves()) == [A, Phrase("c d"), Exact("e"), Regex("f"), Word("h")]
-    assert list(asked.filters()) == [Filter("source", "kiro"), Filter("has", "error")]
+    assert list(asked.filters()) == [FilterNode("source", "kiro"), FilterNode("has", "error")]
 
 
 def test_whether_text_is_asked_about() -> None:
@@ -674,7 +674,7 @@ def test_every_form_has_an_example_that_can_be_read() -> None:
 
 def test_every_filter_has_an_example_that_can_be_read() -> None:
     filters = [root(example) for example in examples("### Filters")]
-    assert [f.name for f in filters if isinstance(f, Filter)] == list(get_args(FilterName))
+    assert [f.name for f in filters if isinstance(f, FilterNode)] == list(get_args(FilterName))
 
 
 # ── Whatever is typed ──

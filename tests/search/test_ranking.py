@@ -8,7 +8,7 @@ import pytest
 
 from rireki.archive.sqlite.store import SqliteArchive
 from rireki.search.find import Search
-from rireki.search.results import Results, Wish
+from rireki.search.results import Results, SearchOptions
 from rireki.search.taking import take_in
 from rireki.search.update import catch_up
 from rireki.sources.kit.places import Places
@@ -64,7 +64,7 @@ def test_titles_are_counted_to_the_last(archive: SqliteArchive, home: Path, quer
     catch_up(archive)
     search = Search(archive)
     for limit in (1, 10, 100):
-        results = search.find(query, Wish(limit=limit))
+        results = search.find(query, SearchOptions(limit=limit))
         assert (results.conversations, results.exact, results.more_conversations) == (
             35,
             True,
@@ -82,7 +82,7 @@ def test_too_many_titles_to_check_are_said_to_be_more(
     take_in(archive, Places.at(home))
     catch_up(archive)
     search = Search(archive)
-    results = search.find("wombatword census", Wish(limit=1))
+    results = search.find("wombatword census", SearchOptions(limit=1))
     assert results.more_conversations and 10 <= results.conversations <= 30
     search.close()
 

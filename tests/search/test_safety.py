@@ -32,7 +32,7 @@ from rireki.search import writer as writer_module
 from rireki.search.blocks import open_block, open_entry
 from rireki.search.find import Search
 from rireki.search.index import open_existing, peek
-from rireki.search.store import Store
+from rireki.search.store import IndexStore
 from rireki.search.taking import take_in
 from rireki.search.update import FEW, catch_up, erase, outdated, rebuild
 from rireki.search.words import WordWriter, WriteFailed
@@ -88,7 +88,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Place:
     with opened(place) as archive:
         (folder,) = (path for path in place.index.iterdir() if path.is_dir())
         # Held open, it keeps its log when the others close it: the copy gets both.
-        store = Store(folder / "texts.sqlite3")
+        store = IndexStore(folder / "texts.sqlite3")
         store.get("kind")
         assert catch_up(archive)
         copy = place.copy_to(tmp_path_factory.mktemp("copy"))
@@ -239,7 +239,7 @@ def test_what_rots_in_silence_is_found_by_verify(
 def test_a_lost_block_of_texts_is_found_by_verify_and_by_whoever_needs_it(
     place: Place, expected: Answers
 ) -> None:
-    store = Store(_file(place, "texts.sqlite3"))
+    store = IndexStore(_file(place, "texts.sqlite3"))
     with store.writing():
         store.sql.execute("DELETE FROM block WHERE id = (SELECT min(id) FROM block)")
     store.close()
@@ -389,7 +389,7 @@ def test_notes_that_were_lost_in_a_power_cut_are_not_mixed_with_newer_words(
 
 
 def _fold_log_in(path: Path) -> None:
-    store = Store(path)
+    store = IndexStore(path)
     store.sql.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     store.close()
 
@@ -454,7 +454,7 @@ def _no_words(*_: object, **__: object) -> None:
     raise ValueError("IoError: No space left on device (os error 28)")
 
 
-def _no_notes(self: Store, key: str, value: object) -> None:
+def _no_notes(self: IndexStore, key: str, value: object) -> None:
     raise apsw.FullError("No space left on device")
 
 
@@ -467,7 +467,7 @@ def test_of_an_index_that_cannot_be_made_nothing_is_left(
         if full == "words":
             patch.setattr(tantivy, "Index", _no_words)
         else:
-            patch.setattr(Store, "put", _no_notes)
+            patch.setattr(IndexStore, "put", _no_notes)
         for _ in range(3):
             with searching(place) as search:
                 results = search.find("quokkaflux", ALL)
@@ -550,7 +550,7 @@ def test_a_small_import_asks_the_index_little_however_many_conversations_it_has(
 ) -> None:
     append_turn(living.transcripts()[0], "wolpertinger")
     with monkeypatch.context() as patch:
-        patch.setattr(Store, "talks", lambda store: pytest.fail("it read about all of them"))
+        patch.setattr(IndexStore, "talks", lambda store: pytest.fail("it read about all of them"))
         living.take_in()
     assert len(found(living, "wolpertinger")) == 1
 

@@ -144,7 +144,10 @@ def test_rules_are_told_in_words(session: str, rireki: Rireki) -> None:
     out = rireki("explain", session).out
     assert "typed prompt" in out and "skill that the model loaded" in out
     assert "rule " not in out
-    rules = {*classify.ALL, *(one for one in vars(classify).values() if type(one) is classify.Rule)}
+    rules = {
+        *classify.ALL,
+        *(one for one in vars(classify).values() if type(one) is classify.AuthorRule),
+    }
     assert {rule.row for rule in rules} == REASONS.keys()
 
 

@@ -7,8 +7,8 @@ from typing import Any
 from rireki.model.conversation import Conversation
 from rireki.model.message import Message
 from rireki.model.parts import Text, ToolCall, ToolResult
-from rireki.show.story import Story
-from rireki.show.text import View, tell_story
+from rireki.show.story import Transcript
+from rireki.show.text import TextOptions, tell_story
 
 
 def conversation(**facts: Any) -> Conversation:
@@ -38,5 +38,5 @@ def result(id: str, call_id: str, output: str, status: Any = "ok", **facts: Any)
     return message(id, "tool", display="fold", parts=parts, **facts)
 
 
-def told(story: Story, view: View | None = None) -> list[str]:
-    return [line for block in tell_story(story, view or View()) for line in block.lines]
+def told(story: Transcript, view: TextOptions | None = None) -> list[str]:
+    return [line for block in tell_story(story, view or TextOptions()) for line in block.lines]

@@ -153,7 +153,11 @@ def test_why_an_entry_is_shown_so_is_told_in_japanese() -> None:
             for name in registry.names()
             for why in getattr(registry.reader(name), "reasons", {}).values()
         ),
-        *(rule.name for rule in vars(synthetic).values() if isinstance(rule, synthetic.Rule)),
+        *(
+            rule.name
+            for rule in vars(synthetic).values()
+            if isinstance(rule, synthetic.SyntheticRule)
+        ),
         *(TYPED_PROMPT, REWRITTEN, TASK),
         *get_args(Author),
         *get_args(Display),

@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rireki.search.results import Hit, Neighbour, Results, Scope, Snippet, Talk
+from rireki.search.results import ConversationHits, Hit, Neighbour, Results, Scope, Snippet
 from rireki.show.hits import (
     HitsView,
     Marked,
@@ -46,9 +46,11 @@ def hit(text: str, *marks: tuple[int, int], **facts: Any) -> Hit:
     return Hit(**(values | facts))
 
 
-def talk(*hits: Hit, title_marks: list[tuple[int, int]] | None = None, **facts: Any) -> Talk:
+def talk(
+    *hits: Hit, title_marks: list[tuple[int, int]] | None = None, **facts: Any
+) -> ConversationHits:
     total = facts.pop("total", None)
-    return Talk(
+    return ConversationHits(
         conversation=conversation(**facts),
         hits=list(hits),
         total=total,
@@ -56,7 +58,7 @@ def talk(*hits: Hit, title_marks: list[tuple[int, int]] | None = None, **facts: 
     )
 
 
-def results(*talks: Talk, **facts: Any) -> Results:
+def results(*talks: ConversationHits, **facts: Any) -> Results:
     values: dict[str, Any] = {
         "query": "設定",
         "talks": list(talks),

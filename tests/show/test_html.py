@@ -7,18 +7,20 @@ from typing import Any
 from rireki.model.conversation import Link
 from rireki.model.message import Message, Usage
 from rireki.model.parts import Attachment, Notice, Text, Thinking, ToolCall, ToolResult, Unknown
-from rireki.show.html.look import Look
-from rireki.show.html.tell import Teller, Unit
-from rireki.show.story import Story
+from rireki.show.html.look import RenderOptions
+from rireki.show.html.tell import TranscriptRenderer, Unit
+from rireki.show.story import Transcript
 from tests.show.made import call, conversation, message, result
 from tests.support.payloads import Node, parsed, problems
 
 AT = "2026-11-15T18:{:02d}:00.000Z"
 
 
-def tell(messages: list[Message], look: Look | None = None, **facts: Any) -> list[Node]:
+def tell(messages: list[Message], look: RenderOptions | None = None, **facts: Any) -> list[Node]:
     """The articles of a story."""
-    teller = Teller(Story(conversation(**facts), messages), look or Look())
+    teller = TranscriptRenderer(
+        Transcript(conversation(**facts), messages), look or RenderOptions()
+    )
     html = [teller.render(index) for index in range(len(teller.units))]
     assert problems("".join(html)) == []
     return [first(block) for block in html]
@@ -30,7 +32,7 @@ def first(html: str) -> Node:
     return node
 
 
-def alone(message: Message, look: Look | None = None, **facts: Any) -> Node:
+def alone(message: Message, look: RenderOptions | None = None, **facts: Any) -> Node:
     (article,) = tell([message], look, **facts)
     return article
 
@@ -49,7 +51,7 @@ def test_results_are_told_under_their_calls_and_are_no_blocks() -> None:
         result("r", "A", "out"),
         result("s", "nobody", "lost"),
     ]
-    teller = Teller(Story(conversation(), messages), Look())
+    teller = TranscriptRenderer(Transcript(conversation(), messages), RenderOptions())
     assert teller.units == [Unit("p", ("p",)), Unit("a", ("a", "r")), Unit("s", ("s",))]
     assert [teller.place(id) for id in ("p", "a", "r", "s", "other")] == [0, 1, 1, 2, None]
     assert "out" in first(teller.render(1)).one(kind="inside").text
@@ -63,7 +65,10 @@ def test_one_message_may_bring_the_results_of_several_calls() -> None:
         display="fold",
         parts=[ToolResult("A", "ok", "one"), ToolResult("B", "error", "two")],
     )
-    teller = Teller(Story(conversation(), [call("a", "A", "x"), call("b", "B", "y"), both]), Look())
+    teller = TranscriptRenderer(
+        Transcript(conversation(), [call("a", "A", "x"), call("b", "B", "y"), both]),
+        RenderOptions(),
+    )
     assert teller.units == [Unit("a", ("a", "r")), Unit("b", ("b", "r"))]
     assert teller.place("r") == 0
     assert "one" in teller.render(0) and "two" not in teller.render(0)
@@ -161,15 +166,15 @@ def test_parts_that_are_neither_words_nor_calls() -> None:
 
 def test_a_picture_is_shown_where_there_is_an_address_or_its_bytes() -> None:
     said = message("1", "person", parts=[Attachment("image/png", "d1", "a.png", 3)])
-    linked = alone(said, Look(attachment_url=lambda part: f"/a/{part.digest}"))
+    linked = alone(said, RenderOptions(attachment_url=lambda part: f"/a/{part.digest}"))
     assert linked.one("img").attributes["src"] == "/a/d1"
-    inside = alone(said, Look(attachment_bytes=lambda part: b"abc"))
+    inside = alone(said, RenderOptions(attachment_bytes=lambda part: b"abc"))
     assert inside.one("img").attributes["src"] == "data:image/png;base64,YWJj"
     assert not alone(said).find("img") and "a.png" in alone(said).text
     drawing = message("1", "person", parts=[Attachment("image/svg+xml", "d1", "a.svg", 3)])
-    assert not alone(drawing, Look(attachment_bytes=lambda part: b"<svg/>")).find("img")
+    assert not alone(drawing, RenderOptions(attachment_bytes=lambda part: b"<svg/>")).find("img")
     large = message("1", "person", parts=[Attachment("image/png", "d1", "a.png", 9_000_000)])
-    assert not alone(large, Look(attachment_bytes=lambda part: b"abc")).find("img")
+    assert not alone(large, RenderOptions(attachment_bytes=lambda part: b"abc")).find("img")
 
 
 # ── What became of it ──
@@ -200,7 +205,7 @@ def test_branches_that_were_left_are_kept_apart() -> None:
     branches = [article.attributes.get("data-branch") for article in articles]
     assert branches == [None, "a1", "a1", "b1", None]
     assert articles[1].one(kind="mark").text == "on a branch you left"
-    teller = Teller(Story(conversation(), messages), Look())
+    teller = TranscriptRenderer(Transcript(conversation(), messages), RenderOptions())
     assert teller.outline() == [("c1", "third try")]
 
 
@@ -213,7 +218,7 @@ def test_the_outline_is_what_the_person_typed() -> None:
         message("5", "person", display="chip", label="interrupted", turn=2),
         message("6", "person", "word " * 100, turn=3),
     ]
-    outline = Teller(Story(conversation(), messages), Look()).outline()
+    outline = TranscriptRenderer(Transcript(conversation(), messages), RenderOptions()).outline()
     assert outline[:2] == [("1", "読んで ください"), ("4", "/review")]
     assert outline[2][0] == "6" and outline[2][1].endswith("…") and len(outline) == 3
 
@@ -221,22 +226,26 @@ def test_the_outline_is_what_the_person_typed() -> None:
 # ── Sub-agents ──
 
 
-def family(child_messages: list[Message], call_id: str | None = "A") -> Story:
-    child = Story(conversation(id="toy/child", title="look", messages=4), child_messages)
+def family(child_messages: list[Message], call_id: str | None = "A") -> Transcript:
+    child = Transcript(conversation(id="toy/child", title="look", messages=4), child_messages)
     about = conversation(links=[Link("subagent", "toy/child", "child", call_id)])
-    return Story(about, [call("1", "A", "x"), result("2", "A", "done")], [child])
+    return Transcript(about, [call("1", "A", "x"), result("2", "A", "done")], [child])
 
 
 def test_a_sub_agent_is_linked_from_the_call_that_started_it() -> None:
-    look = Look(talk_url=lambda id: f"/c/{id}")
-    subagent = first(Teller(family([]), look).render(0)).one(kind="started").one(kind="subagent")
+    look = RenderOptions(talk_url=lambda id: f"/c/{id}")
+    subagent = (
+        first(TranscriptRenderer(family([]), look).render(0))
+        .one(kind="started")
+        .one(kind="subagent")
+    )
     assert subagent.one("a").attributes["href"] == "/c/toy/child"
     assert subagent.text == "Sub-agent look 4 messages 0 tool calls"
 
 
 def test_a_sub_agent_that_was_brought_along_is_told_folded_where_it_started() -> None:
     story = family([message("1", "harness", "task"), message("2", text="# report")])
-    html = Teller(story, Look(message_url=lambda id: f"/m/{id}")).render(0)
+    html = TranscriptRenderer(story, RenderOptions(message_url=lambda id: f"/m/{id}")).render(0)
     assert problems(html) == []
     subagent = first(html).one("details", "subagent")
     assert [a.attributes["data-message"] for a in subagent.find("article")] == ["1", "2"]
@@ -244,16 +253,18 @@ def test_a_sub_agent_that_was_brought_along_is_told_folded_where_it_started() ->
 
 
 def test_a_sub_agent_of_no_call_is_told_at_the_end() -> None:
-    teller = Teller(family([], call_id=None), Look())
+    teller = TranscriptRenderer(family([], call_id=None), RenderOptions())
     assert "look" in teller.orphans() and "subagent" not in teller.render(0)
-    assert Teller(family([]), Look()).orphans() == ""
+    assert TranscriptRenderer(family([]), RenderOptions()).orphans() == ""
 
 
 # ── Addresses and words ──
 
 
 def test_addresses_are_those_of_the_page() -> None:
-    look = Look(message_url=lambda id: f"/c/x?at={id}", raw_url=lambda id: f"/raw?message={id}")
+    look = RenderOptions(
+        message_url=lambda id: f"/c/x?at={id}", raw_url=lambda id: f"/raw?message={id}"
+    )
     long = message("1", "harness", "x\n" * 500, display="fold", label="a", at=AT.format(1))
     article = alone(long, look)
     assert article.one(kind="at").attributes["href"] == "/c/x?at=1"
@@ -262,19 +273,19 @@ def test_addresses_are_those_of_the_page() -> None:
 
 
 def test_the_interface_speaks_japanese_and_leaves_what_was_said() -> None:
-    article = alone(message("1", "person", "hello", label="interrupted"), Look("ja"))
+    article = alone(message("1", "person", "hello", label="interrupted"), RenderOptions("ja"))
     assert article.one("h2").text == "あなた" and article.one(kind="label").text == "中断"
     assert article.one(kind="body").text == "hello"
     asked = message("1", "harness", "x", display="chip", label="refused: git push: now")
-    assert alone(asked, Look("ja")).one(kind="label").text == "拒否: git push: now"
+    assert alone(asked, RenderOptions("ja")).one(kind="label").text == "拒否: git push: now"
     quoted = message("1", "harness", "refused: as it was said", display="chip")
-    assert alone(quoted, Look("ja")).one(kind="label").text == "refused: as it was said"
+    assert alone(quoted, RenderOptions("ja")).one(kind="label").text == "refused: as it was said"
     unknown_label = message("1", "person", "x", label="{who} {0.__class__}")
-    assert alone(unknown_label, Look("ja")).one(kind="label").text == "{who} {0.__class__}"
+    assert alone(unknown_label, RenderOptions("ja")).one(kind="label").text == "{who} {0.__class__}"
 
 
 def test_copy_buttons_name_a_block_that_is_there() -> None:
     article = alone(message("1", text="```\na\n```\n\n```py\nb\n```"))
     blocks = [button.attributes["data-copy"] for button in article.find("button")]
     assert blocks == [pre.attributes["id"] for pre in article.find("pre")] and len(set(blocks)) == 2
-    assert not alone(message("1", text="```\na\n```"), Look(copy=False)).find("button")
+    assert not alone(message("1", text="```\na\n```"), RenderOptions(copy=False)).find("button")

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from rireki.model.parts import Attachment, ToolCall, ToolResult
-from rireki.show.html.look import Look
-from rireki.show.html.tell import Teller
-from rireki.show.story import Story
+from rireki.show.html.look import RenderOptions
+from rireki.show.html.tell import TranscriptRenderer
+from rireki.show.story import Transcript
 from tests.show.made import conversation, message
 from tests.support.payloads import Node, parsed, problems
 
@@ -22,13 +22,13 @@ def called(
     **facts: Any,
 ) -> Node:
     """The call as it stands on the page."""
-    look = facts.pop("look", Look())
+    look = facts.pop("look", RenderOptions())
     messages = [message("1", parts=[ToolCall("A", name, arguments)])]
     if output is not None:
         more = facts.pop("more", [])
         parts = [ToolResult("A", status, output), *more]
         messages.append(message("2", "tool", display="fold", parts=parts))
-    html = Teller(Story(conversation(**facts), messages), look).render(0)
+    html = TranscriptRenderer(Transcript(conversation(**facts), messages), look).render(0)
     assert problems(html) == []
     return parsed(html).one("details", "call")
 
@@ -257,7 +257,7 @@ def test_a_file_without_numbers_is_coloured_by_its_name() -> None:
 
 def test_pictures_stand_under_the_result_they_came_with() -> None:
     picture = Attachment("image/png", "d1", "dot.png", 3)
-    look = Look(attachment_url=lambda part: f"/a/{part.digest}")
+    look = RenderOptions(attachment_url=lambda part: f"/a/{part.digest}")
     call = called({"file_path": "dot.png"}, "", more=[picture], look=look)
     assert call.one(kind="result").one("img").attributes["alt"] == "dot.png"
 
@@ -275,11 +275,11 @@ def test_what_a_sub_agent_was_told_is_read_as_prose() -> None:
 
 def test_long_output_is_cut_unless_all_is_wanted() -> None:
     output = "\n".join(f"line {number}" for number in range(1000))
-    look = Look(raw_url=lambda id: f"/raw?message={id}")
+    look = RenderOptions(raw_url=lambda id: f"/raw?message={id}")
     cut = called({"command": "seq"}, output, look=look)
     assert cut.one(kind="terminal").text.endswith("line 199")
     assert cut.one(kind="more").text == "… 800 more lines raw"
-    full = called({"command": "seq"}, output, look=Look(full=True))
+    full = called({"command": "seq"}, output, look=RenderOptions(full=True))
     assert full.one(kind="terminal").text == output and not full.find(kind="more")
 
 

@@ -26,10 +26,10 @@ from rireki.model.parts import Attachment, ResultStatus, ToolCall
 from rireki.show.heading import RELATIONS
 from rireki.show.html import words
 from rireki.show.html.export import export_html
-from rireki.show.html.look import Look
-from rireki.show.html.tell import Teller
+from rireki.show.html.look import RenderOptions
+from rireki.show.html.tell import TranscriptRenderer
 from rireki.show.html.words import JAPANESE, say
-from rireki.show.story import NEVER_ANSWERED, Story, choose
+from rireki.show.story import NEVER_ANSWERED, Transcript, choose
 from rireki.show.words import source_name
 from rireki.sources.kit.places import Places
 from tests.show.made import call, conversation, message, result
@@ -40,7 +40,7 @@ HTML = files("rireki.show.html")
 TALK_CSS = HTML.joinpath("talk.css").read_text(encoding="utf-8")
 
 
-def small() -> Story:
+def small() -> Transcript:
     messages = [
         message("1", "person", "読んで", turn=1),
         call("2", "A", "ls"),
@@ -50,14 +50,14 @@ def small() -> Story:
         message("6", text="left too", parent="5", abandoned=True),
         message("7", text="```py\nx = 1\n```"),
     ]
-    return Story(conversation(upstream="changed"), messages)
+    return Transcript(conversation(upstream="changed"), messages)
 
 
 # ── The document ──
 
 
 def test_the_document() -> None:
-    html = "".join(export_html(small(), Look("ja")))
+    html = "".join(export_html(small(), RenderOptions("ja")))
     assert problems(html.removeprefix("<!doctype html>")) == [] and html.endswith("</html>\n")
     page = parsed(html)
     assert page.one("html").attributes["lang"] == "ja"
@@ -71,14 +71,14 @@ def test_the_document() -> None:
 
 
 def test_a_branch_that_was_left_is_folded_in_its_place() -> None:
-    page = parsed("".join(export_html(small(), Look())))
+    page = parsed("".join(export_html(small(), RenderOptions())))
     branch = page.one("details", "branch")
     assert [a.attributes["data-message"] for a in branch.find("article")] == ["5", "6"]
     assert branch.find("summary")[0].text == "A branch you left (2)"
 
 
 def test_its_policy_allows_its_own_style_and_nothing_else() -> None:
-    html = "".join(export_html(small(), Look()))
+    html = "".join(export_html(small(), RenderOptions()))
     style = html.partition("<style>")[2].partition("</style>")[0]
     assert TALK_CSS in style
     policy = parsed(html).find("meta")[1].attributes["content"]
@@ -89,14 +89,16 @@ def test_its_policy_allows_its_own_style_and_nothing_else() -> None:
 
 
 def test_nothing_is_cut_where_all_is_wanted() -> None:
-    assert "more lines" in "".join(export_html(small(), Look()))
-    assert "more lines" not in "".join(export_html(small(), Look(), full=True))
+    assert "more lines" in "".join(export_html(small(), RenderOptions()))
+    assert "more lines" not in "".join(export_html(small(), RenderOptions(), full=True))
 
 
 def test_links_of_a_page_do_not_get_into_the_document() -> None:
-    look = Look(talk_url=str, message_url=str, raw_url=str, attachment_url=lambda part: "/a")
+    look = RenderOptions(
+        talk_url=str, message_url=str, raw_url=str, attachment_url=lambda part: "/a"
+    )
     picture = message("8", "person", parts=[Attachment("image/png", "d", "a.png", 1)])
-    story = Story(small().conversation, [*small().messages, picture])
+    story = Transcript(small().conversation, [*small().messages, picture])
     page = parsed("".join(export_html(story, look)))
     assert {a.attributes["href"][0] for a in page.find("a")} == {"#"} and not page.find("img")
 
@@ -111,8 +113,8 @@ def test_every_fixture_can_be_told(name: str, archive: SqliteArchive, home: Path
     told = 0
     for about in archive.conversations(Filter(subagents=True)):
         reading = read_conversation(archive, archive.find(about.id))
-        story = Story(reading.conversation, choose(reading.messages(), everything=True))
-        teller = Teller(story, Look("ja", raw_url=lambda id: f"/raw?{id}"))
+        story = Transcript(reading.conversation, choose(reading.messages(), everything=True))
+        teller = TranscriptRenderer(story, RenderOptions("ja", raw_url=lambda id: f"/raw?{id}"))
         html = [teller.render(index) for index in range(len(teller.units))]
         assert problems("".join(html)) == []
         for _message, place in _told_somewhere(story, teller):
@@ -122,13 +124,15 @@ def test_every_fixture_can_be_told(name: str, archive: SqliteArchive, home: Path
     assert told > 10
 
 
-def _told_somewhere(story: Story, teller: Teller) -> Iterator[tuple[Message, int | None]]:
+def _told_somewhere(
+    story: Transcript, teller: TranscriptRenderer
+) -> Iterator[tuple[Message, int | None]]:
     for said in story.messages:
         if said.parts or said.author == "person":
             yield said, teller.place(said.id)
 
 
-def _calls_are_told_once(story: Story, html: str) -> None:
+def _calls_are_told_once(story: Transcript, html: str) -> None:
     calls = [part for m in story.messages for part in m.parts if isinstance(part, ToolCall)]
     lines = [node for node in parsed(html).find("details", "call") if node.find(kind="tool")]
     assert len(lines) == len(calls)

@@ -12,14 +12,14 @@ from rireki.model.message import Message, Usage
 from rireki.model.parts import Attachment, Notice, Text, Thinking, ToolCall, ToolResult, Unknown
 from rireki.show.html.about import about
 from rireki.show.html.export import export_html
-from rireki.show.html.look import Look
-from rireki.show.html.tell import Teller
+from rireki.show.html.look import RenderOptions
+from rireki.show.html.tell import TranscriptRenderer
 from rireki.show.safe import safe, safe_for_browsers
-from rireki.show.story import Story
+from rireki.show.story import Transcript
 from tests.show.made import conversation, message
 from tests.support.payloads import MARKER, PAYLOADS, parsed, problems
 
-LINKED = Look(
+LINKED = RenderOptions(
     talk_url=lambda id: "/c/" + quote(id, errors="replace"),
     message_url=lambda id: "/c/x?at=" + quote(id, errors="replace"),
     raw_url=lambda id: "/raw/x?message=" + quote(id, errors="replace"),
@@ -79,7 +79,7 @@ def every_part(bad: str, number: str) -> list[Any]:
     ]
 
 
-def everything(bad: str) -> Story:
+def everything(bad: str) -> Transcript:
     """A story with the payload in every field that takes free text."""
     messages: list[Message] = []
     facts: dict[str, Any] = {"label": bad, "model": bad, "at": bad, "parent": bad}
@@ -105,8 +105,8 @@ def everything(bad: str) -> Story:
         messages.append(
             message(f"result {number}", "tool", parts=[*results, picture], display="fold")
         )
-    child = Story(conversation(id=f"child {bad}", title=bad), [message(bad, "agent", bad)])
-    lone = Story(conversation(id=f"lone {bad}", title=bad), [])
+    child = Transcript(conversation(id=f"child {bad}", title=bad), [message(bad, "agent", bad)])
+    lone = Transcript(conversation(id=f"lone {bad}", title=bad), [])
     links = [
         Link("subagent", f"child {bad}", "child", f"{bad}0"),
         Link("fork", bad, "parent"),
@@ -124,11 +124,11 @@ def everything(bad: str) -> Story:
         started_at=bad,
         updated_at=bad,
     )
-    return Story(talk, messages, [child, lone])
+    return Transcript(talk, messages, [child, lone])
 
 
-def told(story: Story, look: Look) -> str:
-    teller = Teller(story, look)
+def told(story: Transcript, look: RenderOptions) -> str:
+    teller = TranscriptRenderer(story, look)
     blocks = [teller.render(index) for index in range(len(teller.units))]
     return about(story.conversation, look) + "\n".join(blocks) + teller.orphans()
 
@@ -139,7 +139,7 @@ def test_a_payload_stays_text_in_every_field(bad: str) -> None:
     short = story._replace(messages=story.messages[: len(KINDS)])
     for html in (
         told(story, LINKED),
-        "".join(export_html(short, Look("ja", attachment_bytes=lambda _: PICTURE))),
+        "".join(export_html(short, RenderOptions("ja", attachment_bytes=lambda _: PICTURE))),
     ):
         assert problems(html) == []
         # Nothing that steers a terminal, turns text around or cannot be written as UTF-8.
@@ -150,7 +150,9 @@ def test_a_payload_stays_text_in_every_field(bad: str) -> None:
 def test_a_payload_is_shown_as_it_was_written(bad: str) -> None:
     call = message("1", parts=[ToolCall("A", "x", {"q": 1})])
     came = message("2", "tool", parts=[ToolResult("A", "ok", f"({bad})")], display="fold")
-    page = parsed(Teller(Story(conversation(), [call, came]), Look()).render(0))
+    page = parsed(
+        TranscriptRenderer(Transcript(conversation(), [call, came]), RenderOptions()).render(0)
+    )
     shown = page.one(kind="came").one("pre").text
     if "\x1b" not in bad and "\r" not in bad:
         assert shown == safe(f"({bad})")
@@ -159,7 +161,7 @@ def test_a_payload_is_shown_as_it_was_written(bad: str) -> None:
 
 
 def test_the_document_runs_nothing_and_loads_nothing() -> None:
-    html = "".join(export_html(everything(f"<script>{MARKER}</script>"), Look()))
+    html = "".join(export_html(everything(f"<script>{MARKER}</script>"), RenderOptions()))
     head, _, body = html.partition("</head>")
     assert "<script" not in html
     assert "default-src 'none'" in parsed(head).find("meta")[1].attributes["content"]
@@ -169,7 +171,7 @@ def test_the_document_runs_nothing_and_loads_nothing() -> None:
 def test_only_addresses_that_lead_somewhere_known_are_links() -> None:
     said = ["[mail](mailto:a@example.org)", "<https://example.org/a>"]
     messages = [message(str(n), text=text) for n, text in enumerate([*said, *PAYLOADS])]
-    teller = Teller(Story(conversation(), messages), Look())
+    teller = TranscriptRenderer(Transcript(conversation(), messages), RenderOptions())
     page = parsed("".join(teller.render(index) for index in range(len(messages))))
     links = page.find("a")
     hrefs = {node.attributes["href"] for node in links}

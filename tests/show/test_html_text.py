@@ -12,21 +12,21 @@ from hypothesis import strategies as st
 
 from rireki.show.html import prose as prose_module
 from rireki.show.html.code import highlight, highlight_lines, language_of
-from rireki.show.html.diff import Change, diff
-from rireki.show.html.look import Look
+from rireki.show.html.diff import TextChange, diff
+from rireki.show.html.look import RenderOptions
 from rireki.show.html.markup import anchor, tag
 from rireki.show.html.page import Page, cut
 from rireki.show.html.prose import prose
-from rireki.show.html.tell import Teller
+from rireki.show.html.tell import TranscriptRenderer
 from rireki.show.html.terminal import paint, settled
 from rireki.show.safe import safe
-from rireki.show.story import Story
+from rireki.show.story import Transcript
 from tests.show.made import conversation, message
 from tests.support.payloads import Node, parsed, problems
 
 
 def page(**facts: Any) -> Page:
-    return Page(Look(**facts), "m-1", "1")
+    return Page(RenderOptions(**facts), "m-1", "1")
 
 
 def said(words: str) -> Node:
@@ -204,7 +204,7 @@ def test_a_progress_line_can_be_cut_after_it_settled() -> None:
 # ── Diffs ──
 
 
-def rows(change: Change) -> list[tuple[str, str]]:
+def rows(change: TextChange) -> list[tuple[str, str]]:
     html = diff([change], page()).shown
     assert problems(html) == []
     return [
@@ -216,7 +216,7 @@ def rows(change: Change) -> list[tuple[str, str]]:
 def test_unchanged_lines_far_from_a_change_are_counted() -> None:
     old = [str(number) for number in range(30)]
     new = [*old[:15], "new", *old[16:]]
-    assert rows(Change("\n".join(old), "\n".join(new))) == [
+    assert rows(TextChange("\n".join(old), "\n".join(new))) == [
         ("gap", "12 unchanged lines"),
         *(("same", str(number)) for number in (12, 13, 14)),
         ("del", "15"),
@@ -231,7 +231,7 @@ def test_unchanged_lines_far_from_a_change_are_counted() -> None:
 )
 @settings(max_examples=60, deadline=None)
 def test_the_old_and_the_new_can_be_read_from_a_diff(old: list[str], new: list[str]) -> None:
-    found = rows(Change("\n".join(old), "\n".join(new)))
+    found = rows(TextChange("\n".join(old), "\n".join(new)))
     removed = [line for kind, line in found if kind == "del"]
     added = [line for kind, line in found if kind == "add"]
     assert len(old) - len(removed) == len(new) - len(added)
@@ -243,11 +243,11 @@ def test_the_old_and_the_new_can_be_read_from_a_diff(old: list[str], new: list[s
 def test_texts_too_large_to_compare_are_told_one_after_the_other() -> None:
     started = time.process_time()
     old, new = ("\n".join(f"{mark}{number % 7}" for number in range(20_000)) for mark in "ab")
-    found = diff([Change(old, new)], page())
+    found = diff([TextChange(old, new)], page())
     assert "too large to compare" in found.shown
     assert (found.added, found.removed) == (20_000, 20_000)
     same = "\n".join("x" if n % 2 else "y" for n in range(1_400))
-    diff([Change(same, same[2:] + "\nz")], page())
+    diff([TextChange(same, same[2:] + "\nz")], page())
     assert time.process_time() - started < 10
 
 
@@ -279,9 +279,15 @@ def test_a_cut_tells_exactly_what_it_left_out(words: str, lines: int, size: int)
 
 def test_hebrew_is_read_as_it_was_written_and_code_shows_every_mark() -> None:
     said = "\u05e9\u05dc\u05d5\u05dd (C++)\u200f!"
-    html = Teller(Story(conversation(), [message("1", "person", said)]), Look()).render(0)
+    html = TranscriptRenderer(
+        Transcript(conversation(), [message("1", "person", said)]), RenderOptions()
+    ).render(0)
     assert said in html and "‹U+200F›" not in html
-    code = Teller(Story(conversation(), [message("1", "person", f"```\n{said}\n```")]), Look())
+    code = TranscriptRenderer(
+        Transcript(conversation(), [message("1", "person", f"```\n{said}\n```")]), RenderOptions()
+    )
     assert "‹U+200F›" in code.render(0)
-    turned = Teller(Story(conversation(), [message("1", "person", "a\u202eb")]), Look())
+    turned = TranscriptRenderer(
+        Transcript(conversation(), [message("1", "person", "a\u202eb")]), RenderOptions()
+    )
     assert "a‹U+202E›b" in turned.render(0)

@@ -15,7 +15,7 @@ from rireki.model.parts import (
     Unknown,
 )
 from rireki.show.markdown import markdown
-from rireki.show.story import Story
+from rireki.show.story import Transcript
 from tests.show.made import call, conversation, message, result
 
 
@@ -28,7 +28,7 @@ def test_the_document() -> None:
         message("5", "harness", "the summary", display="divider", label="compacted"),
         message("6", parts=[Thinking("hm"), Unknown("odd", {"a": 1})]),
     ]
-    text = "\n".join(markdown(Story(conversation(), messages)))
+    text = "\n".join(markdown(Transcript(conversation(), messages)))
     assert text.startswith("# 設定ファイルを読む\n")
     assert "## You\n\n読んで" in text
     assert "## Agent *(no longer in the source)*" in text
@@ -40,7 +40,7 @@ def test_the_document() -> None:
 
 def test_long_results_are_shortened_unless_all_is_wanted() -> None:
     output = "\n".join(str(number) for number in range(100))
-    story = Story(conversation(), [call("1", "A", "seq"), result("2", "A", output)])
+    story = Transcript(conversation(), [call("1", "A", "seq"), result("2", "A", output)])
     assert "… 80 more lines" in markdown(story)
     assert "99" in markdown(story, full=True)
 
@@ -48,7 +48,7 @@ def test_long_results_are_shortened_unless_all_is_wanted() -> None:
 def chip(label: str | None, *parts: Part, author: str = "harness", full: bool = False) -> list[str]:
     """What is written of a chip, from its line on."""
     messages = [message("1", author, display="chip", label=label, parts=list(parts))]
-    lines = list(markdown(Story(conversation(), messages), full))
+    lines = list(markdown(Transcript(conversation(), messages), full))
     return lines[lines.index("", 2) + 1 :]
 
 
@@ -95,7 +95,7 @@ def test_a_chip_of_nothing_names_who_it_is_of() -> None:
 
 def test_the_calls_of_a_chip_are_told_with_their_results() -> None:
     asked = message("1", display="chip", label="asks", parts=[ToolCall("A", "Bash", {"x": 1})])
-    lines = list(markdown(Story(conversation(), [asked, result("2", "A", "what came back")])))
+    lines = list(markdown(Transcript(conversation(), [asked, result("2", "A", "what came back")])))
     assert "**Bash**" in lines and "what came back" in lines
 
 
@@ -104,14 +104,14 @@ def test_a_label_says_what_became_of_the_words_under_it() -> None:
         message("1", "person", "and the tests", label="never sent"),
         message("2", "person", "too slow", label="refused", upstream="gone"),
     ]
-    lines = list(markdown(Story(conversation(), messages)))
+    lines = list(markdown(Transcript(conversation(), messages)))
     assert "## You *(never sent)*" in lines
     assert "## You *(refused)* *(no longer in the source)*" in lines
 
 
 def test_a_divider_does_not_repeat_its_line() -> None:
     cleared = message("1", "harness", "cleared", display="divider", label="cleared")
-    assert list(markdown(Story(conversation(), [cleared])))[-1] == "*Program: cleared*"
+    assert list(markdown(Transcript(conversation(), [cleared])))[-1] == "*Program: cleared*"
 
 
 def test_what_was_put_in_is_not_told_as_the_words_of_who_spoke_before() -> None:
@@ -121,7 +121,7 @@ def test_what_was_put_in_is_not_told_as_the_words_of_who_spoke_before() -> None:
         message("3", "harness", "injected", display="hidden", upstream="gone"),
         message("4", "harness", display="fold", label="directory: x"),
     ]
-    lines = list(markdown(Story(conversation(), messages, over=False)))
+    lines = list(markdown(Transcript(conversation(), messages, over=False)))
     start = lines.index("*Program: file: a.txt*")
     assert lines[start - 4 : start - 1] == ["## You", "", "look at @a.txt"]
     assert lines[start + 2 :] == [
@@ -152,7 +152,7 @@ def test_what_came_back_from_a_call_is_not_announced() -> None:
         result("3", "A", "again", label="result"),
         result("4", "B", "lost and found"),
     ]
-    lines = list(markdown(Story(conversation(), messages)))
+    lines = list(markdown(Transcript(conversation(), messages)))
     assert not [line for line in lines if line.startswith("*Tool")]
     assert "> [attachment: image/png, 70 B]" in lines
     assert lines[-5:] == ["result", "", "```", "lost and found", "```"]

@@ -19,9 +19,9 @@ from rireki.model.parts import (
     Unknown,
 )
 from rireki.show.safe import safe
-from rireki.show.story import Story, choose
+from rireki.show.story import Transcript, choose
 from rireki.show.style import Style
-from rireki.show.text import View, tell_story
+from rireki.show.text import TextOptions, tell_story
 from rireki.show.width import width
 from tests.show.made import call, conversation, message, result, told
 
@@ -31,7 +31,7 @@ def has(lines: list[str], text: str) -> bool:
 
 
 def test_a_turn_stands_on_a_rule_and_the_answer_below() -> None:
-    story = Story(
+    story = Transcript(
         conversation(),
         [message("1", "person", "読んで", turn=1), message("2", "agent", "はい", model="m-1")],
     )
@@ -46,7 +46,7 @@ def test_a_turn_stands_on_a_rule_and_the_answer_below() -> None:
 
 
 def test_an_agent_that_goes_on_is_named_once() -> None:
-    lines = told(Story(conversation(), [message("1", text="a"), message("2", text="b")]))
+    lines = told(Transcript(conversation(), [message("1", text="a"), message("2", text="b")]))
     assert lines[-3:] == ["agent", "  a", "  b"]
 
 
@@ -58,16 +58,16 @@ def test_a_result_stands_under_its_call_and_not_where_it_came_in() -> None:
         result("4", "A", "x\ny"),
         message("5", text="done"),
     ]
-    lines = told(Story(conversation(), messages))
+    lines = told(Transcript(conversation(), messages))
     expected = ["agent", "  ▸ Bash ls", "    x", "    y", "  ▸ Bash pwd", "    /w", "  done"]
     assert lines[-7:] == expected
 
 
 def test_long_results_are_shortened_unless_all_is_wanted() -> None:
     output = "\n".join(f"line {number}" for number in range(30))
-    story = Story(conversation(), [call("1", "A", "seq"), result("2", "A", output)])
+    story = Transcript(conversation(), [call("1", "A", "seq"), result("2", "A", output)])
     assert told(story)[-1] == "    … 26 more lines"
-    assert told(story, View(full=True))[-1] == "    line 29"
+    assert told(story, TextOptions(full=True))[-1] == "    line 29"
 
 
 def test_failed_cancelled_missing_and_orphaned_results_are_told() -> None:
@@ -79,7 +79,7 @@ def test_failed_cancelled_missing_and_orphaned_results_are_told() -> None:
         call("5", "C", "sleep"),
         result("6", "D", "lost and found"),
     ]
-    lines = told(Story(conversation(), messages))
+    lines = told(Transcript(conversation(), messages))
     assert has(lines, "error") and has(lines, "boom") and has(lines, "cancelled")
     assert has(lines, "(no result)")
     assert lines[-2:] == ["  + tool", "    lost and found"]
@@ -87,13 +87,15 @@ def test_failed_cancelled_missing_and_orphaned_results_are_told() -> None:
 
 def test_what_the_source_lost_is_marked() -> None:
     messages = [message("1", "person", "old", upstream="gone"), message("2", "person", "new")]
-    story = Story(conversation(upstream="changed"), messages)
+    story = Transcript(conversation(upstream="changed"), messages)
     marked = [line for line in told(story) if "no longer in the source" in line]
     assert len(marked) == 1 and "you" in marked[0]
 
 
 def test_a_conversation_lost_as_a_whole_says_so_once() -> None:
-    story = Story(conversation(upstream="gone"), [message("1", "person", "old", upstream="gone")])
+    story = Transcript(
+        conversation(upstream="gone"), [message("1", "person", "old", upstream="gone")]
+    )
     lines = told(story)
     assert has(lines, "toy no longer has this conversation.")
     assert not has(lines, "no longer in the source")
@@ -101,7 +103,7 @@ def test_a_conversation_lost_as_a_whole_says_so_once() -> None:
 
 def test_a_result_that_only_we_still_have_is_marked_under_a_call_that_is_there() -> None:
     messages = [call("1", "A", "ls"), result("2", "A", "x", upstream="gone")]
-    assert has(told(Story(conversation(), messages)), "    no longer in the source")
+    assert has(told(Transcript(conversation(), messages)), "    no longer in the source")
 
 
 def test_chips_take_one_line_and_dividers_a_rule() -> None:
@@ -112,26 +114,32 @@ def test_chips_take_one_line_and_dividers_a_rule() -> None:
         message("2", "person", "", display="chip", label="/compact now", turn=2),
         message("3", "harness", "Summary\n" * 9, display="divider", label="context compacted"),
     ]
-    lines = told(Story(conversation(), messages))
+    lines = told(Transcript(conversation(), messages))
     assert "  · skill: x" in lines and not has(lines, "skill body")
     assert has(lines, "── 2 · you · /compact now ──")
     assert has(lines, "┄ context compacted ┄")
     assert lines[-1] == "  … 5 more lines"
-    assert has(told(Story(conversation(), messages), View(full=True)), "with lines")
+    assert has(told(Transcript(conversation(), messages), TextOptions(full=True)), "with lines")
 
 
 def chip(
-    label: str | None, *parts: Part, author: str = "harness", view: View | None = None, **facts: Any
+    label: str | None,
+    *parts: Part,
+    author: str = "harness",
+    view: TextOptions | None = None,
+    **facts: Any,
 ) -> list[str]:
     """The lines of a chip."""
     about = message("1", author, display="chip", label=label, parts=list(parts), **facts)
-    *_, block = tell_story(Story(conversation(), [about]), view or View())
+    *_, block = tell_story(Transcript(conversation(), [about]), view or TextOptions())
     return block.lines
 
 
 def test_a_chip_tells_how_its_words_begin() -> None:
     peer = Text("ログイン画面を確認してもらえますか？" * 9)
-    assert chip("peer: 花子", peer, view=View(40)) == ["  · peer: 花子: ログイン画面を確認して…"]
+    assert chip("peer: 花子", peer, view=TextOptions(40)) == [
+        "  · peer: 花子: ログイン画面を確認して…"
+    ]
     refused = chip("plan rejected", Text("No, tests first"), author="person")
     assert refused == ["", "── you · plan rejected: No, tests first " + "─" * 40]
     asked = chip("refused: git push", Text("git push"), Notice("not yet"))
@@ -142,13 +150,13 @@ def test_an_error_of_the_agent_stands_out() -> None:
     overloaded = Notice("API Error: 529 Overloaded\n(try again)", "error")
     assert chip("error", overloaded) == ["", "  ! API Error: 529 Overloaded", "  (try again)"]
     assert chip("hook failed", Notice("exit 2", "error")) == ["", "  ! hook failed: exit 2"]
-    (_, line) = chip("error", Notice("529", "error"), view=View(style=Style(True)))
+    (_, line) = chip("error", Notice("529", "error"), view=TextOptions(style=Style(True)))
     assert line == "  \x1b[1;31m! 529\x1b[0m"
 
 
 def shown(*messages: Message, **facts: Any) -> str:
-    story = Story(conversation(**facts), list(messages))
-    return "\n".join(line for block in tell_story(story, View()) for line in block.lines)
+    story = Transcript(conversation(**facts), list(messages))
+    return "\n".join(line for block in tell_story(story, TextOptions()) for line in block.lines)
 
 
 def test_a_prompt_that_was_never_answered_says_so() -> None:
@@ -165,13 +173,13 @@ def test_a_prompt_that_was_never_answered_says_so() -> None:
     assert "never answered" not in shown(prompt, nature="prompts"), "the answers are lost"
     stopped = message("6", "person", display="chip", label="interrupted")
     assert "never answered" not in shown(prompt, stopped)
-    recent = Story(conversation(), [last], over=False)
-    lines = [line for block in tell_story(recent, View()) for line in block.lines]
+    recent = Transcript(conversation(), [last], over=False)
+    lines = [line for block in tell_story(recent, TextOptions()) for line in block.lines]
     assert "never answered" not in "\n".join(lines), "it may still come"
 
 
 def test_a_chip_is_one_line_also_where_lines_have_no_end() -> None:
-    (line,) = chip("peer: bob", Text("word\n" * 9999), view=View(100_000))
+    (line,) = chip("peer: bob", Text("word\n" * 9999), view=TextOptions(100_000))
     assert line.endswith("…") and width(line) < 250
 
 
@@ -215,11 +223,11 @@ def test_marks_are_told_behind_words_that_are_cut_for_them() -> None:
 
 
 def test_in_full_a_chip_has_its_words_under_it() -> None:
-    lines = chip("peer: bob", Text("one\ntwo"), view=View(full=True))
+    lines = chip("peer: bob", Text("one\ntwo"), view=TextOptions(full=True))
     assert lines == ["  · peer: bob", "  one", "  two"]
     # The line may have them, and the screen be too narrow for it.
     command = "/greet " + "long " * 20
-    assert len(chip(command, Text(command), view=View(full=True))) > 2
+    assert len(chip(command, Text(command), view=TextOptions(full=True))) > 2
 
 
 def test_hidden_messages_and_earlier_versions_come_only_when_asked_for() -> None:
@@ -230,7 +238,7 @@ def test_hidden_messages_and_earlier_versions_come_only_when_asked_for() -> None
     ]
     assert [m.id for m in choose(messages)] == ["3"]
     assert [m.id for m in choose(messages, upstream=True)] == ["3"]
-    lines = told(Story(conversation(), choose(messages, everything=True)))
+    lines = told(Transcript(conversation(), choose(messages, everything=True)))
     assert has(lines, "+ system reminder · hidden") and has(lines, "earlier version")
 
 
@@ -241,7 +249,7 @@ def test_other_parts_are_told_too() -> None:
         Notice("API error", "error"),
         Unknown("mystery", {"k": 1}),
     ]
-    lines = told(Story(conversation(), [message("1", parts=parts)]))
+    lines = told(Transcript(conversation(), [message("1", parts=parts)]))
     assert "  (thinking) let me see" in lines
     assert "  [attachment: a.png, image/png, 34 KB]" in lines
     assert "  ! API error" in lines
@@ -250,18 +258,18 @@ def test_other_parts_are_told_too() -> None:
 
 def test_a_sub_agent_is_named_under_its_call_and_told_there_when_nested() -> None:
     links = [Link("subagent", "toy/child", "child", "A"), Link("subagent", "toy/lost", "child")]
-    child = Story(
+    child = Transcript(
         conversation(id="toy/child", title="look", messages=2, tool_calls=1),
         [message("c", text="found it")],
     )
-    lost = Story(conversation(id="toy/lost", title="other"), [])
+    lost = Transcript(conversation(id="toy/lost", title="other"), [])
     messages = [call("1", "A", "x"), result("2", "A", "ok")]
-    story = Story(conversation(links=links), messages, [child, lost])
+    story = Transcript(conversation(links=links), messages, [child, lost])
     lines = told(story)
     assert "    ↳ sub-agent toy/child · 2 messages · 1 tool call · look" in lines
     assert not has(lines, "found it")
     assert has(lines, "toy/lost")
-    assert "    ┊   found it" in told(story, View(nested=True))
+    assert "    ┊   found it" in told(story, TextOptions(nested=True))
 
 
 def test_the_heading_tells_ties_and_troubles() -> None:
@@ -272,7 +280,7 @@ def test_the_heading_tells_ties_and_troubles() -> None:
         tool_calls=3,
         finished=False,
     )
-    lines = told(Story(about, []))
+    lines = told(Transcript(about, []))
     assert "forked from toy/0" in lines
     assert has(lines, "2 without result") and has(lines, "unfinished")
     assert "! line 0: broken" in lines and has(lines, "2 more troubles")
@@ -288,9 +296,9 @@ def test_every_line_fits_the_screen_in_japanese_too() -> None:
         message("5", "harness", text, display="chip"),
         message("6", "harness", text, display="fold", label="折" * 90),
     ]
-    story = Story(conversation(title="題" * 100), messages)
+    story = Transcript(conversation(title="題" * 100), messages)
     for columns in (40, 80, 120):
-        assert all(width(line) <= columns for line in told(story, View(columns)))
+        assert all(width(line) <= columns for line in told(story, TextOptions(columns)))
 
 
 def test_a_hostile_transcript_reaches_no_terminal() -> None:
@@ -315,7 +323,7 @@ def test_a_hostile_transcript_reaches_no_terminal() -> None:
         )
     ]
     for full in (False, True):
-        text = "\n".join(told(Story(about, messages), View(80, full=full)))
+        text = "\n".join(told(Transcript(about, messages), TextOptions(80, full=full)))
         assert not set("\x1b\x07\x9b\u202e") & set(text)
 
 
@@ -325,14 +333,14 @@ def test_colours_change_no_word() -> None:
         call("2", "A", "ls"),
         result("3", "A", "x", "error"),
     ]
-    story = Story(conversation(upstream="changed"), messages)
-    coloured = "\n".join(told(story, View(style=Style(True))))
+    story = Transcript(conversation(upstream="changed"), messages)
+    coloured = "\n".join(told(story, TextOptions(style=Style(True))))
     assert safe(coloured) == "\n".join(told(story))
 
 
 def test_each_message_has_its_block() -> None:
     messages = [call("1", "A", "ls"), result("2", "A", "x")]
-    blocks = list(tell_story(Story(conversation(), messages), View()))
+    blocks = list(tell_story(Transcript(conversation(), messages), TextOptions()))
     assert [block.message for block in blocks] == [None, "1", "2"]
     assert blocks[2].lines == []
 
@@ -342,7 +350,7 @@ def test_values_nested_too_deeply_are_not_shown_but_do_no_harm() -> None:
     for _ in range(100_000):
         deep = [deep]
     parts = [Unknown("deep", deep), ToolCall("A", "Odd", {"x": deep})]
-    lines = told(Story(conversation(), [message("1", parts=parts)]), View(full=True))
+    lines = told(Transcript(conversation(), [message("1", parts=parts)]), TextOptions(full=True))
     assert has(lines, "nested too deeply") and has(lines, "▸ Odd x=…")
 
 
@@ -353,7 +361,7 @@ def test_a_picture_that_came_with_a_result_stands_under_its_call() -> None:
         message("2", "tool", display="fold", parts=parts),
         message("3", text="a pixel"),
     ]
-    assert told(Story(conversation(), messages))[-4:] == [
+    assert told(Transcript(conversation(), messages))[-4:] == [
         "  ▸ Bash shot",
         "    see picture",
         "    [attachment: image/png, 70 B]",
@@ -362,5 +370,5 @@ def test_a_picture_that_came_with_a_result_stands_under_its_call() -> None:
 
 
 def test_an_empty_prompt_is_a_turn_all_the_same() -> None:
-    story = Story(conversation(), [message("1", "person", parts=[Text("")], turn=1)])
+    story = Transcript(conversation(), [message("1", "person", parts=[Text("")], turn=1)])
     assert told(story)[-1] == "  (empty)"

@@ -10,7 +10,7 @@ import pytest
 
 from rireki.archive.base import Filter
 from rireki.archive.sqlite.store import SqliteArchive
-from rireki.drive.log import Log
+from rireki.drive.log import SessionLog
 from rireki.intake.understand import read_conversation
 from rireki.intake.verify import verify
 from rireki.intake.walk import import_history
@@ -59,7 +59,7 @@ def test_a_bad_value_costs_its_entry_and_not_the_conversation(
         t for t in archive.find(conversation).conversation.troubles if "could not" in t.message
     ] == []
     assert len(told) >= _told_before() - 3
-    log = Log()
+    log = SessionLog()
     for line in lines:
         if (read := parse(line)) is not None:
             log.add(read)
@@ -77,12 +77,12 @@ def _with(archive: SqliteArchive, file: Path) -> str:
 
 def _told_before() -> int:
     from rireki.model.strand import Ref
-    from rireki.sources.bridge.lines import Journal, Line
-    from rireki.sources.bridge.story import Story
+    from rireki.sources.bridge.lines import BridgeJournal, BridgeLine
+    from rireki.sources.bridge.story import BridgeTranscript
 
-    journal = Journal("x")
+    journal = BridgeJournal("x")
     for number, line in enumerate(JOURNALS[0].read_bytes().splitlines()):
         entry = parse(line)
         assert entry is not None
-        journal.lines[line] = Line(entry, Ref(1, "lines", number), True)
-    return len(Story([journal]).messages)
+        journal.lines[line] = BridgeLine(entry, Ref(1, "lines", number), True)
+    return len(BridgeTranscript([journal]).messages)

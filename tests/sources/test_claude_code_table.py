@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from rireki.model.message import Message
-from rireki.sources.claude_code.classify import ALL, HUMAN, Case, judge
-from rireki.sources.claude_code.shapes import Kind, Look
+from rireki.sources.claude_code.classify import ALL, HUMAN, RuleInput, judge
+from rireki.sources.claude_code.shapes import Kind, LineHead
 from tests.sources.transcripts import Transcript, fixture, lay, read, row, tell, words
 
 
@@ -677,7 +677,7 @@ _LOOKS: tuple[dict[str, Any], ...] = (
 def test_plain_texts_are_judged_as_if_every_row_had_been_asked(
     text: str, marks: dict[str, Any], agent: bool
 ) -> None:
-    case = Case(Look(**marks), text, agent=agent)
+    case = RuleInput(LineHead(**marks), text, agent=agent)
     human = marks.get("origin") == Kind("human")
     asked = next(rule for rule in (HUMAN if human else ALL) if rule.hits(case))
     assert judge(case) == asked

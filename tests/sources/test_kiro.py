@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from rireki.model.conversation import Reading, Tie
 from rireki.model.message import Message, Usage
 from rireki.model.parts import Attachment, Text, Thinking, ToolCall, ToolResult, Unknown
-from rireki.sources.amazon_q.draft import Pictures
+from rireki.sources.amazon_q.draft import PictureStore
 from rireki.sources.amazon_q.kiro import READER
 from rireki.sources.amazon_q.log import Replay
 from rireki.sources.amazon_q.reader import READER as AMAZON_Q
@@ -917,7 +917,7 @@ values = st.recursive(
 @settings(max_examples=80, deadline=None)
 @given(st.lists(st.tuples(kinds, values) | values, max_size=8))
 def test_no_log_makes_the_interpreter_fail(entries: list[Any]) -> None:
-    replay = Replay("p", Pictures())
+    replay = Replay("p", PictureStore())
     for position, one in enumerate(entries, 1):
         replay.feed(entry(*one) if isinstance(one, tuple) else one, position)
     drafts = replay.finish(present=True)

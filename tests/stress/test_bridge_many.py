@@ -15,7 +15,7 @@ from rireki.archive.open import open_archive
 from rireki.drive.bridge import Bridge
 from rireki.drive.events import Event
 from rireki.drive.session import Session
-from rireki.drive.values import Answer, Prompt
+from rireki.drive.values import AskAnswer, Prompt
 from rireki.intake.understand import read_conversation
 from rireki.intake.walk import import_history
 from rireki.model.parts import Text
@@ -61,7 +61,7 @@ async def work(session: Session, chance: random.Random, turns: int) -> None:
     while session.status.queue or session.status.prompt:
         assert session.state != "failed", session.status.detail
         for ask in session.status.asks:
-            await session.answer(ask.id, Answer(option="allow"), "test")
+            await session.answer(ask.id, AskAnswer(option="allow"), "test")
         await asyncio.sleep(0.02)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from rireki.search.find import Search
-from rireki.search.view import View, look_without_index
+from rireki.search.view import IndexView, look_without_index
 from tests.support.searching import (
     ALL,
     Answers,
@@ -52,7 +52,7 @@ with opened(Place(Path(sys.argv[1]))) as archive:
 class Plain(Search):
     """Reads everything from the archive: what the index has to keep up with."""
 
-    def _view(self, finished: bool) -> View:
+    def _view(self, finished: bool) -> IndexView:
         return look_without_index(self.archive, finished)
 
 

@@ -16,7 +16,7 @@ from rireki.search import cutter
 from rireki.search.find import Search
 from rireki.search.parse import parse
 from rireki.search.query import QueryError
-from rireki.search.results import Results, Wish
+from rireki.search.results import Results, SearchOptions
 from rireki.search.taking import take_in
 from rireki.search.update import catch_up
 from rireki.search.view import look_without_index
@@ -24,7 +24,7 @@ from rireki.sources.kit.places import Places
 from tests.sources.transcripts import Transcript, lay
 
 NOW = datetime(2026, 11, 16, tzinfo=timezone.utc)
-ALL = Wish(limit=10**6, hits=10**6)
+ALL = SearchOptions(limit=10**6, hits=10**6)
 WORDS = [
     *(
         "We",

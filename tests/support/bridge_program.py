@@ -15,7 +15,7 @@ from pathlib import Path
 
 from rireki.drive.bridge import Bridge
 from rireki.drive.session import Session
-from rireki.drive.values import Answer, Prompt
+from rireki.drive.values import AskAnswer, Prompt
 from rireki.errors import RirekiError
 from tests.drive.conftest import Desk
 
@@ -41,7 +41,7 @@ async def answering(bridge: Bridge, chance: random.Random) -> None:
             for ask in list(session.log.asks.values()):
                 option = chance.choice(["allow", "reject"])
                 try:
-                    await session.answer(ask.id, Answer(option=option), "web")
+                    await session.answer(ask.id, AskAnswer(option=option), "web")
                 except RirekiError:
                     continue
                 tell(f"answered {ask.id}")

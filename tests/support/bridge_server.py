@@ -16,10 +16,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from rireki.drive.agents import Agent
+from rireki.drive.agents import AgentProgram
 from rireki.drive.bridge import Bridge, Settings
 from rireki.drive.session import Session
-from rireki.drive.values import Answer, Ask, Prompt
+from rireki.drive.values import Ask, AskAnswer, Prompt
 from rireki.errors import RirekiError
 from rireki.sources.kit.places import Places
 
@@ -38,7 +38,7 @@ PROMPTS = (
 
 
 def settings(folder: Path) -> Settings:
-    agent = Agent(
+    agent = AgentProgram(
         "scripted",
         "Scripted",
         (sys.executable, str(PROGRAM)),
@@ -97,12 +97,12 @@ class Client:
                     tell(answered=ask.id)
             await asyncio.sleep(0.01)
 
-    def answer(self, ask: Ask) -> Answer:
+    def answer(self, ask: Ask) -> AskAnswer:
         if ask.questions:
-            return Answer(values={q.id: [q.options[0].label] for q in ask.questions})
+            return AskAnswer(values={q.id: [q.options[0].label] for q in ask.questions})
         allowed = self.chance.random() < 0.7
         kind = "allow_once" if allowed else "reject_once"
-        return Answer(option=next(option.id for option in ask.options if option.kind == kind))
+        return AskAnswer(option=next(option.id for option in ask.options if option.kind == kind))
 
 
 def tell(**what: Any) -> None:

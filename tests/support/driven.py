@@ -6,7 +6,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
-from rireki.sources.bridge.entry import Entry, spell
+from rireki.sources.bridge.entry import BridgeEntry, spell
 
 BEGUN = datetime(2026, 11, 15, 10, 0, tzinfo=timezone.utc)
 
@@ -31,7 +31,7 @@ class Journal:
         self.seconds += seconds
         number = int((BEGUN.timestamp() + self.seconds) * 1_000_000)
         with self.file.open("ab") as file:
-            file.write(spell(Entry(number, time(self.seconds), kind, more)))
+            file.write(spell(BridgeEntry(number, time(self.seconds), kind, more)))
         return number
 
     def start(self, source: str | None = "claude-code", **more: Any) -> None:

@@ -16,13 +16,13 @@ from typing import Any
 from rireki.archive.open import open_archive
 from rireki.archive.sqlite.store import SqliteArchive
 from rireki.search.find import Search
-from rireki.search.results import Results, Wish
+from rireki.search.results import Results, SearchOptions
 from rireki.search.taking import take_in
 from rireki.search.update import verify
 from rireki.sources.kit.places import Places
 
 ROOT = Path(__file__).parents[2]
-ALL = Wish(limit=10**6, hits=10**6)
+ALL = SearchOptions(limit=10**6, hits=10**6)
 #: One of each kind: planted words, common ones, what the index decides alone and what it cannot.
 QUERIES = (
     "quokkaflux",

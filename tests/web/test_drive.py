@@ -18,7 +18,7 @@ import httpx
 import pytest
 
 from rireki.archive.open import open_archive
-from rireki.drive.agents import Agent
+from rireki.drive.agents import AgentProgram
 from rireki.drive.bridge import Settings
 from rireki.intake.walk import import_history
 from rireki.sources.kit.places import Places
@@ -51,8 +51,8 @@ def driven(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     archive = place / "archive.sqlite3"
     command = (sys.executable, str(AGENT))
     agents = (
-        Agent("scripted", "The scripted agent", command, found=True),
-        Agent("absent", "One that is not here", ("nowhere",), reason="it is not on PATH"),
+        AgentProgram("scripted", "The scripted agent", command, found=True),
+        AgentProgram("absent", "One that is not here", ("nowhere",), reason="it is not on PATH"),
     )
     places = Places.at(place / "home").beside(archive)
     settings = Settings(archive, places, (place / "work",), agents)
@@ -307,7 +307,7 @@ def test_whoever_listens_hears_all_there_is_and_then_what_comes(
 
 def test_a_server_that_ends_ends_its_streams_and_its_agents(tmp_path: Path) -> None:
     archive = tmp_path / "archive.sqlite3"
-    agent = Agent("scripted", "The scripted agent", (sys.executable, str(AGENT)), found=True)
+    agent = AgentProgram("scripted", "The scripted agent", (sys.executable, str(AGENT)), found=True)
     settings = Settings(archive, Places.at(tmp_path).beside(archive), (tmp_path,), (agent,))
     with serving(archive, tmp_path, drive=settings) as server, client_of(server) as web:
         asked = {"id": "one", "project": str(tmp_path), "agent": "scripted"}
@@ -335,7 +335,7 @@ def test_a_conversation_outside_the_roots_says_why_it_cannot_be_continued(tmp_pa
         talks[name].cwd = str(tmp_path / folder)
         talks[name].turn("hello")
     (tmp_path / "else where").mkdir()
-    agent = Agent("claude-code", "Claude", ("x",), source="claude-code", found=True)
+    agent = AgentProgram("claude-code", "Claude", ("x",), source="claude-code", found=True)
     places = Places.at(home).beside(archive)
     settings = Settings(archive, places, (tmp_path / "work",), (agent,))
     with closing(open_archive(archive, create=True)) as opened:
@@ -364,13 +364,15 @@ def test_a_conversation_its_agent_cannot_continue_goes_on_with_another(tmp_path:
     old.turn("<script>alert(1)</script> & more")
     old.call("t1")
     old.result("t1", "built in 3 s")
-    own = Agent("claude-code", "Claude", ("x",), source="claude-code", reason="it is not on PATH")
-    other = Agent("scripted", "The scripted agent", (sys.executable, str(AGENT)), found=True)
+    own = AgentProgram(
+        "claude-code", "Claude", ("x",), source="claude-code", reason="it is not on PATH"
+    )
+    other = AgentProgram("scripted", "The scripted agent", (sys.executable, str(AGENT)), found=True)
     places = Places.at(home).beside(archive)
     with closing(open_archive(archive, create=True)) as opened:
         import_history(opened, places=places)
 
-    def pages(*agents: Agent) -> tuple[str, str, str]:
+    def pages(*agents: AgentProgram) -> tuple[str, str, str]:
         settings = Settings(archive, places, (tmp_path / "work",), agents)
         with serving(archive, home, drive=settings) as server, client_of(server) as web:
             talk, new = web.get(f"/c/{old.id}"), web.get("/new", params={"from": old.id})

@@ -23,7 +23,7 @@ from rireki.drive.checks import (
     checked_start,
     outcome_of,
 )
-from rireki.drive.values import Answer, Ask, Option, Prompt
+from rireki.drive.values import Ask, AskAnswer, Option, Prompt
 from rireki.errors import RirekiError
 from rireki.intake import take
 from rireki.intake.walk import import_history
@@ -133,7 +133,7 @@ def test_what_goes_wrong_with_an_agent_is_told_in_japanese(tmp_path: Path) -> No
         lambda: checked_project(str(tmp_path), []),
         lambda: checked_start(tmp_path / "link", [tmp_path]),
         lambda: checked_name("--help", "the name of a model"),
-        lambda: outcome_of(asked, Answer(option="no")),
+        lambda: outcome_of(asked, AskAnswer(option="no")),
     ]
     for attempt in wrong:
         with pytest.raises(RirekiError) as raised:

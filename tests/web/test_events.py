@@ -24,7 +24,7 @@ from rireki.live.feed import Feed, News
 from rireki.sources.kit.places import Places
 from rireki.web import events as stream
 from rireki.web import hub as hubs
-from rireki.web.hub import Hub
+from rireki.web.hub import Broadcaster
 from rireki.web.serve import Server
 from tests.web.conftest import BEARER, PATIENCE, TOKEN, Ear, client_of, events_in, serving, until
 
@@ -210,7 +210,7 @@ def test_whoever_was_busy_gets_everything_since_as_one_event(
     """A backlog is a number: nothing waits in line for a listener."""
 
     async def listen() -> list[str]:
-        hub = Hub(archive.path)
+        hub = Broadcaster(archive.path)
         hub.start()
         listener = hub.listen()
         try:
@@ -236,7 +236,7 @@ def test_what_agents_are_doing_is_told_when_it_changes(
     doing: dict[str, str] = {}
 
     async def listen() -> list[dict[str, str]]:
-        hub = Hub(archive.path, lambda archive: dict(doing))
+        hub = Broadcaster(archive.path, lambda archive: dict(doing))
         hub.start()
         listener = hub.listen()
         told: list[dict[str, str]] = []
@@ -268,7 +268,7 @@ def test_the_feed_goes_on_after_a_failure(
         return {}
 
     async def listen() -> str:
-        hub = Hub(archive.path, failing)
+        hub = Broadcaster(archive.path, failing)
         hub.start()
         listener = hub.listen()
         heard = ""
@@ -303,7 +303,7 @@ def test_one_listener_that_cannot_be_told_costs_the_others_nothing(
     monkeypatch.setattr(Feed, "since", failing)
 
     async def listen() -> list[str]:
-        hub = Hub(archive.path)
+        hub = Broadcaster(archive.path)
         listeners = [hub.listen(after) for after in (start, 0, start)]
         hub.start()
         try:

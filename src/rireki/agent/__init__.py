@@ -19,8 +19,8 @@ from rireki.agent.events import (
     Failed,
     Question,
     Returned,
-    Text,
-    Thinking,
+    TextDelta,
+    ThinkingDelta,
 )
 from rireki.agent.loop import LLM, Agent
 from rireki.agent.scripted import Scripted
@@ -40,8 +40,8 @@ __all__ = [
     "Question",
     "Returned",
     "Scripted",
-    "Text",
-    "Thinking",
+    "TextDelta",
+    "ThinkingDelta",
     "Tool",
     "ToolError",
     "connect",

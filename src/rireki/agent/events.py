@@ -17,8 +17,8 @@ __all__ = [
     "Reason",
     "Returned",
     "Tell",
-    "Text",
-    "Thinking",
+    "TextDelta",
+    "ThinkingDelta",
 ]
 
 #: Why a run ended: the model answered, a person is asked and has not answered yet, `stop()` was
@@ -26,13 +26,13 @@ __all__ = [
 Reason: TypeAlias = Literal["answer", "waiting", "stopped", "limit"]
 
 
-class Thinking(msgspec.Struct, frozen=True, tag_field="kind", tag="thinking"):
+class ThinkingDelta(msgspec.Struct, frozen=True, tag_field="kind", tag="thinking"):
     """A piece of what the model thinks."""
 
     text: str
 
 
-class Text(msgspec.Struct, frozen=True, tag_field="kind", tag="text"):
+class TextDelta(msgspec.Struct, frozen=True, tag_field="kind", tag="text"):
     """A piece of what the model says."""
 
     text: str
@@ -84,5 +84,7 @@ class Done(msgspec.Struct, frozen=True, tag_field="kind", tag="done"):
     steps: int
 
 
-Event: TypeAlias = Thinking | Text | Called | Returned | Question | Answered | Failed | Done
+Event: TypeAlias = (
+    ThinkingDelta | TextDelta | Called | Returned | Question | Answered | Failed | Done
+)
 Tell: TypeAlias = Callable[[Event], None]

@@ -23,17 +23,15 @@ from rireki.agent.events import (
     Question,
     Returned,
     Tell,
-    Text,
-    Thinking,
+    TextDelta,
+    ThinkingDelta,
 )
 from rireki.agent.threads import in_thread
 from rireki.agent.tools import Given, Output, Tool, gather_tools, output_of, tool
 from rireki.errors import RirekiError
 from rireki.history import AsyncMessageHistory, MessageHistory, Pending
 from rireki.history.given import read_given
-from rireki.providers import Request, decode, unwrap
-from rireki.providers import Text as Said
-from rireki.providers import Thinking as Thought
+from rireki.providers import NeutralText, NeutralThinking, Request, decode, unwrap
 from rireki.providers.kit import dumps
 
 __all__ = ["LLM", "Agent"]
@@ -240,9 +238,13 @@ class Agent:
         said = [m for given in read_given(answer, llm.provider) for m in unwrap(given.raw)[1]]
         parts = [p for turn in decode(llm.provider, said) for p in turn.parts]
         for part in parts if not pieces.told else ():
-            if isinstance(part, Said | Thought) and part.text:
-                tell(Text(part.text) if isinstance(part, Said) else Thinking(part.text))
-        return "".join(part.text for part in parts if isinstance(part, Said))
+            if isinstance(part, NeutralText | NeutralThinking) and part.text:
+                tell(
+                    TextDelta(part.text)
+                    if isinstance(part, NeutralText)
+                    else ThinkingDelta(part.text)
+                )
+        return "".join(part.text for part in parts if isinstance(part, NeutralText))
 
     async def _act(self, calls: list[Pending], tell: Tell) -> bool:
         """Answer the calls; False if a question stays open."""

@@ -17,7 +17,7 @@ import msgspec
 from rireki.model.conversation import Answer, Conversation, Reading, Tie, Trouble
 
 if TYPE_CHECKING:
-    from rireki.archive.pack import Chunk, Opened
+    from rireki.archive.pack import Chunk, OpenChunk
     from rireki.model.record import Origin, Update
     from rireki.model.strand import State, Strand, StrandBytes
 
@@ -29,7 +29,7 @@ __all__ = [
     "Filter",
     "Found",
     "Heading",
-    "Kept",
+    "StoredConversation",
     "KnownOrigin",
     "Sighting",
     "Stale",
@@ -117,7 +117,7 @@ class Heading(NamedTuple):
     finished: bool = True
 
 
-class Kept(NamedTuple):
+class StoredConversation(NamedTuple):
     """A conversation as it is stored, without its links, and what was noted with it."""
 
     conversation: Conversation
@@ -300,7 +300,9 @@ class Archive(Protocol):
         """These conversations, with their links, by id."""
         ...
 
-    def around(self, wanted: Sequence[tuple[int, str, int]]) -> dict[tuple[int, str, int], Opened]:
+    def around(
+        self, wanted: Sequence[tuple[int, str, int]]
+    ) -> dict[tuple[int, str, int], OpenChunk]:
         """Records (by strand, lane and number) with those that are kept together with them.
 
         By the first record of each chunk; where a record is not there, neither is its chunk.
@@ -337,7 +339,7 @@ class Archive(Protocol):
         """Every group of strands that makes up conversations."""
         ...
 
-    def kept_as(self, family: str, grouping: str) -> dict[str, Kept]:
+    def kept_as(self, family: str, grouping: str) -> dict[str, StoredConversation]:
         """What a group is stored as, by the ids of its conversations."""
         ...
 

@@ -19,7 +19,7 @@ from rireki.errors import ArchiveTrouble
 __all__ = [
     "FULL",
     "Chunk",
-    "Opened",
+    "OpenChunk",
     "damaged",
     "open_chunk",
     "pack",
@@ -106,7 +106,7 @@ def _chunk(lane: str, first: int, records: Sequence[bytes], digests: Sequence[by
     )
 
 
-class Opened(msgspec.Struct, frozen=True):
+class OpenChunk(msgspec.Struct, frozen=True):
     """A chunk without its compression; records are cut out of it when they are asked for."""
 
     plain: bytes
@@ -123,7 +123,7 @@ def unpack(data: bytes, size: int, lengths: str, place: str) -> list[bytes]:
     return [plain[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
 
-def open_chunk(data: bytes, size: int, lengths: str, place: str) -> Opened:
+def open_chunk(data: bytes, size: int, lengths: str, place: str) -> OpenChunk:
     """The same for those who want few of its records."""
     try:
         ends = list(accumulate(msgspec.json.decode(lengths, type=list[int])))
@@ -135,7 +135,7 @@ def open_chunk(data: bytes, size: int, lengths: str, place: str) -> Opened:
         plain = unsqueeze(data, size)
     except zstandard.ZstdError as error:
         raise damaged(place, str(error)) from error
-    return Opened(plain, ends)
+    return OpenChunk(plain, ends)
 
 
 def damaged(place: str, why: str) -> ArchiveTrouble:

@@ -30,8 +30,8 @@ from rireki.sources.chatkit.tables import (
     ATTACHMENTS,
     ITEMS,
     THREADS,
-    Row,
     Table,
+    TableRow,
     fetch,
     list_rows,
     tables_of,
@@ -254,7 +254,7 @@ def _literal(name: str) -> str:
     return "".join(f"[{sign}]" if sign in "*?[" else sign for sign in name)
 
 
-def _object(row: Row, inner: str) -> tuple[dict[str, Any], str] | None:
+def _object(row: TableRow, inner: str) -> tuple[dict[str, Any], str] | None:
     """What a row says, as a value and as the text that is stored."""
     text = row.values["data"]
     try:

@@ -22,7 +22,7 @@ from rireki.chatkit.store import RirekiStore
 from rireki.chatkit.values import attachment_of
 from rireki.errors import RirekiError
 
-__all__ = ["AttachmentRefused", "Content", "RirekiAttachmentStore"]
+__all__ = ["AttachmentRefused", "AttachmentContent", "RirekiAttachmentStore"]
 
 TContext = TypeVar("TContext")
 
@@ -37,7 +37,7 @@ class AttachmentRefused(RirekiError):
         self.status = status
 
 
-class Content(NamedTuple):
+class AttachmentContent(NamedTuple):
     """The bytes of an attachment, ready to be sent."""
 
     path: Path
@@ -118,13 +118,13 @@ class RirekiAttachmentStore(AttachmentStore[TContext], Generic[TContext]):
         finally:
             await self.store.work.aside(incoming.drop)
 
-    async def content(self, attachment_id: str, context: TContext) -> Content:
+    async def content(self, attachment_id: str, context: TContext) -> AttachmentContent:
         """The bytes for their user."""
         user = self.store.user(context)
         upload = await self.store.work.read(lambda sql: files.find_upload(sql, user, attachment_id))
         return await self._content(attachment_id, upload)
 
-    async def preview(self, attachment_id: str, key: str) -> Content:
+    async def preview(self, attachment_id: str, key: str) -> AttachmentContent:
         """A picture for whoever has its key: pictures in a page are asked for without any sign-in."""
         upload = await self.store.work.read(
             lambda sql: files.find_upload(sql, None, attachment_id, key)
@@ -173,7 +173,7 @@ class RirekiAttachmentStore(AttachmentStore[TContext], Generic[TContext]):
         self,
         incoming: files.Incoming,
         chunks: AsyncIterable[bytes],
-        upload: files.Upload,
+        upload: files.StoredUpload,
         id: str,
     ) -> None:
         head = b""
@@ -194,19 +194,19 @@ class RirekiAttachmentStore(AttachmentStore[TContext], Generic[TContext]):
         if not is_kind(kind, head):
             raise AttachmentRefused(415, f"{id}: the bytes are not {kind}", "Send what it says.")
 
-    def _again(self, id: str, upload: files.Upload, digest: str) -> Attachment:
+    def _again(self, id: str, upload: files.StoredUpload, digest: str) -> Attachment:
         """A browser that did not hear the answer sends the same once more."""
         if digest != upload.digest:
             raise AttachmentRefused(409, f"{id}: has other bytes already", "Make a new attachment.")
         return attachment_of(upload.data)
 
-    async def _content(self, id: str, upload: files.Upload) -> Content:
+    async def _content(self, id: str, upload: files.StoredUpload) -> AttachmentContent:
         if upload.digest is None:
             raise NotFoundError(f"the bytes of attachment {id} were not uploaded yet")
         attachment, path = attachment_of(upload.data), self.store.blobs.path(upload.digest)
         if not await self.store.work.aside(path.is_file):
             raise NotFoundError(f"the bytes of attachment {id} are not there any more")
-        return Content(path, attachment.name, attachment.mime_type)
+        return AttachmentContent(path, attachment.name, attachment.mime_type)
 
 
 def _uploaded(attachment: Attachment) -> Attachment:

@@ -22,7 +22,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route, Router
 
-from rireki.chatkit.attachments import AttachmentRefused, Content, RirekiAttachmentStore
+from rireki.chatkit.attachments import AttachmentContent, AttachmentRefused, RirekiAttachmentStore
 
 __all__ = ["attachment_app"]
 
@@ -119,7 +119,7 @@ async def _limited(request: Request, most: int) -> AsyncGenerator[bytes, None]:
         yield chunk
 
 
-def _sent(content: Content, disposition: str) -> Response:
+def _sent(content: AttachmentContent, disposition: str) -> Response:
     name = f"{disposition}; filename*=UTF-8''{quote(content.name, safe='')}"
     headers = {**_HEADERS, "Content-Disposition": name}
     return FileResponse(content.path, media_type=content.mime_type, headers=headers)

@@ -23,7 +23,7 @@ from rireki.errors import RirekiError
 __all__ = [
     "Blobs",
     "Incoming",
-    "Upload",
+    "StoredUpload",
     "announce",
     "delete_attachment",
     "find_attachment",
@@ -38,7 +38,7 @@ DAY = 86_400.0
 _LIVE = "user_id = ? AND id = ? AND deleted_at IS NULL"
 
 
-class Upload(NamedTuple):
+class StoredUpload(NamedTuple):
     """What is known of an attachment's bytes."""
 
     data: str
@@ -102,7 +102,9 @@ def announce(sql: apsw.Connection, user: str, id: str, data: str, size: int, key
     )
 
 
-def find_upload(sql: apsw.Connection, user: str | None, id: str, key: str | None = None) -> Upload:
+def find_upload(
+    sql: apsw.Connection, user: str | None, id: str, key: str | None = None
+) -> StoredUpload:
     """The bytes of a user's attachment; or those that a key opens, whoever asks."""
     who, value = ("user_id = ?", user) if key is None else ("key = ?", key)
     rows: list[tuple[Any, ...]] = sql.execute(
@@ -112,7 +114,7 @@ def find_upload(sql: apsw.Connection, user: str | None, id: str, key: str | None
     ).fetchall()
     if not rows:
         raise NotFoundError(f"there is no attachment {id}")
-    return Upload(*rows[0])
+    return StoredUpload(*rows[0])
 
 
 def finish(

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import apsw
 from chatkit.store import NotFoundError
 
-from rireki.chatkit.values import Given, moment_of, renamed, same_type, with_unknown
+from rireki.chatkit.values import ItemValue, moment_of, renamed, same_type, with_unknown
 
 __all__ = [
     "Slice",
@@ -142,7 +142,7 @@ def put_item(
     sql: apsw.Connection,
     user: str,
     thread: str,
-    item: Given,
+    item: ItemValue,
     placeholders: Sequence[str],
     is_new: bool,
 ) -> None:
@@ -206,8 +206,8 @@ def delete_item(sql: apsw.Connection, user: str, thread: str, id: str, erase: bo
 
 
 def _placed(
-    sql: apsw.Connection, user: str, thread: str, item: Given, is_new: bool
-) -> tuple[tuple[Any, ...] | None, Given, str]:
+    sql: apsw.Connection, user: str, thread: str, item: ItemValue, is_new: bool
+) -> tuple[tuple[Any, ...] | None, ItemValue, str]:
     """Where a reply under a placeholder belongs: the one of this turn, or a new row of its own.
 
     Every reply of some agents has the same id, and so has every call of a tool; each gets one of
@@ -248,7 +248,7 @@ def _row(sql: apsw.Connection, user: str, thread: str, id: str) -> Any:
     )
 
 
-def _moment(sql: apsw.Connection, user: str, thread: str, item: Given) -> str:
+def _moment(sql: apsw.Connection, user: str, thread: str, item: ItemValue) -> str:
     """When it was made, but not before what stands above it, nor in the future."""
     last = _first(
         sql,

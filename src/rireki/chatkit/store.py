@@ -32,7 +32,7 @@ from rireki.chatkit.values import (
     thread_data,
     thread_of,
 )
-from rireki.chatkit.work import Work
+from rireki.chatkit.work import StoreConnections
 from rireki.errors import RirekiError
 from rireki.sources.chatkit.names import conversation_of
 
@@ -80,7 +80,7 @@ class RirekiStore(Store[TContext], Generic[TContext]):
         self.unknown = unknown
         self.placeholders = tuple(placeholders)
         self.blobs = files.Blobs(self.path)
-        self.work = Work(self.path, sync)
+        self.work = StoreConnections(self.path, sync)
         self._keep_deleted = timedelta(0) if erase else keep_deleted
 
     def user(self, context: TContext) -> str:

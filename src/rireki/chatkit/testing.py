@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from rireki.chatkit.conformance.kit import (
     PROPERTIES,
+    CheckOutcome,
     FactoryNotImportable,
-    Outcome,
     StoreConformance,
     StoreFailed,
     check_store,
@@ -15,7 +15,7 @@ from rireki.chatkit.conformance.kit import (
 __all__ = [
     "PROPERTIES",
     "FactoryNotImportable",
-    "Outcome",
+    "CheckOutcome",
     "StoreConformance",
     "StoreFailed",
     "check_store",

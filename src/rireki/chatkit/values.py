@@ -15,7 +15,7 @@ from chatkit.types import Attachment, HiddenContextItem, ThreadItem, ThreadMetad
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 __all__ = [
-    "Given",
+    "ItemValue",
     "Unknown",
     "attachment_of",
     "given",
@@ -35,7 +35,7 @@ Unknown: TypeAlias = Literal["skip", "hidden"]
 _STANDS_FOR = "rireki_unreadable_item"
 
 
-class Given(NamedTuple):
+class ItemValue(NamedTuple):
     """An item as it was handed over; what the app does to its object later has no effect."""
 
     id: str
@@ -55,12 +55,12 @@ def _attachments() -> TypeAdapter[Attachment]:
     return TypeAdapter(Attachment)
 
 
-def given(item: ThreadItem) -> Given:
+def given(item: ThreadItem) -> ItemValue:
     files = tuple(file.id for file in getattr(item, "attachments", None) or ())
-    return Given(item.id, item.model_dump_json(), item.created_at, files)
+    return ItemValue(item.id, item.model_dump_json(), item.created_at, files)
 
 
-def renamed(item: Given, id: str) -> Given:
+def renamed(item: ItemValue, id: str) -> ItemValue:
     """The same under another id."""
     return item._replace(id=id, data=_spelled({**json.loads(item.data), "id": id}))
 

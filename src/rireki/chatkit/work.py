@@ -21,7 +21,7 @@ import apsw
 from rireki.chatkit.database import Sync, connect, explain
 from rireki.errors import RirekiError
 
-__all__ = ["Work"]
+__all__ = ["StoreConnections"]
 
 T = TypeVar("T")
 
@@ -35,7 +35,7 @@ class _Change(NamedTuple):
     done: Future[Any]
 
 
-class Work:
+class StoreConnections:
     """The connections of one store in this process."""
 
     def __init__(self, path: Path, sync: Sync) -> None:

@@ -30,13 +30,13 @@ def command(ctx: click.Context, to: Path, as_json: bool) -> None:
       rireki backup /mnt/disk/rireki-monday
       rireki list --archive /mnt/disk/rireki-monday
     """
-    from rireki.cli.output import Screen
+    from rireki.cli.output import StandardOutput
     from rireki.cli.troubles import trouble_lines
     from rireki.intake.backup import backup
     from rireki.show.words import count, size
 
     done = backup(archive_path(), to.expanduser().absolute())
-    screen = Screen()
+    screen = StandardOutput()
     if as_json:
         screen.json([done])
     else:

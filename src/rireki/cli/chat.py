@@ -29,10 +29,10 @@ from rireki.show.catalogue import say
 if TYPE_CHECKING:
     from rireki.cli.chat_asks import Asker
     from rireki.cli.chat_bridge import Running
-    from rireki.cli.chat_lines import Lines
+    from rireki.cli.chat_lines import ChatInput
     from rireki.cli.chat_paper import Paper
-    from rireki.drive.agents import Agent
-    from rireki.drive.values import Given
+    from rireki.drive.agents import AgentProgram
+    from rireki.drive.values import PromptReceipt
     from rireki.model.conversation import Conversation
 
 __all__ = ["command"]
@@ -66,7 +66,7 @@ def command(
       echo "What is in this directory?" | rireki chat --json
     """
     from rireki.cli.chat_asks import Asker
-    from rireki.cli.chat_lines import Lines
+    from rireki.cli.chat_lines import ChatInput
     from rireki.cli.chat_paper import JsonPaper, Paper
     from rireki.cli.chat_recovered import decide
 
@@ -76,7 +76,7 @@ def command(
     chosen = _agent(known, agent, found)
     project = _project(directory, found)
     paper = JsonPaper() if as_json else Paper()
-    lines = Lines(paper.style)
+    lines = ChatInput(paper.style)
     with _running(known, chosen, project, model, found) as running:
         paper.begin(chosen.title, project)
         for warning in running.warnings():
@@ -100,14 +100,14 @@ def _conversation(name: str) -> Conversation:
         return archive.find(name).conversation
 
 
-def _agents() -> list[Agent]:
+def _agents() -> list[AgentProgram]:
     from rireki.cli.driving import config_file
     from rireki.drive.agents import agents
 
     return agents(config_file(), os.environ)
 
 
-def _agent(known: list[Agent], name: str | None, found: Conversation | None) -> Agent:
+def _agent(known: list[AgentProgram], name: str | None, found: Conversation | None) -> AgentProgram:
     """The agent that was named, the one whose conversation it is, or the first that is there."""
     if name is None and found is not None:
         name = _driver_of(found) or next(
@@ -153,7 +153,11 @@ def _driver_of(found: Conversation) -> str | None:
 
 
 def _running(
-    known: list[Agent], agent: Agent, project: str, model: str | None, found: Conversation | None
+    known: list[AgentProgram],
+    agent: AgentProgram,
+    project: str,
+    model: str | None,
+    found: Conversation | None,
 ) -> Running:
     from rireki.cli.chat_bridge import Running
     from rireki.drive.bridge import Settings
@@ -163,7 +167,9 @@ def _running(
     return Running(settings, project, agent.name, model, found.id if found else None)
 
 
-def _talk(running: Running, paper: Paper, lines: Lines, asker: Asker, given: Given | None) -> None:
+def _talk(
+    running: Running, paper: Paper, lines: ChatInput, asker: Asker, given: PromptReceipt | None
+) -> None:
     """Prompts and answers, until the person leaves; at first what was `given` already."""
     # One that comes between two prompts, or while a hint is printed, means leaving as well.
     with suppress(KeyboardInterrupt):
@@ -171,7 +177,7 @@ def _talk(running: Running, paper: Paper, lines: Lines, asker: Asker, given: Giv
             _go_on(running, paper, lines, asker)
 
 
-def _go_on(running: Running, paper: Paper, lines: Lines, asker: Asker) -> None:
+def _go_on(running: Running, paper: Paper, lines: ChatInput, asker: Asker) -> None:
     impatient = False
     while True:
         try:
@@ -197,7 +203,7 @@ def _go_on(running: Running, paper: Paper, lines: Lines, asker: Asker) -> None:
             return
 
 
-def _turn(running: Running, paper: Paper, asker: Asker, given: Given) -> bool:
+def _turn(running: Running, paper: Paper, asker: Asker, given: PromptReceipt) -> bool:
     """Everything until the agent is done; False when the person left in the middle."""
     stopped = False
     while True:
@@ -232,14 +238,14 @@ def _stop(running: Running, paper: Paper) -> bool:
     return True
 
 
-def _is_over(status: dict[str, Any], given: Given) -> bool:
+def _is_over(status: dict[str, Any], given: PromptReceipt) -> bool:
     if status["number"] < given.number or status["prompt"] or status["asks"]:
         return False
     resting = status["state"] in ("idle", "ended", "failed")
     return resting and (not status["queue"] or status["held"] or status["state"] == "failed")
 
 
-def _take_in(agent: Agent) -> None:
+def _take_in(agent: AgentProgram) -> None:
     """What was said is in the archive when the command is done, whether or not a keeper runs."""
     from rireki.intake.walk import import_history
 

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from rireki.drive.values import Answer, Ask, Option
+from rireki.drive.values import Ask, AskAnswer, Option
 from rireki.errors import RirekiError
 from rireki.show.catalogue import say
 from rireki.show.safe import one_line, safe
 
 if TYPE_CHECKING:
     from rireki.cli.chat_bridge import Running
-    from rireki.cli.chat_lines import Lines
+    from rireki.cli.chat_lines import ChatInput
     from rireki.cli.chat_paper import Paper
 
 __all__ = ["Asker"]
@@ -27,7 +27,7 @@ YES, NO = ("y", "yes", "はい"), ("n", "no", "いいえ")
 
 
 class Asker:
-    def __init__(self, running: Running, paper: Paper, lines: Lines) -> None:
+    def __init__(self, running: Running, paper: Paper, lines: ChatInput) -> None:
         self._running, self._paper, self._lines = running, paper, lines
         self._done: set[str] = set()
 
@@ -45,11 +45,11 @@ class Asker:
                 # It ended meanwhile, or the agent did.
                 self._paper.error(error)
 
-    def _answer(self, ask: Ask) -> Answer:
+    def _answer(self, ask: Ask) -> AskAnswer:
         if not self._lines.terminal:
             told = f"refused, for nobody is there to ask: {one_line(ask.title)}"
             self._paper.hint(say(told))
-            return Answer(reason=NOBODY) if ask.what != "question" else Answer()
+            return AskAnswer(reason=NOBODY) if ask.what != "question" else AskAnswer()
         self._tell(ask)
         if ask.what == "question":
             return self._values(msgspec.to_builtins(ask.questions))
@@ -68,35 +68,35 @@ class Asker:
 
     # ── permissions and plans ──
 
-    def _option(self, ask: Ask) -> Answer:
+    def _option(self, ask: Ask) -> AskAnswer:
         choices = [*map(_choice, ask.options), say(ask.reasoned)]
         for number, choice in enumerate(choices, 1):
             self._paper.line(f"  {number}. {choice}")
         while True:
             said = self._lines.ask(say("A number, or words to refuse with:"))
             if said is None:
-                return Answer(option=_refusal(ask.options))
+                return AskAnswer(option=_refusal(ask.options))
             said = said.strip()
             chosen = _chosen(ask.options, said)
             if chosen is not None:
-                return Answer(option=chosen.id)
+                return AskAnswer(option=chosen.id)
             if said == str(len(choices)):
                 said = (self._lines.ask(say("Why?")) or "").strip()
-                return Answer(option=_refusal(ask.options), reason=said or None)
+                return AskAnswer(option=_refusal(ask.options), reason=said or None)
             if said and not said.isdigit():
-                return Answer(option=_refusal(ask.options), reason=said)
+                return AskAnswer(option=_refusal(ask.options), reason=said)
 
     # ── questions ──
 
-    def _values(self, questions: list[dict[str, Any]]) -> Answer:
+    def _values(self, questions: list[dict[str, Any]]) -> AskAnswer:
         values: dict[str, list[str]] = {}
         for question in questions:
             said = self._question(question)
             if said is None:
-                return Answer()
+                return AskAnswer()
             if said:
                 values[question["id"]] = said
-        return Answer(values=values)
+        return AskAnswer(values=values)
 
     def _question(self, question: dict[str, Any]) -> list[str] | None:
         """The labels that were chosen, or the person's own words; None refuses to answer at all."""

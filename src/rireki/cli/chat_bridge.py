@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from rireki.cli.chat_trail import Trail
 from rireki.drive.bridge import Bridge, Settings
 from rireki.drive.journal import journal_path
-from rireki.drive.values import Answer, Given, Prompt, Status
+from rireki.drive.values import AskAnswer, Prompt, PromptReceipt, Status
 from rireki.errors import NotFound
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from rireki.drive.events import Event
     from rireki.drive.session import Session
-    from rireki.sources.bridge.entry import Entry
+    from rireki.sources.bridge.entry import BridgeEntry
 
 __all__ = ["Running"]
 
@@ -69,11 +69,11 @@ class Running:
         assert self._session is not None
         return self._session
 
-    def send(self, text: str) -> Given:
+    def send(self, text: str) -> PromptReceipt:
         prompt = Prompt(id=str(uuid.uuid4()), text=text)
         return self._run(self.session.send(prompt, BY))
 
-    def answer(self, ask: str, answer: Answer) -> Given:
+    def answer(self, ask: str, answer: AskAnswer) -> PromptReceipt:
         return self._run(self.session.answer(ask, answer, BY))
 
     def stop(self) -> None:
@@ -89,7 +89,7 @@ class Running:
     def warnings(self) -> list[str]:
         return list(self.session.warnings)
 
-    def events(self) -> Iterator[tuple[Event, list[Entry]]]:
+    def events(self) -> Iterator[tuple[Event, list[BridgeEntry]]]:
         """What happens, as it does, with what the journal tells besides; until the bridge is closed."""
         assert self._trail is not None
         while (event := self._events.get()) is not None:

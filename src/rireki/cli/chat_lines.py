@@ -11,13 +11,13 @@ import sys
 from rireki.show.safe import safe
 from rireki.show.style import Style
 
-__all__ = ["Lines"]
+__all__ = ["ChatInput"]
 
 #: Around codes that take no room, so that the line editor can count.
 _HIDDEN = "\x01{}\x02"
 
 
-class Lines:
+class ChatInput:
     def __init__(self, style: Style) -> None:
         self.terminal = sys.stdin.isatty() and sys.stdout.isatty()
         self._style = style

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from rireki.cli.output import Screen
+from rireki.cli.output import StandardOutput
 from rireki.model.parts import ToolCall
 from rireki.show.catalogue import say, say_reading
 from rireki.show.safe import one_line, safe
@@ -18,7 +18,7 @@ from rireki.show.width import truncate
 if TYPE_CHECKING:
     from rireki.drive.events import Event
     from rireki.errors import RirekiError
-    from rireki.sources.bridge.entry import Entry
+    from rireki.sources.bridge.entry import BridgeEntry
 
 __all__ = ["JsonPaper", "Paper"]
 
@@ -27,7 +27,7 @@ class Paper:
     """For people; also for those who read a pipe."""
 
     def __init__(self) -> None:
-        self.screen = Screen()
+        self.screen = StandardOutput()
         self.style = self.screen.style
         #: How much of each block was written, in units of UTF-16, as events count.
         self._written: dict[str, int] = {}
@@ -50,7 +50,7 @@ class Paper:
         elif event.kind == "status":
             self._status(event.more["status"])
 
-    def tell(self, entries: list[Entry]) -> None:
+    def tell(self, entries: list[BridgeEntry]) -> None:
         """What happened besides the text: calls and notes."""
         for entry in entries:
             if entry.kind in ("call", "result"):
@@ -104,7 +104,7 @@ class Paper:
         shown = safe(text)
         self._write(self.style.dim(shown) if more["kind"] == "thought" else shown)
 
-    def _call(self, entry: Entry) -> None:
+    def _call(self, entry: BridgeEntry) -> None:
         """Told once, when it is known what it is about, or when it is over."""
         id = entry.text("call")
         if id not in self._calls:
@@ -147,7 +147,7 @@ class JsonPaper(Paper):
         self.screen.json([{"event": event.kind, **event.data()}])
         sys.stdout.flush()
 
-    def tell(self, entries: list[Entry]) -> None:
+    def tell(self, entries: list[BridgeEntry]) -> None:
         lines = [{"event": "entry", "kind": e.kind, "n": e.number, **e.more} for e in entries]
         self.screen.json(lines)
         sys.stdout.flush()

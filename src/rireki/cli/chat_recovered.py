@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from rireki.drive.recovered import GIVE, TAKE_BACK
-from rireki.drive.values import Answer
+from rireki.drive.values import AskAnswer
 from rireki.errors import RirekiError
 from rireki.show.catalogue import say
 from rireki.show.safe import safe
 
 if TYPE_CHECKING:
     from rireki.cli.chat_bridge import Running
-    from rireki.cli.chat_lines import Lines
+    from rireki.cli.chat_lines import ChatInput
     from rireki.cli.chat_paper import Paper
-    from rireki.drive.values import Ask, Given
+    from rireki.drive.values import Ask, PromptReceipt
 
 __all__ = ["Decision", "decide"]
 
@@ -32,7 +32,9 @@ _CHOICES: dict[str, Decision] = {
 }
 
 
-def decide(running: Running, paper: Paper, lines: Lines) -> tuple[Decision, Given | None]:
+def decide(
+    running: Running, paper: Paper, lines: ChatInput
+) -> tuple[Decision, PromptReceipt | None]:
     """Ask what is to become of them, if there are any; "give" with nothing given means there are none."""
     ask = next((ask for ask in running.status().asks if ask.what == "prompts"), None)
     if ask is None:
@@ -46,10 +48,10 @@ def decide(running: Running, paper: Paper, lines: Lines) -> tuple[Decision, Give
     if decision == "leave":
         return decision, None
     option = GIVE if decision == "give" else TAKE_BACK
-    return decision, running.answer(ask.id, Answer(option=option))
+    return decision, running.answer(ask.id, AskAnswer(option=option))
 
 
-def _asked(ask: Ask, paper: Paper, lines: Lines) -> Decision:
+def _asked(ask: Ask, paper: Paper, lines: ChatInput) -> Decision:
     style = paper.style
     paper.line(f"{style.yellow(say('Waiting for your yes:'))} {style.bold(say(ask.title))}")
     for line in safe(ask.detail).splitlines():

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rireki.sources.bridge.entry import Entry, parse
+from rireki.sources.bridge.entry import BridgeEntry, parse
 
 __all__ = ["Trail"]
 
@@ -18,14 +18,14 @@ class Trail:
         self._path = path
         self._place = path.stat().st_size if path.exists() else 0
         self._rest = b""
-        self._waiting: list[Entry] = []
+        self._waiting: list[BridgeEntry] = []
         self._shown: set[str] = set()
 
     def settled(self, block: str) -> None:
         """The text of a block was shown to its end."""
         self._shown.add(block)
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[BridgeEntry]:
         """What may be told now, in order."""
         self._waiting += self._new()
         count = next(
@@ -35,10 +35,10 @@ class Trail:
         told, self._waiting = self._waiting[:count], self._waiting[count:]
         return told
 
-    def _is_ahead(self, entry: Entry) -> bool:
+    def _is_ahead(self, entry: BridgeEntry) -> bool:
         return entry.kind in ("text", "thought") and entry.text("block") not in self._shown
 
-    def _new(self) -> list[Entry]:
+    def _new(self) -> list[BridgeEntry]:
         try:
             with self._path.open("rb") as file:
                 file.seek(self._place)

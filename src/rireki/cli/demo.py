@@ -43,10 +43,10 @@ def command(directory: Path | None, as_json: bool) -> None:
     import shlex
 
     from rireki.cli.import_ import report_lines
-    from rireki.cli.output import Screen, progress
+    from rireki.cli.output import StandardOutput, progress
 
     home, kept, report = ensure_demo(directory, progress())
-    screen = Screen()
+    screen = StandardOutput()
     if as_json:
         screen.json([{"home": str(home), "archive": str(kept), "report": report}])
         return

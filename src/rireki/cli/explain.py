@@ -18,7 +18,7 @@ from rireki.cli.options import (
 from rireki.show.catalogue import say, say_label, say_reading
 
 if TYPE_CHECKING:
-    from rireki.cli.output import Screen
+    from rireki.cli.output import StandardOutput
     from rireki.show.comparison import Comparison
     from rireki.show.decisions import Decision
 
@@ -53,12 +53,12 @@ def command(name: str, typed: bool, comparing: bool, no_pager: bool, as_json: bo
       rireki explain 5471a680
       rireki explain 5471a680 --compare
     """
-    from rireki.cli.output import Screen
+    from rireki.cli.output import StandardOutput
     from rireki.intake.understand import read_conversation
     from rireki.show.comparison import compare
     from rireki.show.decisions import explained, may_be_typed
 
-    screen = Screen()
+    screen = StandardOutput()
     with opened() as archive:
         reading = read_conversation(archive, archive.find(name))
     every = list(explained(reading.conversation, reading.messages()))
@@ -75,7 +75,7 @@ def command(name: str, typed: bool, comparing: bool, no_pager: bool, as_json: bo
         screen.page(_told(found, len(every) - len(found), screen), pager=not no_pager)
 
 
-def _told(decisions: Sequence[Decision], left_out: int, screen: Screen) -> Iterator[str]:
+def _told(decisions: Sequence[Decision], left_out: int, screen: StandardOutput) -> Iterator[str]:
     from rireki.show.safe import one_line
     from rireki.show.width import pad, truncate
     from rireki.show.words import count
@@ -108,7 +108,7 @@ def _widest(words: Iterable[str]) -> int:
     return max(map(width, map(say, words)), default=0)
 
 
-def _compared(told: Comparison, screen: Screen) -> Iterator[str]:
+def _compared(told: Comparison, screen: StandardOutput) -> Iterator[str]:
     from rireki.show.safe import one_line
     from rireki.show.width import pad, truncate
     from rireki.show.words import count

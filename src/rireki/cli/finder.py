@@ -16,9 +16,9 @@ from rireki.errors import RirekiError
 from rireki.show.catalogue import say
 
 if TYPE_CHECKING:
-    from rireki.cli.finder_screen import Terminal
+    from rireki.cli.finder_screen import FinderTerminal
     from rireki.cli.finder_state import Action
-    from rireki.cli.finder_worker import Worker
+    from rireki.cli.finder_worker import FinderWorker
 
 __all__ = ["run_finder"]
 
@@ -31,13 +31,13 @@ SLOW = 0.4
 def run_finder(newest: bool = False) -> None:
     """Let a person search; ends when they leave, or with the command that goes on with what they chose."""
     _refuse_where_it_cannot_work()
-    from rireki.cli.finder_screen import Terminal
-    from rireki.cli.finder_worker import Worker
+    from rireki.cli.finder_screen import FinderTerminal
+    from rireki.cli.finder_worker import FinderWorker
 
     with opened():
         # An archive that cannot be opened is said before the screen is taken.
         pass
-    with Terminal() as terminal, Worker(archive_path(), terminal.wake) as worker:
+    with FinderTerminal() as terminal, FinderWorker(archive_path(), terminal.wake) as worker:
         loop = _Loop(terminal, worker, newest)
         try:
             end = loop.run()
@@ -66,7 +66,7 @@ def _refuse_where_it_cannot_work() -> None:
 class _Loop:
     """Waits for keys and answers, and does what they ask for."""
 
-    def __init__(self, terminal: Terminal, worker: Worker, newest: bool) -> None:
+    def __init__(self, terminal: FinderTerminal, worker: FinderWorker, newest: bool) -> None:
         from rireki.cli.finder_keys import Keys
         from rireki.cli.finder_state import Finding
 
@@ -104,12 +104,12 @@ class _Loop:
         return actions
 
     def _answered(self) -> list[Action]:
-        from rireki.cli.finder_state import Answer
+        from rireki.cli.finder_state import FinderAnswer
 
         actions: list[Action] = []
         self.state.progress = self.worker.progress
         for answer in self.worker.answers():
-            if isinstance(answer, Answer):
+            if isinstance(answer, FinderAnswer):
                 actions.append(self.state.take(answer))
                 self.due.pop("slow", None)
                 self._plan_preview()
@@ -151,28 +151,28 @@ class _Loop:
             self._show()
 
     def _ask(self) -> None:
-        from rireki.cli.finder_worker import Question
-        from rireki.search.results import Wish
+        from rireki.cli.finder_worker import FinderQuery
+        from rireki.search.results import SearchOptions
 
         state = self.state
-        wish = Wish(limit=state.limit, newest=state.newest)
-        self.worker.ask(Question(state.ticket, state.box.text, wish))
+        wish = SearchOptions(limit=state.limit, newest=state.newest)
+        self.worker.ask(FinderQuery(state.ticket, state.box.text, wish))
         self.due["slow"] = time.monotonic() + SLOW
 
     def _plan_preview(self) -> None:
         self.due["preview"] = time.monotonic() + REST
 
     def _ask_closer(self) -> None:
-        from rireki.cli.finder_worker import Question
-        from rireki.search.results import Wish
+        from rireki.cli.finder_worker import FinderQuery
+        from rireki.search.results import SearchOptions
 
         state = self.state
         item = state.item
         if item is None or item.hit is None or not item.hit.message or item.name in state.seen:
             return
         if not state.is_searching and state.results and not state.trouble:
-            wish = Wish(newest=state.newest)
-            self.worker.ask(Question(state.ticket, state.results.query, wish, item.name))
+            wish = SearchOptions(newest=state.newest)
+            self.worker.ask(FinderQuery(state.ticket, state.results.query, wish, item.name))
 
     def _show(self) -> None:
         """As `rireki show` does, and back."""
@@ -199,11 +199,11 @@ class _Loop:
     def _draw(self) -> None:
         from rireki.cli.finder_draw import draw
         from rireki.cli.list_ import marks
-        from rireki.cli.output import Screen, now
+        from rireki.cli.output import StandardOutput, now
         from rireki.show.hits import HitsView
 
         columns, rows = self.terminal.size()
-        view = HitsView(now(), columns, Screen().style, {}, marks)
+        view = HitsView(now(), columns, StandardOutput().style, {}, marks)
         frame = draw(self.state, columns, rows, view)
         self.state.page = max(frame.page - 1, 1)
         self.terminal.draw(frame.lines, frame.cursor)

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
-from rireki.cli.finder_state import Finding, Item
+from rireki.cli.finder_state import FinderItem, Finding
 from rireki.model.conversation import Conversation
-from rireki.search.results import Hit, Neighbour, Results, Talk
+from rireki.search.results import ConversationHits, Hit, Neighbour, Results
 from rireki.show import times
 from rireki.show.catalogue import say
 from rireki.show.heading import fate
@@ -103,8 +103,8 @@ def _filled(lines: Sequence[str], rows: int, columns: int = 0) -> list[str]:
 class _Row(NamedTuple):
     """A line of the list: a conversation's own, or one of its hits'."""
 
-    talk: Talk
-    item: Item | None
+    talk: ConversationHits
+    item: FinderItem | None
     is_chosen: bool
 
 
@@ -151,7 +151,7 @@ class _Pen:
         lead = self.style.dim(lead) if hit is None else self.style.cyan(lead)
         return self.style.bold(sign) + lead + painted(shown, self.view.match, rest) + space
 
-    def _talk(self, talk: Talk) -> tuple[str, Marked, Callable[[str], str]]:
+    def _talk(self, talk: ConversationHits) -> tuple[str, Marked, Callable[[str], str]]:
         about = talk.conversation
         words = [pad(times.ago(about.updated_at, self.view.now), 10)]
         if self.columns >= 60:
@@ -162,7 +162,7 @@ class _Pen:
         lead = "  ".join([*words, signs])
         return lead, title if title.text else Marked(say("(no title)")), self.style.bold
 
-    def _hit(self, hit: Hit, talk: Talk) -> tuple[str, Marked, Callable[[str], str]]:
+    def _hit(self, hit: Hit, talk: ConversationHits) -> tuple[str, Marked, Callable[[str], str]]:
         name = truncate(who(hit), max(self.columns // 4, 8))
         gone = "✗ " if is_gone(hit, talk) else ""
         return f"  {name}  {gone}", quoted(hit.snippet), str
@@ -219,7 +219,7 @@ def _about(about: Conversation, view: HitsView, short: bool) -> Iterator[str]:
         yield view.style.yellow(truncate(say(said), view.columns))
 
 
-def _own(hit: Hit, talk: Talk, view: HitsView) -> Iterator[str]:
+def _own(hit: Hit, talk: ConversationHits, view: HitsView) -> Iterator[str]:
     paint = view.style.person if hit.author == "person" else view.style.cyan
     when = f" · {times.moment(hit.at)}" if hit.at else ""
     gone = f" · {say('no longer in the source')}" if is_gone(hit, talk) else ""

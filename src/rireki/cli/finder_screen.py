@@ -18,7 +18,7 @@ from typing import Any
 from rireki.cli.terminal import steer
 from rireki.show.safe import printable
 
-__all__ = ["Terminal"]
+__all__ = ["FinderTerminal"]
 
 #: A screen of our own, no wrapping (a character that is wider than we think costs itself
 #: only), pastes in brackets; and all of it back.
@@ -27,7 +27,7 @@ _LEAVE = "\x1b[?2004l\x1b[?7h\x1b[?25h\x1b[?1049l"
 _ENDING = (signal.SIGTERM, signal.SIGHUP)
 
 
-class Terminal:
+class FinderTerminal:
     """Used as `with Terminal() as terminal:`; whatever happens inside, it is left as it was."""
 
     def __init__(self) -> None:
@@ -43,7 +43,7 @@ class Terminal:
         for end in (self._ears, self._mouth):
             os.set_blocking(end, False)
 
-    def __enter__(self) -> Terminal:
+    def __enter__(self) -> FinderTerminal:
         self.enter()
         return self
 

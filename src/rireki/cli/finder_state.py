@@ -9,10 +9,10 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from rireki.cli.finder_box import Box
 from rireki.cli.finder_keys import Key
-from rireki.search.results import Hit, Results, Talk
+from rireki.search.results import ConversationHits, Hit, Results
 from rireki.show.catalogue import say
 
-__all__ = ["Action", "Answer", "Finding", "Item"]
+__all__ = ["Action", "FinderAnswer", "Finding", "FinderItem"]
 
 #: What the owner of the terminal has to do. "search": the query changed; "more": a longer list
 #: of the same is wanted.
@@ -31,10 +31,10 @@ _MOVES = {"up": -1, "down": 1, "ctrl-p": -1, "ctrl-n": 1}
 _PAGES = {"page-up": -1, "page-down": 1}
 
 
-class Item(NamedTuple):
+class FinderItem(NamedTuple):
     """Something to choose: a hit, or a conversation as a whole."""
 
-    talk: Talk
+    talk: ConversationHits
     hit: Hit | None
 
     @property
@@ -44,7 +44,7 @@ class Item(NamedTuple):
         return self.talk.conversation.id + place
 
 
-class Answer(NamedTuple):
+class FinderAnswer(NamedTuple):
     """What came of the search with this ticket: results, or why there are none."""
 
     ticket: int
@@ -61,7 +61,7 @@ class Finding:
         self.focus: Literal["box", "list"] = "box"
         self.results: Results | None = None
         self.names: dict[str, str] = {}
-        self.items: list[Item] = []
+        self.items: list[FinderItem] = []
         self.chosen = 0
         self.limit = STEP
         #: Tells the answer that is waited for from late ones.
@@ -84,7 +84,7 @@ class Finding:
         self._next: Action = ""
 
     @property
-    def item(self) -> Item | None:
+    def item(self) -> FinderItem | None:
         return self.items[self.chosen] if self.items else None
 
     @property
@@ -168,7 +168,7 @@ class Finding:
 
     # ── answers ──
 
-    def take(self, answer: Answer) -> Action:
+    def take(self, answer: FinderAnswer) -> Action:
         """Show what was found, unless something else was asked for meanwhile."""
         if answer.ticket != self.ticket:
             return ""
@@ -188,5 +188,5 @@ class Finding:
         return action
 
 
-def _items(talk: Talk) -> list[Item]:
-    return [Item(talk, hit) for hit in talk.hits] or [Item(talk, None)]
+def _items(talk: ConversationHits) -> list[FinderItem]:
+    return [FinderItem(talk, hit) for hit in talk.hits] or [FinderItem(talk, None)]

@@ -10,15 +10,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from rireki.cli.finder_state import Answer
+from rireki.cli.finder_state import FinderAnswer
 from rireki.errors import RirekiError
-from rireki.search.results import Hit, Results, Scope, Talk, Wish
+from rireki.search.results import ConversationHits, Hit, Results, Scope, SearchOptions
 
 if TYPE_CHECKING:
     from rireki.archive.base import Archive
     from rireki.search.find import Search
 
-__all__ = ["Close", "Question", "Worker"]
+__all__ = ["Close", "FinderQuery", "FinderWorker"]
 
 #: Neighbours of the hit in the preview, and how many hits of a conversation are looked through for it.
 CONTEXT, MANY = 3, 50
@@ -30,12 +30,12 @@ class _Left(Exception):
     """Nobody waits any more."""
 
 
-class Question(NamedTuple):
+class FinderQuery(NamedTuple):
     """A query; with a `name` it is about one hit, as `show` calls it, and its neighbours."""
 
     ticket: int
     text: str
-    wish: Wish
+    wish: SearchOptions
     name: str = ""
 
 
@@ -47,22 +47,22 @@ class Close(NamedTuple):
     hit: Hit
 
 
-class Worker:
+class FinderWorker:
     """Takes questions and gives answers; `wake` is called whenever there is something new."""
 
     def __init__(self, path: Path, wake: Callable[[], None]) -> None:
         self.path = path
         self.wake = wake
         self.progress = ""
-        self._done: list[Answer | Close] = []
+        self._done: list[FinderAnswer | Close] = []
         self._crash: BaseException | None = None
-        self._wanted: Question | None = None
+        self._wanted: FinderQuery | None = None
         self._ends = False
         self._change = threading.Condition()
         # A daemon: whoever quits need not wait for a slow search.
         self._thread = threading.Thread(target=self._run, name="search", daemon=True)
 
-    def __enter__(self) -> Worker:
+    def __enter__(self) -> FinderWorker:
         self._thread.start()
         return self
 
@@ -72,13 +72,13 @@ class Worker:
             self._change.notify()
         self._thread.join(LONGER if self.progress else PATIENCE)
 
-    def ask(self, question: Question) -> None:
+    def ask(self, question: FinderQuery) -> None:
         """What was asked before and not begun yet is not wanted any more."""
         with self._change:
             self._wanted = question
             self._change.notify()
 
-    def answers(self) -> list[Answer | Close]:
+    def answers(self) -> list[FinderAnswer | Close]:
         """What came out since the last time. A mistake of ours is raised here, where it is seen."""
         if self._crash is not None:
             raise self._crash
@@ -126,7 +126,7 @@ class Worker:
         if self._ends:
             raise _Left
 
-    def _next(self) -> Question | None:
+    def _next(self) -> FinderQuery | None:
         with self._change:
             while self._wanted is None and not self._ends:
                 self._change.wait()
@@ -137,7 +137,7 @@ class Worker:
 class _Told:
     """Progress in words."""
 
-    def __init__(self, worker: Worker) -> None:
+    def __init__(self, worker: FinderWorker) -> None:
         self.worker = worker
         self.label = ""
         self.total = self.done = 0
@@ -169,7 +169,7 @@ def _leave_signals_to_the_main_thread() -> None:
         signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
 
 
-def _answer(archive: Archive, search: Search, question: Question) -> Answer | Close | None:
+def _answer(archive: Archive, search: Search, question: FinderQuery) -> FinderAnswer | Close | None:
     try:
         if question.name:
             return _close(search, question)
@@ -179,13 +179,13 @@ def _answer(archive: Archive, search: Search, question: Question) -> Answer | Cl
             # The hit is there without its neighbours.
             return None
         words = f"{error.message}. {error.hint}" if error.hint else error.message
-        return Answer(question.ticket, None, {}, words)
+        return FinderAnswer(question.ticket, None, {}, words)
     from rireki.cli.search import names_of
 
-    return Answer(question.ticket, results, names_of(results, archive.ids()))
+    return FinderAnswer(question.ticket, results, names_of(results, archive.ids()))
 
 
-def _found(archive: Archive, search: Search, question: Question) -> Results:
+def _found(archive: Archive, search: Search, question: FinderQuery) -> Results:
     if question.text.strip():
         return search.find(question.text, question.wish)
     from rireki.archive.base import Filter
@@ -195,7 +195,9 @@ def _found(archive: Archive, search: Search, question: Question) -> Results:
     known = len(archive.ids())
     return Results(
         query=question.text,
-        talks=[Talk(conversation=conversation, hits=[]) for conversation in newest[:limit]],
+        talks=[
+            ConversationHits(conversation=conversation, hits=[]) for conversation in newest[:limit]
+        ],
         messages=0,
         conversations=known,
         exact=True,
@@ -204,10 +206,10 @@ def _found(archive: Archive, search: Search, question: Question) -> Results:
     )
 
 
-def _close(search: Search, question: Question) -> Close | None:
+def _close(search: Search, question: FinderQuery) -> Close | None:
     """The same query once more, within one conversation: to read all for their neighbours is slow."""
     id, _, message = question.name.partition("#")
-    wish = Wish(limit=1, newest=question.wish.newest, context=CONTEXT, hits=MANY)
+    wish = SearchOptions(limit=1, newest=question.wish.newest, context=CONTEXT, hits=MANY)
     results = search.find(f'{question.text} id:"{id}"', wish)
     for talk in results.talks:
         for hit in talk.hits:

@@ -37,11 +37,11 @@ def command(name: str, yes: bool, undo: bool, as_json: bool) -> None:
       rireki forget 5471a680
       rireki forget 5471a680-e1f8-4608-bfd3-e4e3daa5e1f3 --undo
     """
-    from rireki.cli.output import Screen
+    from rireki.cli.output import StandardOutput
     from rireki.intake.forget import forget
     from rireki.show.words import size
 
-    screen = Screen()
+    screen = StandardOutput()
     trouble = None
     with opened(write=True) as archive:
         if undo:

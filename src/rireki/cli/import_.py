@@ -19,7 +19,7 @@ from rireki.cli.options import (
 from rireki.show.catalogue import say
 
 if TYPE_CHECKING:
-    from rireki.cli.output import Screen
+    from rireki.cli.output import StandardOutput
     from rireki.intake.walk import Report, SourceReport
 
 __all__ = ["command", "report_lines"]
@@ -56,7 +56,7 @@ def command(
       rireki import --home /mnt/backup/home/ken --source claude-code
       rireki import saved-chat.json
     """
-    from rireki.cli.output import Screen, progress
+    from rireki.cli.output import StandardOutput, progress
     from rireki.search.taking import take_in
 
     with opened(create=True) as archive:
@@ -69,14 +69,14 @@ def command(
             index=not no_index,
             check=check,
         )
-    screen = Screen()
+    screen = StandardOutput()
     if as_json:
         screen.json([report])
     else:
         screen.say(report_lines(report, screen))
 
 
-def report_lines(report: Report, screen: Screen) -> Iterator[str]:
+def report_lines(report: Report, screen: StandardOutput) -> Iterator[str]:
     """What was new, per source; where it looked when there was nothing."""
     found = [source for source in report.sources if _has_news(source)]
     if not found:

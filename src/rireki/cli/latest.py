@@ -13,7 +13,7 @@ from rireki.errors import NotFound
 
 if TYPE_CHECKING:
     from rireki.archive.base import Archive
-    from rireki.cli.output import Screen
+    from rireki.cli.output import StandardOutput
     from rireki.model.conversation import Conversation
     from rireki.model.message import Message
 
@@ -33,9 +33,9 @@ def command(directory: str, below: bool, as_json: bool) -> None:
       rireki latest
       rireki latest ~/dev/api --json
     """
-    from rireki.cli.output import Screen
+    from rireki.cli.output import StandardOutput
 
-    screen = Screen()
+    screen = StandardOutput()
     with opened() as archive:
         seen = sightings_of(archive, directory, below)
         newest = sorted(
@@ -67,7 +67,7 @@ def _last_words(
     )
 
 
-def _told(conversation: Conversation, message: Message, screen: Screen) -> Iterator[str]:
+def _told(conversation: Conversation, message: Message, screen: StandardOutput) -> Iterator[str]:
     from rireki.show.safe import one_line, safe
     from rireki.show.story import plain_text
     from rireki.show.times import moment

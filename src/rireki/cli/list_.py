@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from rireki.archive.base import Archive
-    from rireki.cli.output import Screen
+    from rireki.cli.output import StandardOutput
     from rireki.model.activity import Activity
     from rireki.model.conversation import Conversation
 
@@ -75,7 +75,7 @@ def command(
     """
     from rireki.archive.base import Filter
     from rireki.cli.ids import short_ids
-    from rireki.cli.output import Screen, now
+    from rireki.cli.output import StandardOutput, now
 
     wanted = Filter(
         source=source,
@@ -88,7 +88,7 @@ def command(
         subagents=subagents or as_json,
         limit=limit,
     )
-    screen = Screen()
+    screen = StandardOutput()
     with opened() as archive:
         ensure_known(source, archive)
         if as_json:
@@ -162,7 +162,7 @@ def _table(
     found: Sequence[Conversation],
     names: dict[str, str],
     waiting: dict[str, Activity],
-    screen: Screen,
+    screen: StandardOutput,
     now: datetime,
 ) -> Iterator[str]:
     from rireki.show.safe import one_line

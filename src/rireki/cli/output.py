@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from rireki.intake.progress import Progress
 
-__all__ = ["Bar", "Screen", "now", "progress", "say_aside", "wants_colour"]
+__all__ = ["ProgressBar", "StandardOutput", "now", "progress", "say_aside", "wants_colour"]
 
 #: In a pipe lines are as long as they are, unless COLUMNS says otherwise.
 WIDE = 100_000
@@ -52,7 +52,7 @@ def say_aside(what: str, message: str, hint: str) -> None:
         sys.stderr.write(f"{style.dim(say('hint:'))} {one_line(say(hint))}\n")
 
 
-class Screen:
+class StandardOutput:
     """Standard output, as this run finds it."""
 
     def __init__(self) -> None:
@@ -145,10 +145,10 @@ def _wait(pager: Popen[str]) -> None:
 
 def progress() -> Progress | None:
     """A bar when somebody is looking; nothing in a pipe."""
-    return Bar(sys.stderr) if sys.stderr.isatty() else None
+    return ProgressBar(sys.stderr) if sys.stderr.isatty() else None
 
 
-class Bar:
+class ProgressBar:
     """A bar on one line of the terminal, gone when the work is done."""
 
     EVERY = 0.1

@@ -13,7 +13,7 @@ from rireki.show.catalogue import say
 
 if TYPE_CHECKING:
     from rireki.archive.base import Archive, Sighting
-    from rireki.cli.output import Screen
+    from rireki.cli.output import StandardOutput
 
 __all__ = ["command", "sightings_of"]
 
@@ -35,9 +35,9 @@ def command(directory: str, below: bool, as_json: bool) -> None:
       rireki path ~/dev/api --below
     """
     from rireki.cli.ids import short_ids
-    from rireki.cli.output import Screen
+    from rireki.cli.output import StandardOutput
 
-    screen = Screen()
+    screen = StandardOutput()
     with opened() as archive:
         seen = sightings_of(archive, directory, below)
         names = short_ids(archive.ids())
@@ -78,7 +78,7 @@ def _as_json(sighting: Sighting) -> dict[str, object]:
 
 
 def _table(
-    seen: Sequence[Sighting], names: dict[str, str], screen: Screen, below: bool
+    seen: Sequence[Sighting], names: dict[str, str], screen: StandardOutput, below: bool
 ) -> Iterator[str]:
     from rireki.show.safe import one_line
     from rireki.show.times import span

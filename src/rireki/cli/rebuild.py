@@ -23,7 +23,7 @@ def command(as_json: bool) -> None:
     Example:
       rireki rebuild
     """
-    from rireki.cli.output import Screen, progress
+    from rireki.cli.output import StandardOutput, progress
     from rireki.intake.rebuild import rebuild
     from rireki.search.update import rebuild as rebuild_index
     from rireki.show.words import count
@@ -32,6 +32,6 @@ def command(as_json: bool) -> None:
         number = rebuild(archive, progress())
         rebuild_index(archive, progress())
     if as_json:
-        Screen().json([{"conversations": number}])
+        StandardOutput().json([{"conversations": number}])
     else:
-        Screen().say([say(f"{count(number, 'conversation')} interpreted anew.")])
+        StandardOutput().say([say(f"{count(number, 'conversation')} interpreted anew.")])

@@ -40,7 +40,7 @@ def command(name: str, to: Path, as_of: str | None, as_json: bool) -> None:
       rireki restore 5471a680 --to ./back
       rireki restore 5471a680 --to ./monday --as-of 2026-11-16
     """
-    from rireki.cli.output import Screen
+    from rireki.cli.output import StandardOutput
     from rireki.intake.restore import restore
     from rireki.show.safe import one_line
 
@@ -49,6 +49,6 @@ def command(name: str, to: Path, as_of: str | None, as_json: bool) -> None:
         files = restore(archive, found, to, time_of(as_of, end_of_day=True))
     names = [str(file) for file in files]
     if as_json:
-        Screen().json([{"id": found.conversation.id, "files": names}])
+        StandardOutput().json([{"id": found.conversation.id, "files": names}])
     else:
-        Screen().say(map(one_line, names))
+        StandardOutput().say(map(one_line, names))

@@ -30,7 +30,7 @@ def command(name: str, as_json: bool) -> None:
       rireki resume 5471a680
       eval "$(rireki resume 5471a680)"
     """
-    from rireki.cli.output import Screen
+    from rireki.cli.output import StandardOutput
     from rireki.sources import registry
 
     with opened() as archive:
@@ -39,7 +39,7 @@ def command(name: str, as_json: bool) -> None:
     shell = reader.resume(conversation)
     after = reader.revive(conversation) if conversation.upstream == "gone" else None
     if as_json:
-        Screen().json([_as_json(conversation, shell, after)])
+        StandardOutput().json([_as_json(conversation, shell, after)])
         return
     _refuse_if_lost(conversation, shell, after)
     _refuse_if_moved(conversation)
@@ -47,7 +47,7 @@ def command(name: str, as_json: bool) -> None:
         lost = say(f"{conversation.source} no longer has all of it; 'rireki show' does.")
         click.echo(say(f"note: {lost}"), err=True)
     # Not through click: in a pipe it leaves out what looks like a colour, also from a path.
-    Screen().say([shell] if shell else [])
+    StandardOutput().say([shell] if shell else [])
 
 
 def _restore(conversation: Conversation) -> str:

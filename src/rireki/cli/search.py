@@ -16,8 +16,8 @@ from rireki.show.catalogue import say
 
 if TYPE_CHECKING:
     from rireki.archive.base import Archive
-    from rireki.cli.output import Screen
-    from rireki.search.results import Results, Wish
+    from rireki.cli.output import StandardOutput
+    from rireki.search.results import Results, SearchOptions
     from rireki.show.hits import HitsView
 
 __all__ = ["command", "names_of", "pointed"]
@@ -110,17 +110,17 @@ def command(
     Quotes are for the query, so they need quotes of the shell around them. What
     looks like an option goes behind `--`. Exit code 1 when nothing was found.
     """
-    from rireki.cli.output import Screen
+    from rireki.cli.output import StandardOutput
 
     # Bytes that are no text cannot be asked for, but must not trip us either.
     query = re.sub("[\ud800-\udfff]", "\ufffd", " ".join(words))
     if not query.strip():
         _open_finder(newest, as_json or as_html)
         return
-    from rireki.search.results import Wish
+    from rireki.search.results import SearchOptions
 
-    wish = Wish(limit=limit, offset=offset, newest=newest, context=context, hits=hits)
-    screen = Screen()
+    wish = SearchOptions(limit=limit, offset=offset, newest=newest, context=context, hits=hits)
+    screen = StandardOutput()
     with opened() as archive:
         results = _find(archive, query, wish, None if as_json else screen)
         names = {} if as_json or as_html else names_of(results, archive.ids())
@@ -148,7 +148,9 @@ def _open_finder(newest: bool, for_programs: bool) -> None:
     run_finder(newest)
 
 
-def _find(archive: Archive, query: str, wish: Wish, screen: Screen | None) -> Results:
+def _find(
+    archive: Archive, query: str, wish: SearchOptions, screen: StandardOutput | None
+) -> Results:
     """Search; what is wrong with the query is pointed at on a screen, if there is one."""
     from rireki.cli.output import now, progress
     from rireki.search.find import Search
@@ -190,7 +192,9 @@ def _address(conversation: str, message: str | None) -> str:
 # ── For people ──
 
 
-def _told(results: Results, names: dict[str, str], wish: Wish, screen: Screen) -> Iterator[str]:
+def _told(
+    results: Results, names: dict[str, str], wish: SearchOptions, screen: StandardOutput
+) -> Iterator[str]:
     from rireki.cli.list_ import marks
     from rireki.cli.output import now
     from rireki.show.hits import HitsView, tell_results
@@ -204,7 +208,7 @@ def _told(results: Results, names: dict[str, str], wish: Wish, screen: Screen) -
             yield from map(screen.style.dim, wrap(text, screen.columns))
 
 
-def _footer(results: Results, view: HitsView, wish: Wish) -> Iterator[str]:
+def _footer(results: Results, view: HitsView, wish: SearchOptions) -> Iterator[str]:
     from shlex import quote
 
     from rireki.cli.list_ import LEGEND
@@ -226,7 +230,7 @@ def _footer(results: Results, view: HitsView, wish: Wish) -> Iterator[str]:
     yield "   ".join([*more, one_line(say(f"read: rireki show {name}{place}{find}"))])
 
 
-def _why_nothing(results: Results, wish: Wish) -> Iterator[str]:
+def _why_nothing(results: Results, wish: SearchOptions) -> Iterator[str]:
     from rireki.show.hits import nothing
     from rireki.show.words import count
 

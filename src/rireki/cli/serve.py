@@ -33,7 +33,7 @@ PORT = 7475
 VARIABLE = "RIREKI_TOKEN"
 
 
-class Shown(NamedTuple):
+class ServedArchive(NamedTuple):
     """What is served: an archive, where its history comes from, and what stands in for it."""
 
     archive: Path
@@ -156,7 +156,7 @@ def command(
 
 
 def _driven(
-    shown: Shown, drive: bool, roots: tuple[Path, ...], *, demo: bool, keep: bool
+    shown: ServedArchive, drive: bool, roots: tuple[Path, ...], *, demo: bool, keep: bool
 ) -> Settings | None:
     """Which agents may work where; None when they may not at all."""
     from rireki.cli.driving import drive_settings, is_on
@@ -182,7 +182,7 @@ def _driven(
     return drive_settings(shown.archive, shown.places, roots)
 
 
-def _shown(home: Path | None, demo: bool, drive: bool) -> Shown:
+def _shown(home: Path | None, demo: bool, drive: bool) -> ServedArchive:
     """The user's archive; while there is nothing to put into it, an invented one in front of it."""
     from rireki.archive.open import open_archive
     from rireki.cli.demo import DIRECTORY, ensure_demo
@@ -194,7 +194,7 @@ def _shown(home: Path | None, demo: bool, drive: bool) -> Shown:
     beside = path.parent / DIRECTORY
     if demo:
         made = ensure_demo(beside, progress())
-        return Shown(made.archive, Places.at(made.home))
+        return ServedArchive(made.archive, Places.at(made.home))
     places = places_of(home)
     archive = open_archive(path, create=not path.exists())
     try:
@@ -202,14 +202,14 @@ def _shown(home: Path | None, demo: bool, drive: bool) -> Shown:
     finally:
         archive.close()
     if read_only:
-        return Shown(path, places, read_only=True)
+        return ServedArchive(path, places, read_only=True)
     # Whoever drives agents makes a history of their own at once.
     if known or drive or any(source.found for source in survey(None, places)):
-        return Shown(path, places)
-    return Shown(path, places, ensure_demo(beside, progress()).archive)
+        return ServedArchive(path, places)
+    return ServedArchive(path, places, ensure_demo(beside, progress()).archive)
 
 
-def _access(shown: Shown, file: Path | None, public: bool) -> Access:
+def _access(shown: ServedArchive, file: Path | None, public: bool) -> Access:
     from os import environ
 
     from rireki.web.token import Access, checked, ensure_token, read_chosen, token_path
@@ -236,9 +236,9 @@ def _access(shown: Shown, file: Path | None, public: bool) -> Access:
         return Access(token_urlsafe(32))
 
 
-def _point_to(running: Address | None, shown: Shown, token: str, as_json: bool) -> None:
+def _point_to(running: Address | None, shown: ServedArchive, token: str, as_json: bool) -> None:
     """Tell where the archive is served already."""
-    from rireki.cli.output import Screen
+    from rireki.cli.output import StandardOutput
     from rireki.web.serve import url_of
 
     if running is None:
@@ -248,7 +248,7 @@ def _point_to(running: Address | None, shown: Shown, token: str, as_json: bool) 
     url = url_of(running.host, running.port, token)
     if as_json:
         told = {"url": url, "port": running.port, "pid": running.pid, "running": True}
-        Screen().json([told])
+        StandardOutput().json([told])
     else:
         click.echo(say(f"{shown.archive} is served already (process {running.pid})."), err=True)
         click.echo(url)
@@ -260,7 +260,7 @@ def _announce(
     import os
     import sys
 
-    from rireki.cli.output import Screen
+    from rireki.cli.output import StandardOutput
 
     wanted = PORT if wanted is None else wanted
     if wanted not in (0, server.port):
@@ -275,7 +275,7 @@ def _announce(
         click.echo(say(warning), err=True)
     if server.driving is not None:
         _announce_driving(server.driving, public)
-    screen = Screen()
+    screen = StandardOutput()
     if as_json:
         # It listens already: whoever connects now is answered in a moment.
         told = {"url": server.url, "port": server.port, "pid": os.getpid(), "running": False}
@@ -313,9 +313,9 @@ def _has_desktop() -> bool:
 
 
 def _to_open(server: Server) -> str:
-    from rireki.cli.output import Screen
+    from rireki.cli.output import StandardOutput
 
-    return say(f"Open {Screen().style.bold(server.url)}")
+    return say(f"Open {StandardOutput().style.bold(server.url)}")
 
 
 def _open(server: Server, by_file: bool) -> Opening:

@@ -36,14 +36,14 @@ def command(action: str, as_json: bool) -> None:
       rireki service status
     """
     from rireki.cli.login import here
-    from rireki.cli.output import Screen
+    from rireki.cli.output import StandardOutput
 
     login = here(archive_path())
     if action == "install":
         _install(login, runner())
     elif action == "remove":
         _remove(login, runner())
-    screen = Screen()
+    screen = StandardOutput()
     status = _status(login)
     if as_json:
         screen.json([status])

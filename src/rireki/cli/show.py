@@ -21,12 +21,12 @@ from rireki.errors import NotFound
 
 if TYPE_CHECKING:
     from rireki.archive.base import Archive, Found
-    from rireki.cli.output import Screen
+    from rireki.cli.output import StandardOutput
     from rireki.model.message import Message
     from rireki.model.parts import Attachment
     from rireki.providers import Note
-    from rireki.show.story import Story
-    from rireki.show.text import Block, View
+    from rireki.show.story import Transcript
+    from rireki.show.text import TextBlock, TextOptions
 
 __all__ = ["command", "open_at", "opens_in_the_middle"]
 
@@ -97,9 +97,9 @@ def command(
       rireki show 5471a680 --format openai --model gpt-5 > request.json
       rireki show 5471a680 --raw | head -1
     """
-    from rireki.cli.output import Screen
+    from rireki.cli.output import StandardOutput
 
-    screen = Screen()
+    screen = StandardOutput()
     name, _, place = name.partition("#")
     moment = time_of(as_of, end_of_day=True)
     with opened() as archive:
@@ -131,13 +131,13 @@ def command(
 
 def open_at(name: str, query: str) -> None:
     """What the command shows of `ID` or `ID#MESSAGE`, in a pager that stays until it is closed."""
-    from rireki.cli.output import Screen
+    from rireki.cli.output import StandardOutput
 
     name, _, place = name.partition("#")
     with opened() as archive:
         teller = _Reading(archive, None, False, False, False)
         story = teller.story(archive.find(name), place)
-    screen = Screen()
+    screen = StandardOutput()
     view = _view(story, screen)._replace(opened=teller.at, find=_finder(query))
     _tell(story, screen, view, pager=True, stay=True)
 
@@ -161,11 +161,11 @@ class _Reading:
         #: Where the bytes of attachments are, a place per conversation.
         self.attachments: list[Callable[[str], bytes | None]] = []
 
-    def story(self, found: Found, place: str = "") -> Story:
+    def story(self, found: Found, place: str = "") -> Transcript:
         """The conversation; a `place` that is not usually told makes it tell everything."""
         from rireki.cli.output import now
         from rireki.intake.understand import read_conversation
-        from rireki.show.story import Story, choose, is_over
+        from rireki.show.story import Transcript, choose, is_over
 
         self.seen.add(found.conversation.id)
         reading = read_conversation(self.archive, found, self.as_of)
@@ -180,10 +180,10 @@ class _Reading:
             if all(message.id != self.at for message in shown):
                 self.everything, shown = True, known
         over = is_over(reading.conversation, now())
-        return Story(reading.conversation, shown, list(self._children(found)), over)
+        return Transcript(reading.conversation, shown, list(self._children(found)), over)
 
-    def _children(self, found: Found) -> Iterator[Story]:
-        from rireki.show.story import Story
+    def _children(self, found: Found) -> Iterator[Transcript]:
+        from rireki.show.story import Transcript
 
         for link in found.conversation.links:
             if link.kind != "subagent" or link.side != "child" or link.id in self.seen:
@@ -191,7 +191,7 @@ class _Reading:
             child = self.archive.find(link.id)
             if self.as_of and (child.conversation.started_at or "") > self.as_of:
                 continue
-            yield self.story(child) if self.nested else Story(child.conversation, [])
+            yield self.story(child) if self.nested else Transcript(child.conversation, [])
 
     def bytes_of(self, attachment: Attachment) -> bytes | None:
         return self.bytes_with(attachment.digest)
@@ -221,7 +221,7 @@ def _message_named(
     return fitting[0]
 
 
-def _as_json(story: Story, at: str | None, nested: bool) -> dict[str, object]:
+def _as_json(story: Transcript, at: str | None, nested: bool) -> dict[str, object]:
     value: dict[str, object] = {"conversation": story.conversation, "messages": story.messages}
     if at is not None:
         value["at"] = at
@@ -230,13 +230,17 @@ def _as_json(story: Story, at: str | None, nested: bool) -> dict[str, object]:
     return value
 
 
-def _html(story: Story, teller: _Reading, screen: Screen, full: bool, pager: bool) -> None:
+def _html(
+    story: Transcript, teller: _Reading, screen: StandardOutput, full: bool, pager: bool
+) -> None:
     """A document that says it is UTF-8, so that it is, whatever the terminal's letters are."""
     from rireki.show.catalogue import language
     from rireki.show.html.export import export_html
-    from rireki.show.html.look import Look
+    from rireki.show.html.look import RenderOptions
 
-    document = export_html(story, Look(tongue=language(), attachment_bytes=teller.bytes_of), full)
+    document = export_html(
+        story, RenderOptions(tongue=language(), attachment_bytes=teller.bytes_of), full
+    )
     if screen.terminal:
         screen.page("".join(document).splitlines(), pager)
         return
@@ -244,7 +248,7 @@ def _html(story: Story, teller: _Reading, screen: Screen, full: bool, pager: boo
         sys.stdout.buffer.write(piece.encode())
 
 
-def _wire(story: Story, teller: _Reading, form: str, model: str | None) -> dict[str, Any]:
+def _wire(story: Transcript, teller: _Reading, form: str, model: str | None) -> dict[str, Any]:
     """What a provider accepts, under its own names; what it lacks goes to standard error."""
     from rireki.providers import encode, turns_of
 
@@ -260,7 +264,7 @@ def _wire(story: Story, teller: _Reading, form: str, model: str | None) -> dict[
     return value
 
 
-def _shown_to_a_model(story: Story, teller: _Reading) -> Sequence[Message]:
+def _shown_to_a_model(story: Transcript, teller: _Reading) -> Sequence[Message]:
     """Without what a summary stands for; with --all everything."""
     if teller.shown is None:
         return story.messages
@@ -268,7 +272,7 @@ def _shown_to_a_model(story: Story, teller: _Reading) -> Sequence[Message]:
     return [told[id] for id in teller.shown() if id in told]
 
 
-def _spelled(request: dict[str, Any], screen: Screen) -> list[str]:
+def _spelled(request: dict[str, Any], screen: StandardOutput) -> list[str]:
     """For people; what could steer a terminal is spelled as an escape there."""
     import json
 
@@ -292,14 +296,16 @@ def _say_notes(report: Sequence[Note], form: str) -> None:
         click.echo(say(f"{form}: {code} (message {places}{more}): {CODES[code]}"), err=True)
 
 
-def _view(story: Story, screen: Screen, full: bool = False, nested: bool = False) -> View:
+def _view(
+    story: Transcript, screen: StandardOutput, full: bool = False, nested: bool = False
+) -> TextOptions:
     from rireki.show.catalogue import say
-    from rireki.show.text import View
+    from rireki.show.text import TextOptions
 
     waits = waiting_now().get(story.conversation.id)
     words = say(waits.words) if waits else ""
     words = f"{words}: {waits.detail}" if waits and waits.detail else words
-    return View(screen.columns, screen.style, full, nested, words)
+    return TextOptions(screen.columns, screen.style, full, nested, words)
 
 
 def _finder(query: str | None) -> Callable[[str], Sequence[tuple[int, int]]] | None:
@@ -315,7 +321,9 @@ def _finder(query: str | None) -> Callable[[str], Sequence[tuple[int, int]]] | N
     return lambda line: matcher.spans(line, _MARKED)
 
 
-def _tell(story: Story, screen: Screen, view: View, pager: bool, stay: bool = False) -> None:
+def _tell(
+    story: Transcript, screen: StandardOutput, view: TextOptions, pager: bool, stay: bool = False
+) -> None:
     from rireki.show.text import tell_story
 
     blocks = tell_story(story, view)
@@ -323,7 +331,7 @@ def _tell(story: Story, screen: Screen, view: View, pager: bool, stay: bool = Fa
         screen.page((line for block in blocks for line in block.lines), pager)
         return
     told = list(blocks)
-    first = _place(told, view.opened) if view.opened else Place(0, 0)
+    first = _place(told, view.opened) if view.opened else BlockLine(0, 0)
     if screen.terminal and pager and opens_in_the_middle():
         lines = [line for block in told for line in block.lines]
         above = sum(len(block.lines) for block in told[: first.block]) + first.line
@@ -344,14 +352,14 @@ def opens_in_the_middle() -> bool:
     return chosen.rpartition("/")[2] == "less" and shutil.which(chosen) is not None
 
 
-class Place(NamedTuple):
+class BlockLine(NamedTuple):
     """A block, and a line of it."""
 
     block: int
     line: int
 
 
-def _place(told: Sequence[Block], at: str) -> Place:
+def _place(told: Sequence[TextBlock], at: str) -> BlockLine:
     """Where a message is told: a result under its call, what adds nothing with what precedes it.
 
     Where it is long, what was found in it is what to look at, with a few lines before it.
@@ -360,12 +368,12 @@ def _place(told: Sequence[Block], at: str) -> Place:
     opened = next((n for n, block in enumerate(told) if block.opened is not None), None)
     if found is not None:
         line = told[found].found or 0
-        return Place(found, line - _BEFORE if line > _NEAR else 0)
+        return BlockLine(found, line - _BEFORE if line > _NEAR else 0)
     if opened is not None:
         line = told[opened].opened or 0
-        return Place(opened, line - _BEFORE if line > _NEAR else 0)
+        return BlockLine(opened, line - _BEFORE if line > _NEAR else 0)
     place = next(n for n, block in enumerate(told) if block.message == at)
-    return Place(next(before for before in range(place, -1, -1) if told[before].lines), 0)
+    return BlockLine(next(before for before in range(place, -1, -1) if told[before].lines), 0)
 
 
 def _raw(

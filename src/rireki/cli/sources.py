@@ -19,7 +19,7 @@ from rireki.cli.options import (
 from rireki.show.catalogue import say
 
 if TYPE_CHECKING:
-    from rireki.cli.output import Screen
+    from rireki.cli.output import StandardOutput
     from rireki.intake.survey import Surveyed
     from rireki.sources.kit.places import Places
     from rireki.sources.reader import Looked
@@ -41,9 +41,9 @@ def command(home: Path | None, as_json: bool) -> None:
       rireki sources
       rireki sources --home /mnt/backup/home/ken
     """
-    from rireki.cli.output import Screen
+    from rireki.cli.output import StandardOutput
 
-    screen = Screen()
+    screen = StandardOutput()
     found, unread = _survey(places_of(home))
     if as_json:
         screen.json([*found, *unread])
@@ -62,7 +62,7 @@ def _survey(places: Places) -> tuple[list[Surveyed], list[Unread]]:
         return survey(archive, places), survey_unread(archive, places)
 
 
-def _unread(store: Unread, screen: Screen) -> str:
+def _unread(store: Unread, screen: StandardOutput) -> str:
     from rireki.show.safe import one_line
     from rireki.show.words import count
 
@@ -71,7 +71,7 @@ def _unread(store: Unread, screen: Screen) -> str:
     return screen.style.dim(say(line))
 
 
-def _told(source: Surveyed, screen: Screen) -> Iterator[str]:
+def _told(source: Surveyed, screen: StandardOutput) -> Iterator[str]:
     from rireki.cli.troubles import trouble_lines
     from rireki.show.words import count, size
 
@@ -95,7 +95,7 @@ def _told(source: Surveyed, screen: Screen) -> Iterator[str]:
     yield ""
 
 
-def _looked(looked: Sequence[Looked], screen: Screen) -> Iterator[str]:
+def _looked(looked: Sequence[Looked], screen: StandardOutput) -> Iterator[str]:
     from rireki.show.safe import one_line
 
     for place in looked:

@@ -17,7 +17,7 @@ from rireki.cli.options import (
 from rireki.show.catalogue import say
 
 if TYPE_CHECKING:
-    from rireki.cli.output import Screen
+    from rireki.cli.output import StandardOutput
 
 __all__ = ["command"]
 
@@ -37,10 +37,10 @@ def command(source: str | None, as_json: bool) -> None:
       rireki stats
       rireki stats --source amazon-q --json
     """
-    from rireki.cli.output import Screen
+    from rireki.cli.output import StandardOutput
     from rireki.show.figures import figures
 
-    screen = Screen()
+    screen = StandardOutput()
     with opened() as archive:
         ensure_known(source, archive)
         counted = figures(archive, source)
@@ -51,7 +51,7 @@ def command(source: str | None, as_json: bool) -> None:
 
 
 def _told(
-    figures: dict[str, Any], usage: dict[str, dict[str, int | bool]], screen: Screen
+    figures: dict[str, Any], usage: dict[str, dict[str, int | bool]], screen: StandardOutput
 ) -> Iterator[str]:
     from rireki.show.safe import one_line
     from rireki.show.words import count
@@ -89,7 +89,7 @@ def _told(
         yield from _tokens(usage, screen)
 
 
-def _bars(numbers: dict[str, int], screen: Screen) -> Iterator[str]:
+def _bars(numbers: dict[str, int], screen: StandardOutput) -> Iterator[str]:
     from rireki.show.figures import percent
     from rireki.show.width import pad, width
 
@@ -101,7 +101,7 @@ def _bars(numbers: dict[str, int], screen: Screen) -> Iterator[str]:
         yield f"  {pad(name, longest)}  {number:>6,}  {percent(number, whole):>5}%  {bar}".rstrip()
 
 
-def _tokens(usage: dict[str, dict[str, int | bool]], screen: Screen) -> Iterator[str]:
+def _tokens(usage: dict[str, dict[str, int | bool]], screen: StandardOutput) -> Iterator[str]:
     from rireki.show.safe import one_line
     from rireki.show.width import pad, width
 

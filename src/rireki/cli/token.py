@@ -27,14 +27,14 @@ def command(new: bool, as_json: bool) -> None:
       rireki token --new
       curl -H "Authorization: Bearer $(rireki token)" http://127.0.0.1:7475/api/v1/health
     """
-    from rireki.cli.output import Screen
+    from rireki.cli.output import StandardOutput
     from rireki.web.token import ensure_token, new_token, token_path
 
     archive = archive_path()
     token = new_token(archive) if new else ensure_token(archive)
     if as_json:
-        Screen().json([{"token": token, "file": str(token_path(archive)), "new": new}])
+        StandardOutput().json([{"token": token, "file": str(token_path(archive)), "new": new}])
         return
     if new:
         click.echo(say("The old token opens nothing any more."), err=True)
-    Screen().say([token])
+    StandardOutput().say([token])

@@ -11,13 +11,13 @@ from rireki.show.width import wrap
 from rireki.show.words import count
 
 if TYPE_CHECKING:
-    from rireki.cli.output import Screen
+    from rireki.cli.output import StandardOutput
     from rireki.model.conversation import Trouble
 
 __all__ = ["trouble_lines", "waiting_line"]
 
 
-def trouble_lines(troubles: Sequence[Trouble], screen: Screen) -> Iterator[str]:
+def trouble_lines(troubles: Sequence[Trouble], screen: StandardOutput) -> Iterator[str]:
     """A hint that several troubles share is said once, after the last of them."""
     for place, trouble in enumerate(troubles):
         said = f"! {one_line(trouble.place)}: {one_line(say(trouble.message))}"

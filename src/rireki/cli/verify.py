@@ -40,11 +40,11 @@ def command(ctx: click.Context, salvage: Path | None, as_json: bool) -> None:
 
 
 def _verify(as_json: bool) -> int:
-    from rireki.cli.output import Screen, progress
+    from rireki.cli.output import StandardOutput, progress
     from rireki.intake.verify import verify
     from rireki.search.update import verify as verify_index
 
-    screen = Screen()
+    screen = StandardOutput()
     with opened(checking=True) as archive:
         troubles = verify(archive, progress()) + verify_index(archive)
         # "@" groups are files that many conversations share.
@@ -67,12 +67,12 @@ def _verify(as_json: bool) -> int:
 
 def _salvage(new: Path, as_json: bool) -> int:
     from rireki.archive.open import archive_path as meant
-    from rireki.cli.output import Screen, progress
+    from rireki.cli.output import StandardOutput, progress
     from rireki.cli.troubles import trouble_lines
     from rireki.intake.salvage import salvage
     from rireki.show.words import count
 
-    screen = Screen()
+    screen = StandardOutput()
     done = salvage(archive_path(), meant(str(new)), progress())
     if as_json:
         screen.json([done])

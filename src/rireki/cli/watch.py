@@ -25,7 +25,7 @@ from rireki.show.catalogue import say
 if TYPE_CHECKING:
     from types import FrameType
 
-    from rireki.cli.output import Screen
+    from rireki.cli.output import StandardOutput
     from rireki.live.feed import Touched
     from rireki.live.keeper import Keeper, KeeperStatus
     from rireki.model.conversation import Conversation
@@ -53,7 +53,7 @@ def command(home: Path | None, quiet: bool, as_json: bool) -> None:
       rireki watch
       rireki watch --json | jq .title
     """
-    from rireki.cli.output import Screen, progress
+    from rireki.cli.output import StandardOutput, progress
     from rireki.live.keeper import Keeper
 
     with opened(create=True):
@@ -66,7 +66,7 @@ def command(home: Path | None, quiet: bool, as_json: bool) -> None:
         on_change=None if quiet else changes.put,
         progress=None if quiet else progress(),
     )
-    watch = _Watch(keeper, changes, Screen(), quiet, as_json)
+    watch = _Watch(keeper, changes, StandardOutput(), quiet, as_json)
     with _until_told() as ended:
         keeper.start()
         try:
@@ -101,7 +101,12 @@ class _Watch:
     """What is said while the keeper works."""
 
     def __init__(
-        self, keeper: Keeper, changes: SimpleQueue[int], screen: Screen, quiet: bool, as_json: bool
+        self,
+        keeper: Keeper,
+        changes: SimpleQueue[int],
+        screen: StandardOutput,
+        quiet: bool,
+        as_json: bool,
     ) -> None:
         self.keeper = keeper
         self.changes = changes
@@ -180,7 +185,7 @@ class _Watch:
             self.screen.say([_line(change, conversation, self.screen)])
 
 
-def _state_lines(status: KeeperStatus, before: str, screen: Screen) -> Iterator[str]:
+def _state_lines(status: KeeperStatus, before: str, screen: StandardOutput) -> Iterator[str]:
     from rireki.show.words import count
 
     if status.state == "following":
@@ -199,7 +204,7 @@ def _state_lines(status: KeeperStatus, before: str, screen: Screen) -> Iterator[
         yield say(f"Watching {count(status.origins, 'file')} in {where}; Ctrl-C ends.")
 
 
-def _line(change: Touched, conversation: Conversation | None, screen: Screen) -> str:
+def _line(change: Touched, conversation: Conversation | None, screen: StandardOutput) -> str:
     from rireki.cli.output import now
     from rireki.show.safe import one_line
     from rireki.show.width import truncate

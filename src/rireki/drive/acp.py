@@ -19,10 +19,10 @@ from rireki.drive.acp_wire import Wire
 from rireki.drive.driver import (
     AgentError,
     AgentGone,
+    AgentTask,
     Reason,
     Sink,
     TurnEnd,
-    Work,
     gone_by_itself,
 )
 from rireki.drive.process import end_group
@@ -49,7 +49,7 @@ _REASONS: dict[str, Reason] = {
 class AcpDriver:
     takes_reasons = False
 
-    def __init__(self, work: Work, sink: Sink) -> None:
+    def __init__(self, work: AgentTask, sink: Sink) -> None:
         self._work = work
         self._sink = sink
         self._process: asyncio.subprocess.Process | None = None

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from rireki.drive.acp_updates import diffs_of
 from rireki.drive.driver import Reply
-from rireki.drive.values import Ask, Choice, Option, Question
+from rireki.drive.values import Ask, AskedQuestion, Choice, Option
 
 __all__ = ["permission", "permission_reply", "question", "question_reply", "tool_call"]
 
@@ -134,11 +134,11 @@ def _is_own(name: str, fields: dict[str, Any]) -> bool:
 
 def _question(
     name: str, fields: dict[str, dict[str, Any]], message: str, params: dict[str, Any]
-) -> Question:
+) -> AskedQuestion:
     field = fields[name]
     required = params["requestedSchema"].get("required")
     title, text = _text(field.get("title")), _text(field.get("description"))
-    return Question(
+    return AskedQuestion(
         id=name,
         question=text
         or (message if len(_dicts(list(fields.values()))) <= 2 else "")

@@ -22,10 +22,10 @@ import msgspec
 from rireki.errors import RirekiError
 from rireki.sources import registry
 
-__all__ = ["Agent", "agents"]
+__all__ = ["AgentProgram", "agents"]
 
 
-class Agent(msgspec.Struct, frozen=True):
+class AgentProgram(msgspec.Struct, frozen=True):
     #: What `--agent` and the API call it.
     name: str
     title: str
@@ -43,23 +43,23 @@ class Agent(msgspec.Struct, frozen=True):
 #: What is tried for each known agent, the likeliest first, and how to get it.
 _KNOWN = [
     (
-        Agent("claude-code", "Claude Code", ("claude-agent-acp",), source="claude-code"),
+        AgentProgram("claude-code", "Claude Code", ("claude-agent-acp",), source="claude-code"),
         "npm install -g @agentclientprotocol/claude-agent-acp",
     ),
     (
-        Agent("kiro", "Kiro CLI", ("kiro-cli", "acp"), source="kiro"),
+        AgentProgram("kiro", "Kiro CLI", ("kiro-cli", "acp"), source="kiro"),
         "install Kiro CLI",
     ),
     (
-        Agent("amazon-q", "Amazon Q CLI", ("q", "chat"), "q", source="amazon-q"),
+        AgentProgram("amazon-q", "Amazon Q CLI", ("q", "chat"), "q", source="amazon-q"),
         "install Amazon Q Developer CLI",
     ),
     (
-        Agent("codex", "Codex", ("codex-acp",)),
+        AgentProgram("codex", "Codex", ("codex-acp",)),
         "install codex-acp, the adapter of Codex",
     ),
     (
-        Agent("gemini", "Gemini CLI", ("gemini", "--acp")),
+        AgentProgram("gemini", "Gemini CLI", ("gemini", "--acp")),
         "npm install -g @google/gemini-cli",
     ),
 ]
@@ -67,7 +67,7 @@ _HINT = 'An agent is written as: [[agents]], name = "mine", command = ["program"
 _FIELDS = {"name", "title", "command", "protocol", "source", "environment"}
 
 
-def agents(config: Path, environment: Mapping[str, str]) -> list[Agent]:
+def agents(config: Path, environment: Mapping[str, str]) -> list[AgentProgram]:
     """The known agents and those of the settings file, found or with the reason why not."""
     known = {agent.name: (agent, how) for agent, how in _KNOWN}
     for agent in _configured(config):
@@ -75,7 +75,7 @@ def agents(config: Path, environment: Mapping[str, str]) -> list[Agent]:
     return [_looked_up(agent, how, environment) for agent, how in known.values()]
 
 
-def _looked_up(agent: Agent, how: str, environment: Mapping[str, str]) -> Agent:
+def _looked_up(agent: AgentProgram, how: str, environment: Mapping[str, str]) -> AgentProgram:
     program = agent.command[0]
     found = _find(program, environment.get("PATH", ""))
     if found is not None:
@@ -95,7 +95,7 @@ def _find(program: str, path: str) -> str | None:
     return next((name for name in found if name is not None), None)
 
 
-def _configured(config: Path) -> list[Agent]:
+def _configured(config: Path) -> list[AgentProgram]:
     try:
         settings = tomllib.loads(config.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -112,11 +112,11 @@ def _configured(config: Path) -> list[Agent]:
     return [_agent(entry, config) for entry in entries]
 
 
-def _agent(entry: Any, config: Path) -> Agent:
+def _agent(entry: Any, config: Path) -> AgentProgram:
     try:
         known = next((a for a, _ in _KNOWN if a.name == entry["name"]), None)
         base = msgspec.to_builtins(known) if known else {"title": entry["name"]}
-        agent = msgspec.convert({**base, **entry}, Agent)
+        agent = msgspec.convert({**base, **entry}, AgentProgram)
     except (KeyError, TypeError, msgspec.ValidationError) as error:
         raise RirekiError(
             f"{config}: an agent cannot be understood ({_why(error)})", _HINT

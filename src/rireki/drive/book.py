@@ -13,10 +13,10 @@ from typing import Any
 
 from rireki.drive.blocks import Blocks, Growing, Kind
 from rireki.drive.events import Fan
-from rireki.drive.journal import Counter, Journal
-from rireki.drive.log import Log
-from rireki.drive.values import Block, Call, Prompt, Queued
-from rireki.sources.bridge.entry import Entry
+from rireki.drive.journal import Counter, DriveJournal
+from rireki.drive.log import SessionLog
+from rireki.drive.values import Prompt, Queued, RunningCall, StreamBlock
+from rireki.sources.bridge.entry import BridgeEntry
 
 __all__ = ["Book"]
 
@@ -28,8 +28,8 @@ STRETCH = 0.25
 class Book:
     def __init__(self, id: str, path: Path, counter: Counter, fan: Fan) -> None:
         self.id = id
-        self.log = Log()
-        self.journal = Journal(path, counter)
+        self.log = SessionLog()
+        self.journal = DriveJournal(path, counter)
         self.blocks = Blocks(id, self)
         self.touched = 0
         self._counter = counter
@@ -51,7 +51,7 @@ class Book:
     def close(self) -> None:
         self.journal.close()
 
-    def _take(self, entries: list[Entry]) -> None:
+    def _take(self, entries: list[BridgeEntry]) -> None:
         for entry in entries:
             self.log.add(entry)
         self.touched = max(self.touched, self.log.number)
@@ -75,7 +75,7 @@ class Book:
 
     # ── writing ──
 
-    def write(self, kind: str, **more: Any) -> Entry:
+    def write(self, kind: str, **more: Any) -> BridgeEntry:
         """What a person did: it is kept, or an error is raised."""
         self.open()
         entry = self.journal.write(kind, **more)
@@ -83,7 +83,7 @@ class Book:
             self._confirmed.add(entry.text("id"))
         return self._added(entry)
 
-    def keep(self, kind: str, **more: Any) -> Entry:
+    def keep(self, kind: str, **more: Any) -> BridgeEntry:
         """What the agent did, or became of it: kept sooner or later."""
         self.open()
         return self._added(self.journal.keep(kind, **more))
@@ -92,7 +92,7 @@ class Book:
         """Wait until the disk has all that was written."""
         await self.journal.settle()
 
-    def _added(self, entry: Entry) -> Entry:
+    def _added(self, entry: BridgeEntry) -> BridgeEntry:
         self.log.add(entry)
         self.touched = entry.number
         self._fan.changed(
@@ -129,12 +129,12 @@ class Book:
         else:
             self.blocks.flush()
 
-    def growing(self) -> list[Block]:
+    def growing(self) -> list[StreamBlock]:
         block = self.blocks.growing
-        return [Block(block.id, block.kind, block.text, block.provisional)] if block else []
+        return [StreamBlock(block.id, block.kind, block.text, block.provisional)] if block else []
 
     @property
-    def calls(self) -> Mapping[str, Call]:
+    def calls(self) -> Mapping[str, RunningCall]:
         return self.log.calls
 
     # ── what Blocks wants of its writer ──

@@ -14,13 +14,13 @@ from pathlib import Path
 
 import msgspec
 
-from rireki.drive.agents import Agent
+from rireki.drive.agents import AgentProgram
 from rireki.drive.book import Book
 from rireki.drive.checks import checked_name, checked_project
-from rireki.drive.driver import Maker, Work, driver_of, warm_up, warnings_of
+from rireki.drive.driver import AgentTask, Maker, driver_of, warm_up, warnings_of
 from rireki.drive.events import Event, Fan
 from rireki.drive.journal import Counter, ended, journal_folder, journal_path
-from rireki.drive.log import Log, Origin
+from rireki.drive.log import SessionLog, SessionOrigin
 from rireki.drive.session import Session
 from rireki.errors import NotFound, RirekiError
 from rireki.sources.bridge.entry import parse
@@ -41,7 +41,7 @@ class Settings(msgspec.Struct, frozen=True):
     places: Places
     #: Agents work only in directories under these.
     roots: tuple[Path, ...]
-    agents: tuple[Agent, ...]
+    agents: tuple[AgentProgram, ...]
     #: Seconds after which an agent that has nothing to do is ended; a prompt starts it again.
     idle_after: float = 1800.0
 
@@ -155,7 +155,7 @@ class Bridge:
             "A new conversation needs an id of its own.",
         )
 
-    def _agent(self, name: str) -> Agent:
+    def _agent(self, name: str) -> AgentProgram:
         agent = next((a for a in self.settings.agents if a.name == name), None)
         if agent is None:
             names = ", ".join(a.name for a in self.settings.agents)
@@ -164,7 +164,7 @@ class Bridge:
             raise RirekiError(f"{agent.title} cannot be started", agent.reason)
         return agent
 
-    def _continued(self, conversation: str, agent: Agent) -> str:
+    def _continued(self, conversation: str, agent: AgentProgram) -> str:
         """The agent's own id of an archived conversation that it can go on with."""
         source, _, native = conversation.partition("/")
         if conversation.startswith(OWN):
@@ -204,9 +204,9 @@ class Bridge:
         self._fan.sessions[session.id] = session
         return session
 
-    def _work(self, id: str, agent: Agent, origin: Origin) -> Work:
+    def _work(self, id: str, agent: AgentProgram, origin: SessionOrigin) -> AgentTask:
         environment = {k: v for k, v in os.environ.items() if k not in SECRETS}
-        return Work(
+        return AgentTask(
             id=id,
             agent=agent,
             project=Path(origin.project),
@@ -267,7 +267,7 @@ class Bridge:
 
 def _conversation_of(path: Path) -> str | None:
     """The conversation of the agent's that a journal belongs to; most of it is not looked at."""
-    log = Log()
+    log = SessionLog()
     with path.open("rb") as file:
         for line in file:
             if b'"kind":"start"' in line or b'"kind":"session"' in line:

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from rireki.drive.values import Answer, Ask, Prompt
+from rireki.drive.values import Ask, AskAnswer, Prompt
 from rireki.errors import RirekiError
 
 __all__ = [
@@ -124,7 +124,7 @@ def checked_name(value: str, what: str) -> str:
     return value
 
 
-def outcome_of(ask: Ask, answer: Answer) -> tuple[Outcome, dict[str, Any]]:
+def outcome_of(ask: Ask, answer: AskAnswer) -> tuple[Outcome, dict[str, Any]]:
     """How an answer ends an ask, and the fields of its entry; refused when it does not fit."""
     reason = {"reason": answer.reason} if answer.reason else {}
     if ask.questions:

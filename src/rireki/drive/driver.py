@@ -14,8 +14,8 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 import msgspec
 
-from rireki.drive.agents import Agent
-from rireki.drive.values import Answer, Ask, Mode, Prompt
+from rireki.drive.agents import AgentProgram
+from rireki.drive.values import Ask, AskAnswer, Mode, Prompt
 from rireki.errors import RirekiError
 from rireki.sources.kit.places import Places
 
@@ -29,7 +29,7 @@ __all__ = [
     "Reply",
     "Sink",
     "TurnEnd",
-    "Work",
+    "AgentTask",
     "driver_of",
     "gone_by_itself",
     "warm_up",
@@ -50,12 +50,12 @@ class AgentError(RirekiError):
     """The agent refused something, and goes on."""
 
 
-class Work(msgspec.Struct, frozen=True):
+class AgentTask(msgspec.Struct, frozen=True):
     """What an agent is started for."""
 
     #: The drive id.
     id: str
-    agent: Agent
+    agent: AgentProgram
     project: Path
     model: str | None
     archive: Path
@@ -75,7 +75,7 @@ class Reply(msgspec.Struct, frozen=True):
     """How an ask ended, for the driver: `answer` has what the person chose."""
 
     outcome: Literal["selected", "refused", "answered", "expired", "cancelled"]
-    answer: Answer
+    answer: AskAnswer
 
 
 class Sink(Protocol):
@@ -150,10 +150,10 @@ class Driver(Protocol):
         """End the process and all it started, at once."""
 
 
-Maker: TypeAlias = Callable[[Work, Sink], Driver]
+Maker: TypeAlias = Callable[[AgentTask, Sink], Driver]
 
 
-def driver_of(work: Work, sink: Sink) -> Driver:
+def driver_of(work: AgentTask, sink: Sink) -> Driver:
     """The driver for an agent's protocol; its libraries are imported only now."""
     if work.agent.protocol == "q":
         from rireki.drive.q import QDriver
@@ -177,11 +177,11 @@ def gone_by_itself(code: int | None, printed: str) -> AgentGone:
     return AgentGone(f"the agent {how} ({by})", printed.strip())
 
 
-def warnings_of(work: Work) -> list[str]:
+def warnings_of(work: AgentTask) -> list[str]:
     """What a new conversation will do that the person may not expect."""
     if work.agent.protocol != "q":
         return []
-    from rireki.drive.q_store import Store
+    from rireki.drive.q_store import QStore
 
-    warning = Store(work).warning()
+    warning = QStore(work).warning()
     return [warning] if warning else []

@@ -15,9 +15,9 @@ from weakref import WeakSet
 import msgspec
 
 from rireki.drive.blocks import Blocks, Growing, length
-from rireki.drive.values import Call, Status
+from rireki.drive.values import RunningCall, Status
 
-__all__ = ["COALESCE", "Event", "Fan", "Kind", "Listener", "Shown"]
+__all__ = ["COALESCE", "Event", "Fan", "Kind", "EventListener", "SessionView"]
 
 Kind: TypeAlias = Literal["status", "delta", "settled", "call", "gone"]
 
@@ -45,7 +45,7 @@ class Event(msgspec.Struct, frozen=True):
         return {"n": self.n, "session": self.session, **self.more}
 
 
-class Shown(Protocol):
+class SessionView(Protocol):
     """What a listener needs of a session."""
 
     id: str
@@ -61,15 +61,15 @@ class Shown(Protocol):
     def status(self) -> Status: ...
 
     @property
-    def calls(self) -> Mapping[str, Call]: ...
+    def calls(self) -> Mapping[str, RunningCall]: ...
 
 
 class Fan:
     """Tells all listeners which session changed; what changed they find out themselves."""
 
     def __init__(self) -> None:
-        self.sessions: dict[str, Shown] = {}
-        self._listeners: WeakSet[Listener] = WeakSet()
+        self.sessions: dict[str, SessionView] = {}
+        self._listeners: WeakSet[EventListener] = WeakSet()
         self._closed = False
 
     def changed(self, session: str, *, status: bool = False, call: str | None = None) -> None:
@@ -81,8 +81,8 @@ class Fan:
         for listener in self._listeners:
             listener.forget(session, number)
 
-    def listen(self, after: int | None) -> Listener:
-        listener = Listener(self, after)
+    def listen(self, after: int | None) -> EventListener:
+        listener = EventListener(self, after)
         if self._closed:
             listener.close()
         self._listeners.add(listener)
@@ -101,7 +101,7 @@ class _Marks(msgspec.Struct):
     calls: set[str] = msgspec.field(default_factory=set)
 
 
-class Listener:
+class EventListener:
     """One page, or one terminal."""
 
     def __init__(self, fan: Fan, after: int | None) -> None:
@@ -161,7 +161,7 @@ class Listener:
                 events += self._of(session, marks)
         return sorted(events, key=lambda event: event.n)
 
-    def _of(self, session: Shown, marks: _Marks) -> list[Event]:
+    def _of(self, session: SessionView, marks: _Marks) -> list[Event]:
         # The texts first: mostly they are what came before a call.
         events = self._texts(session)
         events += [
@@ -173,7 +173,7 @@ class Listener:
             events.append(self._event(session, "status", {"status": _light(session.status)}))
         return events
 
-    def _texts(self, session: Shown) -> list[Event]:
+    def _texts(self, session: SessionView) -> list[Event]:
         events: list[Event] = []
         since = self._settled.get(session.id, 0)
         lately = {block.id: block for block in session.blocks.lately}
@@ -190,7 +190,7 @@ class Listener:
             events += self._delta(session, session.blocks.growing, session.touched)
         return events
 
-    def _delta(self, session: Shown, block: Growing, number: int) -> list[Event]:
+    def _delta(self, session: SessionView, block: Growing, number: int) -> list[Event]:
         have, units = self._sent.get(block.id, (0, 0))
         text = block.text[have:]
         if not text:
@@ -201,7 +201,7 @@ class Listener:
             more["provisional"] = True
         return [Event(number, session.id, "delta", more)]
 
-    def _event(self, session: Shown, kind: Kind, more: dict[str, Any]) -> Event:
+    def _event(self, session: SessionView, kind: Kind, more: dict[str, Any]) -> Event:
         return Event(session.touched, session.id, kind, more)
 
 

@@ -18,18 +18,18 @@ from typing import Any
 from rireki.errors import NotFound, RirekiError
 from rireki.live.growing import GrowingFile
 from rireki.live.lock import WriterLock
-from rireki.sources.bridge.entry import Entry, parse, spell
+from rireki.sources.bridge.entry import BridgeEntry, parse, spell
 from rireki.sources.kit.jsonl import split_lines
 from rireki.sources.kit.places import BRIDGE
 
-__all__ = ["Busy", "Counter", "Journal", "ended", "journal_folder", "journal_path"]
+__all__ = ["DrivenElsewhere", "Counter", "DriveJournal", "ended", "journal_folder", "journal_path"]
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 #: The last line of a conversation that has ended is shorter than this.
 TAIL = 1024
 
 
-class Busy(RirekiError):
+class DrivenElsewhere(RirekiError):
     """Another process drives this conversation."""
 
 
@@ -74,7 +74,7 @@ class Counter:
         self.last = max(self.last, number)
 
 
-class Journal(GrowingFile):
+class DriveJournal(GrowingFile):
     """The journal of one conversation, to be opened before anything is written."""
 
     _lost = "Start a new conversation; 'rireki restore' brings back what was archived."
@@ -95,7 +95,7 @@ class Journal(GrowingFile):
     def is_open(self) -> bool:
         return self._file is not None
 
-    def peek(self) -> list[Entry]:
+    def peek(self) -> list[BridgeEntry]:
         """The entries that came since it was read last, without the right to write."""
         try:
             with self.path.open("rb") as file:
@@ -109,7 +109,7 @@ class Journal(GrowingFile):
         self._size += len(data) - len(torn)
         return self._parsed(lines)
 
-    def open(self) -> list[Entry]:
+    def open(self) -> list[BridgeEntry]:
         """Become its only writer; the entries that came since it was read last."""
         if self.is_open:
             return []
@@ -125,14 +125,14 @@ class Journal(GrowingFile):
         except OSError as error:
             raise self._unopened(error) from error
 
-    def write(self, kind: str, **more: Any) -> Entry:
+    def write(self, kind: str, **more: Any) -> BridgeEntry:
         """Store an entry: the system has it when this returns, or nothing is kept and an error raised."""
         entry = self._entry(kind, more)
         self._append(self._waiting + spell(entry))
         self._waiting, self.trouble = b"", ""
         return entry
 
-    def keep(self, kind: str, **more: Any) -> Entry:
+    def keep(self, kind: str, **more: Any) -> BridgeEntry:
         """Store what the agent did; while the disk is full it waits in memory, and `trouble` says so."""
         entry = self._entry(kind, more)
         lines = self._waiting + spell(entry)
@@ -167,11 +167,11 @@ class Journal(GrowingFile):
 
     # ── inside ──
 
-    def _entry(self, kind: str, more: dict[str, Any]) -> Entry:
+    def _entry(self, kind: str, more: dict[str, Any]) -> BridgeEntry:
         at = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
-        return Entry(self._counter.next(), at.replace("+00:00", "Z"), kind, more)
+        return BridgeEntry(self._counter.next(), at.replace("+00:00", "Z"), kind, more)
 
-    def _open(self) -> list[Entry]:
+    def _open(self) -> list[BridgeEntry]:
         flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
         # A link in somebody else's folder would have us write to what it leads to.
         flags |= getattr(os, "O_NOFOLLOW", 0)
@@ -187,7 +187,7 @@ class Journal(GrowingFile):
             lines = [*lines, torn]
         return self._parsed(lines)
 
-    def _parsed(self, lines: list[bytes]) -> list[Entry]:
+    def _parsed(self, lines: list[bytes]) -> list[BridgeEntry]:
         entries = [entry for line in lines if (entry := parse(line)) is not None]
         for entry in entries:
             self._counter.reach(entry.number)
@@ -217,8 +217,8 @@ class Journal(GrowingFile):
             "Check that you may write there, and that the folder lies on a local disk.",
         )
 
-    def _busy(self) -> Busy:
-        return Busy(
+    def _busy(self) -> DrivenElsewhere:
+        return DrivenElsewhere(
             f"the conversation {self.id} is being driven by process {self._lock.holder() or 'unknown'}",
             "Go on with it there, or end it there first.",
         )

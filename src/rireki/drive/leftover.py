@@ -20,7 +20,7 @@ from rireki.sources.kit.places import is_own
 __all__ = ["end_leftover", "forget_process", "note_process"]
 
 
-class Started(msgspec.Struct, frozen=True):
+class StartedProcess(msgspec.Struct, frozen=True):
     pid: int
     #: When it began, as the system spells it: another process may get the same number later.
     born: str
@@ -28,7 +28,7 @@ class Started(msgspec.Struct, frozen=True):
 
 def note_process(journal: Path, pid: int) -> dict[str, Any]:
     """Note the process of a journal's conversation; what the journal says of it."""
-    started = Started(pid, born(pid))
+    started = StartedProcess(pid, born(pid))
     path = _path(journal)
     # Where nothing can be kept, the process is not ended after a crash.
     with suppress(OSError):
@@ -54,15 +54,15 @@ def end_leftover(journal: Path, named: Mapping[str, Any]) -> None:
     started = _noted(journal)
     if started is None and is_own(journal.parent):
         with suppress(msgspec.ValidationError):
-            started = msgspec.convert(named, Started)
+            started = msgspec.convert(named, StartedProcess)
     forget_process(journal)
     if started and started.pid > 1 and started.born and born(started.pid) == started.born:
         end_group(started.pid, firmly=True)
 
 
-def _noted(journal: Path) -> Started | None:
+def _noted(journal: Path) -> StartedProcess | None:
     with suppress(OSError, msgspec.MsgspecError):
-        return msgspec.json.decode(_path(journal).read_bytes(), type=Started)
+        return msgspec.json.decode(_path(journal).read_bytes(), type=StartedProcess)
     return None
 
 

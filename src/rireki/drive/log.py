@@ -11,10 +11,10 @@ from typing import Any
 
 import msgspec
 
-from rireki.drive.values import Ask, Call, Image, Prompt, Queued, in_order
-from rireki.sources.bridge.entry import Entry
+from rireki.drive.values import Ask, Prompt, PromptImage, Queued, RunningCall, in_order
+from rireki.sources.bridge.entry import BridgeEntry
 
-__all__ = ["Log", "Origin"]
+__all__ = ["SessionLog", "SessionOrigin"]
 
 #: Ends of a turn after which the queue waits for the person.
 _HOLDING = {"cancelled", "failed"}
@@ -22,7 +22,7 @@ _HOLDING = {"cancelled", "failed"}
 _REMEMBERED = {"end_turn", "max_tokens", "max_turn_requests", "refusal"}
 
 
-class Origin(msgspec.Struct, frozen=True):
+class SessionOrigin(msgspec.Struct, frozen=True):
     """How it began."""
 
     agent: str
@@ -34,10 +34,10 @@ class Origin(msgspec.Struct, frozen=True):
     at: str
 
 
-class Log:
+class SessionLog:
     def __init__(self) -> None:
         self.number = 0
-        self.origin: Origin | None = None
+        self.origin: SessionOrigin | None = None
         #: The agent's own id of the conversation.
         self.native: str | None = None
         self.resumable = False
@@ -53,7 +53,7 @@ class Log:
         self.asks: dict[str, Ask] = {}
         #: How each ask ended, in the fields of its `answer`.
         self.answers: dict[str, dict[str, Any]] = {}
-        self.calls: dict[str, Call] = {}
+        self.calls: dict[str, RunningCall] = {}
         #: Calls of this turn that have a result.
         self.done: set[str] = set()
         #: The last of the states that have lines, and what was said with it.
@@ -62,7 +62,7 @@ class Log:
         #: The last process that was started: {pid, born}.
         self.process: dict[str, Any] = {}
 
-    def add(self, entry: Entry) -> None:
+    def add(self, entry: BridgeEntry) -> None:
         self.number = max(self.number, entry.number)
         take = _KINDS.get(entry.kind)
         if take is not None:
@@ -90,9 +90,9 @@ class Log:
 
     # ── one method per kind ──
 
-    def _start(self, entry: Entry) -> None:
+    def _start(self, entry: BridgeEntry) -> None:
         more = entry.more
-        self.origin = Origin(
+        self.origin = SessionOrigin(
             agent=entry.text("agent"),
             source=more.get("source"),
             project=entry.text("project"),
@@ -102,12 +102,12 @@ class Log:
             at=entry.at,
         )
 
-    def _session(self, entry: Entry) -> None:
+    def _session(self, entry: BridgeEntry) -> None:
         self.native = entry.text("id") or self.native
         self.resumable = entry.more.get("resumable") is True
         self.images = entry.more.get("images")
 
-    def _prompt(self, entry: Entry) -> None:
+    def _prompt(self, entry: BridgeEntry) -> None:
         id = entry.text("id")
         if not id or id in self.prompts:
             return
@@ -127,21 +127,21 @@ class Log:
         item = {id: (prompt, queued)}
         self.waiting = {**item, **self.waiting} if first else {**self.waiting, **item}
 
-    def _edit(self, entry: Entry) -> None:
+    def _edit(self, entry: BridgeEntry) -> None:
         id, text = entry.text("id"), entry.text("text")
         if id in self.waiting:
             prompt, queued = self.waiting[id]
             replace = msgspec.structs.replace
             self.waiting[id] = (replace(prompt, text=text), replace(queued, text=text))
 
-    def _withdraw(self, entry: Entry) -> None:
+    def _withdraw(self, entry: BridgeEntry) -> None:
         self.waiting.pop(entry.text("id"), None)
 
-    def _given(self, entry: Entry) -> None:
+    def _given(self, entry: BridgeEntry) -> None:
         self.turn = entry.text("id")
         self.waiting.pop(self.turn, None)
 
-    def _turn_end(self, entry: Entry) -> None:
+    def _turn_end(self, entry: BridgeEntry) -> None:
         self.turn = None
         self.calls.clear()
         self.done.clear()
@@ -149,31 +149,31 @@ class Log:
         self.held = reason in _HOLDING and bool(self.waiting)
         self.remembered = self.remembered or reason in _REMEMBERED
 
-    def _call(self, entry: Entry) -> None:
+    def _call(self, entry: BridgeEntry) -> None:
         id = entry.text("call")
         if id in self.done:
             return
-        known = self.calls.get(id, Call(id, ""))
+        known = self.calls.get(id, RunningCall(id, ""))
         fields = ("name", "title", "tool", "arguments", "diffs")
         news = {name: entry.more[name] for name in fields if name in entry.more}
         self.calls[id] = msgspec.structs.replace(known, **news)
 
-    def _result(self, entry: Entry) -> None:
+    def _result(self, entry: BridgeEntry) -> None:
         self.calls.pop(entry.text("call"), None)
         self.done.add(entry.text("call"))
 
-    def _ask(self, entry: Entry) -> None:
+    def _ask(self, entry: BridgeEntry) -> None:
         try:
             ask = msgspec.convert({**entry.more, "at": entry.at, "number": entry.number}, Ask)
         except msgspec.ValidationError:
             return
         self.asks[ask.id] = msgspec.structs.replace(ask, options=in_order(ask.options))
 
-    def _answer(self, entry: Entry) -> None:
+    def _answer(self, entry: BridgeEntry) -> None:
         self.asks.pop(entry.text("id"), None)
         self.answers[entry.text("id")] = {**entry.more, "at": entry.at, "number": entry.number}
 
-    def _state(self, entry: Entry) -> None:
+    def _state(self, entry: BridgeEntry) -> None:
         self.state = entry.text("state")
         self.detail = entry.text("detail")
         if self.state == "starting":
@@ -181,38 +181,38 @@ class Log:
         elif self.state in ("ended", "failed"):
             self.held = bool(self.waiting)
 
-    def _proceed(self, entry: Entry) -> None:
+    def _proceed(self, entry: BridgeEntry) -> None:
         self.held = False
 
-    def _process(self, entry: Entry) -> None:
+    def _process(self, entry: BridgeEntry) -> None:
         self.process = dict(entry.more)
 
 
-_KINDS: dict[str, Callable[[Log, Entry], None]] = {
-    "start": Log._start,
-    "session": Log._session,
-    "prompt": Log._prompt,
-    "edit": Log._edit,
-    "withdraw": Log._withdraw,
-    "given": Log._given,
-    "turn_end": Log._turn_end,
-    "call": Log._call,
-    "result": Log._result,
-    "ask": Log._ask,
-    "answer": Log._answer,
-    "state": Log._state,
-    "process": Log._process,
-    "proceed": Log._proceed,
+_KINDS: dict[str, Callable[[SessionLog, BridgeEntry], None]] = {
+    "start": SessionLog._start,
+    "session": SessionLog._session,
+    "prompt": SessionLog._prompt,
+    "edit": SessionLog._edit,
+    "withdraw": SessionLog._withdraw,
+    "given": SessionLog._given,
+    "turn_end": SessionLog._turn_end,
+    "call": SessionLog._call,
+    "result": SessionLog._result,
+    "ask": SessionLog._ask,
+    "answer": SessionLog._answer,
+    "state": SessionLog._state,
+    "process": SessionLog._process,
+    "proceed": SessionLog._proceed,
 }
 
 
-def _images(entry: Entry) -> list[Image]:
+def _images(entry: BridgeEntry) -> list[PromptImage]:
     try:
-        return msgspec.convert(entry.more.get("images", []), list[Image])
+        return msgspec.convert(entry.more.get("images", []), list[PromptImage])
     except msgspec.ValidationError:
         return []
 
 
-def _strings(entry: Entry, name: str) -> list[str]:
+def _strings(entry: BridgeEntry, name: str) -> list[str]:
     value = entry.more.get(name)
     return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []

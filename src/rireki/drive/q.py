@@ -11,10 +11,10 @@ import asyncio
 import re
 from typing import Any, Literal
 
-from rireki.drive.driver import AgentError, AgentGone, Sink, TurnEnd, Work, gone_by_itself
-from rireki.drive.q_store import Store
-from rireki.drive.screen import Screen
-from rireki.drive.terminal import Terminal
+from rireki.drive.driver import AgentError, AgentGone, AgentTask, Sink, TurnEnd, gone_by_itself
+from rireki.drive.q_store import QStore
+from rireki.drive.screen import TerminalScreen
+from rireki.drive.terminal import PseudoTerminal
 from rireki.drive.values import Ask, Option, Prompt
 
 __all__ = ["QDriver", "typed"]
@@ -53,11 +53,11 @@ OPTIONS = [
 class QDriver:
     takes_reasons = True
 
-    def __init__(self, work: Work, sink: Sink) -> None:
+    def __init__(self, work: AgentTask, sink: Sink) -> None:
         self._work, self._sink = work, sink
-        self._store = Store(work)
-        self._screen = Screen()
-        self._terminal = Terminal(self._hear, self._end)
+        self._store = QStore(work)
+        self._screen = TerminalScreen()
+        self._terminal = PseudoTerminal(self._hear, self._end)
         self._printed = ""
         #: What it printed since the last line it was given.
         self._said = ""

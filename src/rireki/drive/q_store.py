@@ -11,20 +11,20 @@ from contextlib import closing
 from typing import Any
 
 from rireki.archive.open import open_archive
-from rireki.drive.driver import AgentGone, Work
+from rireki.drive.driver import AgentGone, AgentTask
 from rireki.errors import SourceTrouble
 from rireki.intake.roster import Roster
 from rireki.intake.walk import take_some
 from rireki.model.record import Origin
 from rireki.sources import registry
-from rireki.sources.amazon_q.held import Held, held, mark_of
+from rireki.sources.amazon_q.held import HeldRow, held, mark_of
 from rireki.sources.amazon_q.tables import OLD
 
-__all__ = ["Store"]
+__all__ = ["QStore"]
 
 
-class Store:
-    def __init__(self, work: Work) -> None:
+class QStore:
+    def __init__(self, work: AgentTask) -> None:
         self._work = work
         self._source = work.agent.source or "amazon-q"
         #: As the agent notes it: what the system calls the directory it works in.
@@ -38,10 +38,10 @@ class Store:
                 return origin.place, found
         return None
 
-    def held(self) -> Held | None:
+    def held(self) -> HeldRow | None:
         """What the directory holds now."""
         for origin in self._databases():
-            found: Held | None = _look(held, origin.place, self._directory)
+            found: HeldRow | None = _look(held, origin.place, self._directory)
             if found is not None:
                 return found
         return None

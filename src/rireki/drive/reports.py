@@ -15,7 +15,7 @@ import msgspec
 from rireki.drive.book import Book
 from rireki.drive.driver import Level, Reply
 from rireki.drive.leftover import note_process
-from rireki.drive.values import Answer, Ask, Mode
+from rireki.drive.values import Ask, AskAnswer, Mode
 
 __all__ = ["Offer", "Reports"]
 
@@ -52,7 +52,7 @@ class Reports:
         self._heard = False
         for future in self._open.values():
             if not future.done():
-                future.set_result(Reply("expired", Answer()))
+                future.set_result(Reply("expired", AskAnswer()))
         self._open.clear()
 
     def reply(self, ask: str, reply: Reply) -> bool:
@@ -119,7 +119,7 @@ class Reports:
 
     async def ask(self, ask: Ask) -> Reply:
         if not self._heard:
-            return Reply("expired", Answer())
+            return Reply("expired", AskAnswer())
         self._book.settle_text()
         id = f"{self._book.id}-{self._book.number()}"
         more = msgspec.to_builtins(ask)

@@ -18,17 +18,17 @@ from rireki.drive.checks import checked_start
 from rireki.drive.driver import (
     AgentError,
     AgentGone,
+    AgentTask,
     Driver,
     Maker,
     Reason,
     Reply,
     TurnEnd,
-    Work,
     gone_by_itself,
 )
 from rireki.drive.leftover import end_leftover, forget_process
 from rireki.drive.reports import Offer, Reports
-from rireki.drive.values import Answer, Prompt, State
+from rireki.drive.values import AskAnswer, Prompt, State
 from rireki.errors import RirekiError
 
 __all__ = ["PATIENCE", "Runner"]
@@ -43,7 +43,7 @@ _FORGETFUL = "This agent cannot go on with a conversation: it does not know what
 class Runner:
     """`work` is what the agent is started for; None when it is not to be had (`missing`)."""
 
-    def __init__(self, book: Book, maker: Maker, work: Work | None, missing: str) -> None:
+    def __init__(self, book: Book, maker: Maker, work: AgentTask | None, missing: str) -> None:
         self.work = work
         self.driver: Driver | None = None
         self.stopping = False
@@ -185,7 +185,7 @@ class Runner:
     def _close_asks(self, outcome: Literal["expired", "cancelled"], by: str) -> None:
         for ask in list(self._book.log.asks):
             self._book.keep("answer", id=ask, outcome=outcome, by=by)
-            self.reply(ask, Reply(outcome, Answer()))
+            self.reply(ask, Reply(outcome, AskAnswer()))
 
     # ── working the queue off ──
 
@@ -267,13 +267,13 @@ class Runner:
         self._ready.set()
         self._book.changed()
 
-    def _check(self, work: Work) -> None:
+    def _check(self, work: AgentTask) -> None:
         try:
             checked_start(work.project, work.roots)
         except RirekiError as error:
             raise AgentGone(error.message, error.hint) from error
 
-    def _make(self, work: Work) -> Driver:
+    def _make(self, work: AgentTask) -> Driver:
         self._forget()
         self._reports = Reports(self._book, work.agent.source, self._on_gone)
         self.driver = self._maker(work, self._reports)

@@ -10,7 +10,7 @@ import codecs
 import re
 from typing import Literal, NamedTuple, TypeAlias
 
-__all__ = ["Heard", "Screen"]
+__all__ = ["Heard", "TerminalScreen"]
 
 #: `ready`: the line editor waits for a line; `busy`: it was given one.
 Kind: TypeAlias = Literal["text", "ready", "busy"]
@@ -33,7 +33,7 @@ class Heard(NamedTuple):
     text: str = ""
 
 
-class Screen:
+class TerminalScreen:
     def __init__(self) -> None:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._rest = ""

@@ -13,11 +13,11 @@ from typing import Any
 from rireki.drive.blocks import Blocks
 from rireki.drive.book import Book
 from rireki.drive.checks import checked_prompt, outcome_of
-from rireki.drive.driver import Maker, Reply, Work
-from rireki.drive.log import Log, Origin
+from rireki.drive.driver import AgentTask, Maker, Reply
+from rireki.drive.log import SessionLog, SessionOrigin
 from rireki.drive.recovered import GIVE, is_recovered, recovered_ask
 from rireki.drive.runner import Runner
-from rireki.drive.values import Answer, Ask, Call, Given, Prompt, State, Status
+from rireki.drive.values import Ask, AskAnswer, Prompt, PromptReceipt, RunningCall, State, Status
 from rireki.errors import NotFound, RirekiError
 
 __all__ = ["Session"]
@@ -26,7 +26,7 @@ __all__ = ["Session"]
 class Session:
     """`work` is what its agent is started for; None when that agent is not to be had (`missing`)."""
 
-    def __init__(self, book: Book, maker: Maker, work: Work | None, missing: str = "") -> None:
+    def __init__(self, book: Book, maker: Maker, work: AgentTask | None, missing: str = "") -> None:
         self.id = book.id
         self.book = book
         #: What the person should know about its start.
@@ -36,16 +36,16 @@ class Session:
     # ── what is shown ──
 
     @property
-    def log(self) -> Log:
+    def log(self) -> SessionLog:
         return self.book.log
 
     @property
-    def origin(self) -> Origin:
+    def origin(self) -> SessionOrigin:
         assert self.log.origin is not None
         return self.log.origin
 
     @property
-    def work(self) -> Work | None:
+    def work(self) -> AgentTask | None:
         return self._runner.work
 
     @property
@@ -57,7 +57,7 @@ class Session:
         return self.book.blocks
 
     @property
-    def calls(self) -> Mapping[str, Call]:
+    def calls(self) -> Mapping[str, RunningCall]:
         return self.book.calls
 
     @property
@@ -123,7 +123,7 @@ class Session:
 
     # ── what the person does ──
 
-    async def send(self, prompt: Prompt, by: str) -> Given:
+    async def send(self, prompt: Prompt, by: str) -> PromptReceipt:
         """Store a prompt, and give it to the agent when its turn comes. The same id runs once."""
         with self._writing():
             more: dict[str, Any] = {}
@@ -137,26 +137,26 @@ class Session:
                 self.book.write("prompt", id=prompt.id, text=prompt.text, **more, by=by)
             await self.book.settle()
             self._runner.wake()
-            return Given(self.log.prompts[prompt.id], known)
+            return PromptReceipt(self.log.prompts[prompt.id], known)
 
-    async def edit(self, id: str, text: str, by: str = "") -> Given:
+    async def edit(self, id: str, text: str, by: str = "") -> PromptReceipt:
         """Change a prompt that was not given to the agent yet."""
         with self._writing():
             images = self._waiting(id).images
             checked_prompt(Prompt(id, text, images), self.origin.project)
             entry = self.book.write("edit", id=id, text=text, by=by)
             await self.book.settle()
-            return Given(entry.number, False)
+            return PromptReceipt(entry.number, False)
 
-    async def withdraw(self, id: str, by: str = "") -> Given:
+    async def withdraw(self, id: str, by: str = "") -> PromptReceipt:
         """Take back a prompt that was not given to the agent yet."""
         with self._writing():
             self._waiting(id)
             entry = self.book.write("withdraw", id=id, by=by)
             await self.book.settle()
-            return Given(entry.number, False)
+            return PromptReceipt(entry.number, False)
 
-    async def answer(self, ask: str, answer: Answer, by: str) -> Given:
+    async def answer(self, ask: str, answer: AskAnswer, by: str) -> PromptReceipt:
         """Answer what the agent asked; the answer is stored before the agent gets it."""
         with self._writing():
             if is_recovered(self.id, ask):
@@ -172,9 +172,9 @@ class Session:
                 self.book.write("prompt", id=f"{ask}-reason", text=answer.reason, first=True, by=by)
             await self.book.settle()
             # With the option that was recorded: a plain refusal names none.
-            said = Answer(more.get("option"), answer.reason, answer.values)
+            said = AskAnswer(more.get("option"), answer.reason, answer.values)
             self._runner.reply(ask, Reply(outcome, said))
-            return Given(entry.number, False)
+            return PromptReceipt(entry.number, False)
 
     async def proceed(self, by: str = "") -> None:
         """Go on with a queue that was held, or that an earlier process left."""
@@ -265,7 +265,7 @@ class Session:
             "Only what is still queued can be changed.",
         )
 
-    async def _answer_recovered(self, ask: str, answer: Answer, by: str) -> Given:
+    async def _answer_recovered(self, ask: str, answer: AskAnswer, by: str) -> PromptReceipt:
         recovered = self.book.recovered
         if not recovered:
             raise NotFound(f"nothing is asked under {ask} in the conversation {self.id}")
@@ -273,7 +273,7 @@ class Session:
         if asked.id != ask:
             raise RirekiError("the prompts that wait were changed meanwhile", "Look at them again.")
         # An answer that names neither option is told which there are.
-        checked = outcome_of(asked, Answer(option=answer.option or "no option"))[1]
+        checked = outcome_of(asked, AskAnswer(option=answer.option or "no option"))[1]
         if checked["option"] == GIVE:
             await self.proceed(by)
         else:
@@ -281,15 +281,15 @@ class Session:
                 self.book.write("withdraw", id=queued.id, by=by)
             self._runner.wake()
         await self.book.settle()
-        return Given(self.log.number, False)
+        return PromptReceipt(self.log.number, False)
 
-    def _answered_before(self, ask: str, answer: Answer) -> Given:
+    def _answered_before(self, ask: str, answer: AskAnswer) -> PromptReceipt:
         ended = self.log.answers.get(ask)
         if ended is None:
             raise NotFound(f"nothing is asked under {ask} in the conversation {self.id}")
         same = (ended.get("option") or None, ended.get("values")) == (answer.option, answer.values)
         if same and ended["outcome"] in ("selected", "answered", "refused"):
-            return Given(ended["number"], True)
+            return PromptReceipt(ended["number"], True)
         by = ended.get("by") or "somebody"
         how = ended.get("name") or ended["outcome"]
         raise RirekiError(

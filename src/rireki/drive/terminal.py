@@ -15,7 +15,7 @@ from pathlib import Path
 
 from rireki.drive.driver import AgentGone
 
-__all__ = ["Terminal"]
+__all__ = ["PseudoTerminal"]
 
 #: Wide, so that hardly a line of an answer is broken.
 ROWS, COLUMNS = 50, 240
@@ -29,7 +29,7 @@ BECOME = (
 FAREWELL = 2.0
 
 
-class Terminal:
+class PseudoTerminal:
     def __init__(self, heard: Callable[[bytes], None], ended: Callable[[int | None], None]) -> None:
         self._heard, self._ended = heard, ended
         self._master = -1

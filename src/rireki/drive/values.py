@@ -12,19 +12,19 @@ import msgspec
 from rireki.model.activity import WORDS, AskState, state_of_ask
 
 __all__ = [
-    "Answer",
+    "AskAnswer",
     "Ask",
-    "Block",
-    "Call",
+    "StreamBlock",
+    "RunningCall",
     "LABELS",
     "REASONED",
     "Choice",
-    "Given",
-    "Image",
+    "PromptReceipt",
+    "PromptImage",
     "Mode",
     "Option",
     "Prompt",
-    "Question",
+    "AskedQuestion",
     "Queued",
     "State",
     "Status",
@@ -43,7 +43,7 @@ State: TypeAlias = Literal[
 ]
 
 
-class Image(msgspec.Struct, frozen=True, omit_defaults=True):
+class PromptImage(msgspec.Struct, frozen=True, omit_defaults=True):
     media_type: str
     #: Base64.
     data: str
@@ -55,19 +55,19 @@ class Prompt(msgspec.Struct, frozen=True):
 
     id: str
     text: str
-    images: list[Image] = []
+    images: list[PromptImage] = []
     #: Paths of files below the project.
     mentions: list[str] = []
 
 
-class Given(msgspec.Struct, frozen=True):
+class PromptReceipt(msgspec.Struct, frozen=True):
     """The acknowledgement: it is stored, at this number. `known`: it was there already."""
 
     number: int
     known: bool
 
 
-class Answer(msgspec.Struct, frozen=True):
+class AskAnswer(msgspec.Struct, frozen=True):
     """An answer to an ask: an option (permission, plan) or values (questions); nothing refuses it."""
 
     option: str | None = None
@@ -122,7 +122,7 @@ class Choice(msgspec.Struct, frozen=True, omit_defaults=True):
     description: str = ""
 
 
-class Question(msgspec.Struct, frozen=True, omit_defaults=True):
+class AskedQuestion(msgspec.Struct, frozen=True, omit_defaults=True):
     id: str
     question: str
     header: str = ""
@@ -147,7 +147,7 @@ class Ask(msgspec.Struct, frozen=True):
     #: Changes of files: {path, old, new}; old is None for a new file.
     diffs: list[dict[str, Any]] = []
     options: list[Option] = []
-    questions: list[Question] = []
+    questions: list[AskedQuestion] = []
     at: str = ""
     number: int = 0
 
@@ -185,7 +185,7 @@ class Queued(msgspec.Struct, frozen=True):
     mentions: list[str] = []
 
 
-class Block(msgspec.Struct, frozen=True):
+class StreamBlock(msgspec.Struct, frozen=True):
     """A stretch of the agent's text or thinking that is still growing."""
 
     id: str
@@ -194,7 +194,7 @@ class Block(msgspec.Struct, frozen=True):
     provisional: bool = False
 
 
-class Call(msgspec.Struct, frozen=True):
+class RunningCall(msgspec.Struct, frozen=True):
     """A tool call that runs, or waits for permission."""
 
     id: str
@@ -236,8 +236,8 @@ class Status(msgspec.Struct, frozen=True):
     #: person's yes, which is one of the asks.
     recovered: list[str] = []
     asks: list[Ask] = []
-    blocks: list[Block] = []
-    calls: list[Call] = []
+    blocks: list[StreamBlock] = []
+    calls: list[RunningCall] = []
     #: The prompt that is being answered.
     prompt: str | None = None
     started_at: str = ""

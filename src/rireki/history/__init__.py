@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rireki.history.history import MessageHistory, Noted, Pending
+from rireki.history.history import HistoryNote, MessageHistory, Pending
 
 if TYPE_CHECKING:
     from rireki.history.aio import AsyncMessageHistory
     from rireki.history.journal import HistoryConflict
 
-__all__ = ["AsyncMessageHistory", "HistoryConflict", "MessageHistory", "Noted", "Pending"]
+__all__ = ["AsyncMessageHistory", "HistoryConflict", "MessageHistory", "HistoryNote", "Pending"]
 
 #: Only programs with an event loop, or with a history on disk, need these.
 _LATE = {

@@ -12,7 +12,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Self, TypeVar, overload
 
-from rireki.history.history import QUESTIONS, MessageHistory, Noted, Pending
+from rireki.history.history import QUESTIONS, HistoryNote, MessageHistory, Pending
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -157,7 +157,7 @@ class AsyncMessageHistory:
     async def add_note(self, name: str, value: Any) -> None:
         await self._run(self.history.add_note, name, value)
 
-    async def notes(self, name: str, ever: bool = False) -> list[Noted]:
+    async def notes(self, name: str, ever: bool = False) -> list[HistoryNote]:
         return await self._run(self.history.notes, name, ever)
 
     async def fork(self, conversation: str | None = None, title: str | None = None) -> Self:

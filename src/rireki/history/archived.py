@@ -16,7 +16,17 @@ from rireki.archive.open import open_archive
 from rireki.intake.understand import read_conversation
 from rireki.model.conversation import Conversation, Reading
 from rireki.model.message import Message
-from rireki.providers import Call, Media, Opaque, Part, Result, Text, Thinking, Turn, turns_of
+from rireki.providers import (
+    Call,
+    Media,
+    NeutralText,
+    NeutralThinking,
+    Opaque,
+    Part,
+    Result,
+    Turn,
+    turns_of,
+)
 
 __all__ = ["Archived", "read_archived"]
 
@@ -52,11 +62,11 @@ def _messages(turns: list[Turn]) -> Iterator[dict[str, Any]]:
         yield {"role": role, "content": content}
 
 
-def _text(part: Text) -> dict[str, Any]:
+def _text(part: NeutralText) -> dict[str, Any]:
     return {"type": "text", "text": part.text}
 
 
-def _thinking(part: Thinking) -> dict[str, Any]:
+def _thinking(part: NeutralThinking) -> dict[str, Any]:
     # Without a signature: Claude is not told of it, others are, as text.
     return {"type": "thinking", "thinking": part.text}
 
@@ -84,8 +94,8 @@ def _opaque(part: Opaque) -> dict[str, Any]:
 
 
 _BLOCKS: dict[type[Part], Callable[[Any], dict[str, Any]]] = {
-    Text: _text,
-    Thinking: _thinking,
+    NeutralText: _text,
+    NeutralThinking: _thinking,
     Call: _call,
     Result: _result,
     Media: _media,

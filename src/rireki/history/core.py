@@ -9,18 +9,18 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rireki.errors import RirekiError
-from rireki.history.given import Given, copied, kind_of
-from rireki.sources.native.entry import Entry
-from rireki.sources.native.log import SAID, Edit, Item, Log, View
+from rireki.history.given import ModelInput, copied, kind_of
+from rireki.sources.native.entry import JournalEntry
+from rireki.sources.native.log import SAID, Edit, EntryLog, Item, ModelView
 
 if TYPE_CHECKING:
     from rireki.history.sharing import Lease
-    from rireki.history.store import Store
+    from rireki.history.store import HistoryStore
     from rireki.history.window import Window
     from rireki.providers import Turn
     from rireki.providers.prefix import PrefixRenderer
 
-__all__ = ["Core", "Noted"]
+__all__ = ["Core", "HistoryNote"]
 
 #: Deeper than any provider nests; what is kept on disk is not deeper either.
 DEPTH = 200
@@ -30,7 +30,7 @@ RENDERERS = 8
 _HIDING = frozenset({"trim", "summary", "repair", "edit"})
 
 
-class Noted(NamedTuple):
+class HistoryNote(NamedTuple):
     """Something that a program noted, and where: `branch(at)` goes back to just behind it."""
 
     at: str
@@ -40,7 +40,7 @@ class Noted(NamedTuple):
 class _Known:
     """The messages of a view in the neutral form, as far as they were read."""
 
-    def __init__(self, view: View, revision: int) -> None:
+    def __init__(self, view: ModelView, revision: int) -> None:
         self.view = view
         self.revision = revision
         #: How many messages that are.
@@ -50,14 +50,14 @@ class _Known:
 
 class Core:
     def __init__(self) -> None:
-        self._log = Log()
+        self._log = EntryLog()
         self._lock = RLock()
         #: The files of a history on disk.
-        self._store: Store | None = None
+        self._store: HistoryStore | None = None
         #: This handle's part in them: others of the process may have theirs.
         self._lease: Lease | None = None
         #: What a transaction has gathered so far.
-        self._gathered: list[Entry] | None = None
+        self._gathered: list[JournalEntry] | None = None
         self._known: _Known | None = None
         self._renderers: dict[tuple[str, str | None], PrefixRenderer] = {}
 
@@ -89,13 +89,13 @@ class Core:
         _refuse_endless([value])
         self._add("note", more={"name": name, "value": copied(value)})
 
-    def notes(self, name: str, ever: bool = False) -> list[Noted]:
+    def notes(self, name: str, ever: bool = False) -> list[HistoryNote]:
         """What was noted under a name, in order; with `ever`, also where the history was left."""
         with self._lock:
             log = self._log
             entries = list(log.entries.values()) if ever else log.chain(log.head)
             found = [e for e in entries if e.kind == "note" and e.more.get("name") == name]
-            return [Noted(entry.id, copied(entry.more.get("value"))) for entry in found]
+            return [HistoryNote(entry.id, copied(entry.more.get("value"))) for entry in found]
 
     def checkpoint(self) -> str:
         """Where the history stands now, for `branch`."""
@@ -143,11 +143,11 @@ class Core:
             self._record([back, *again])
             return copied(message)
 
-    def _ahead(self) -> Log:
+    def _ahead(self) -> EntryLog:
         """The log as it will be at the end of the transaction, if there is one."""
         if not self._gathered:
             return self._log
-        return Log([*self._log.entries.values(), *self._gathered])
+        return EntryLog([*self._log.entries.values(), *self._gathered])
 
     @property
     def _name(self) -> str:
@@ -162,10 +162,10 @@ class Core:
         raw: Any = None,
         provider: str | None = None,
         more: dict[str, Any] | None = None,
-    ) -> Entry:
-        return Entry(os.urandom(6).hex(), kind, raw, provider, more)
+    ) -> JournalEntry:
+        return JournalEntry(os.urandom(6).hex(), kind, raw, provider, more)
 
-    def _record(self, entries: list[Entry]) -> None:
+    def _record(self, entries: list[JournalEntry]) -> None:
         """Keep entries, all of them or none, and then act upon them."""
         with self._lock:
             if self._store is None:
@@ -258,18 +258,18 @@ class Core:
         return made
 
 
-def _ends_alike(view: View) -> bool:
+def _ends_alike(view: ModelView) -> bool:
     items, messages = view.items, view.messages
     return len(messages) == len(items) and (not items or messages[-1] is items[-1][1])
 
 
-def _are_alike(view: View) -> bool:
+def _are_alike(view: ModelView) -> bool:
     """Whether the list still has the very objects that the entries brought."""
     return all(m is known for m, (_, known) in zip(view.messages, view.items, strict=True))
 
 
 def _kind(message: Any) -> str:
-    return kind_of(Given(message)) if isinstance(message, dict) else "user"
+    return kind_of(ModelInput(message)) if isinstance(message, dict) else "user"
 
 
 def _refuse_endless(value: Any, depth: int = 0) -> None:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from rireki.errors import RirekiError
 
 __all__ = [
-    "Given",
+    "ModelInput",
     "checked_provider",
     "copied",
     "kind_of",
@@ -50,7 +50,7 @@ _MAGIC = {
 }
 
 
-class Given(NamedTuple):
+class ModelInput(NamedTuple):
     """A message, or an answer that holds some; and whose it is, where that was found out."""
 
     raw: Any
@@ -58,10 +58,10 @@ class Given(NamedTuple):
     answer: bool = False
 
 
-def read_given(message: Any, provider: str | None = None) -> list[Given]:
+def read_given(message: Any, provider: str | None = None) -> list[ModelInput]:
     """What `add_raw_message` was given, as it is to be kept."""
     if type(message) is dict and "role" in message and "stop_reason" not in message:
-        return [Given(message)]
+        return [ModelInput(message)]
     from rireki.providers import plain, unwrap
     from rireki.providers.loose import is_prompt_json
 
@@ -69,7 +69,7 @@ def read_given(message: Any, provider: str | None = None) -> list[Given]:
     if isinstance(value, list) and value and all(map(_is_message, value)):
         return [given for item in value for given in read_given(item, provider)]
     if isinstance(value, str | list) or is_prompt_json(value):
-        return [Given(_spoken(value, provider))]
+        return [ModelInput(_spoken(value, provider))]
     if not isinstance(value, dict):
         raise RirekiError(
             f"A history cannot keep a {type(message).__name__} as a message",
@@ -77,8 +77,8 @@ def read_given(message: Any, provider: str | None = None) -> list[Given]:
         )
     found, inner = unwrap(value)
     if _is_block(value) and provider != "responses":
-        return [Given(_spoken([value], provider))]
-    return [Given(value, found, answer=not (len(inner) == 1 and inner[0] is value))]
+        return [ModelInput(_spoken([value], provider))]
+    return [ModelInput(value, found, answer=not (len(inner) == 1 and inner[0] is value))]
 
 
 def _is_message(value: Any) -> bool:
@@ -113,7 +113,7 @@ def _is_returned(block: dict[str, Any]) -> bool:
     return block.get("type") == "tool_result" or bool(block.keys() & _RESPONSE)
 
 
-def kind_of(given: Given) -> str:
+def kind_of(given: ModelInput) -> str:
     """The kind of entry it becomes: who spoke."""
     if given.answer:
         return "assistant"

@@ -14,7 +14,7 @@ from uuid import uuid4
 from weakref import finalize
 
 from rireki.errors import RirekiError
-from rireki.history.core import Noted
+from rireki.history.core import HistoryNote
 from rireki.history.given import (
     checked_provider,
     copied,
@@ -27,7 +27,7 @@ from rireki.history.given import (
 )
 from rireki.history.rendering import Rendering
 from rireki.history.results import checked_result, told_result
-from rireki.sources.native.entry import Entry
+from rireki.sources.native.entry import JournalEntry
 from rireki.sources.native.log import Edit, Item
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from rireki.providers import Problem, Provider, Turn
     from rireki.search.results import Hit
 
-__all__ = ["MessageHistory", "Noted", "Pending"]
+__all__ = ["MessageHistory", "HistoryNote", "Pending"]
 
 #: Tools whose open calls wait for a person.
 QUESTIONS = ("ask_user",)
@@ -88,13 +88,13 @@ class MessageHistory(Rendering):
         from rireki.archive.open import archive_path
         from rireki.history.journal import journal_path
         from rireki.history.sharing import Lease, lease
-        from rireki.history.store import Store
+        from rireki.history.store import HistoryStore
 
         path = archive_path(str(archive) if archive is not None else None)
         place = journal_path(path, conversation or str(uuid4()))
 
-        def opened() -> Store:
-            return Store.open(path, place, read_only, sync)
+        def opened() -> HistoryStore:
+            return HistoryStore.open(path, place, read_only, sync)
 
         # Who only reads sees what is there now, and holds nothing.
         held = Lease("", opened()) if read_only else lease(place, opened, wait, sync)
@@ -312,7 +312,7 @@ class MessageHistory(Rendering):
                 held = lease(place, lambda: store.fork(place, chain, head), fresh=True)
                 return type(self)._over(held, questions, None, title)
             other = type(self)(questions=questions)
-            known: dict[int, Entry] = {}
+            known: dict[int, JournalEntry] = {}
             for entry in chain:
                 other._log.add(_again(entry, known))
             return other
@@ -430,7 +430,7 @@ class MessageHistory(Rendering):
         shown = {id(message) for message in self._log.view.messages}
         return sum(id(message) not in shown for _, message in window.items)
 
-    def _repairs(self, window: Window, mended: Sequence[Turn]) -> Iterator[Entry]:
+    def _repairs(self, window: Window, mended: Sequence[Turn]) -> Iterator[JournalEntry]:
         """An entry for every turn that a repair put between those of the history."""
         from rireki.providers import Result
 
@@ -448,16 +448,16 @@ class MessageHistory(Rendering):
                 yield self._entry("repair", message, None, {"after": after})
 
 
-def _again(entry: Entry, known: dict[int, Entry]) -> Entry:
+def _again(entry: JournalEntry, known: dict[int, JournalEntry]) -> JournalEntry:
     """The entry for another log, sharing nothing that changes; `known` are those that were made."""
     if isinstance(entry, Edit):
         return Edit(entry.id, [_item_again(item, known) for item in entry.items])
-    made = Entry(entry.id, entry.kind, copied(entry.raw), entry.provider, dict(entry.more))
+    made = JournalEntry(entry.id, entry.kind, copied(entry.raw), entry.provider, dict(entry.more))
     known[id(entry)] = made
     return made
 
 
-def _item_again(item: Item, known: dict[int, Entry]) -> Item:
+def _item_again(item: Item, known: dict[int, JournalEntry]) -> Item:
     """The same message of the same entry as they are in the other log."""
     entry, message = item
     made = known.get(id(entry)) or _again(entry, known)

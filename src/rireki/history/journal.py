@@ -16,9 +16,9 @@ from rireki.live.growing import GrowingFile
 from rireki.live.lock import WriterLock
 from rireki.sources.kit.jsonl import split_lines
 from rireki.sources.kit.places import HISTORIES
-from rireki.sources.native.entry import GOES_ON, Entry, parse, parse_all, spell
+from rireki.sources.native.entry import GOES_ON, JournalEntry, parse, parse_all, spell
 
-__all__ = ["HistoryConflict", "Journal", "Sync", "journal_path"]
+__all__ = ["HistoryConflict", "HistoryJournal", "Sync", "journal_path"]
 
 #: What a method waits for: that the system has the entry, or that the disk has it.
 Sync: TypeAlias = Literal["os", "full"]
@@ -42,7 +42,7 @@ def journal_path(archive: Path, conversation: str) -> Path:
     return archive.parent / HISTORIES / f"{name}.jsonl"
 
 
-class Journal(GrowingFile):
+class HistoryJournal(GrowingFile):
     """An open journal. `entries` are those that were there; `damage` tells of what was not one."""
 
     _lost = "Go on in a copy with fork(); 'rireki restore' brings back what was archived."
@@ -60,7 +60,7 @@ class Journal(GrowingFile):
         self.conversation = path.stem
         self.read_only = read_only
         self.sync = sync
-        self.entries: list[Entry] = []
+        self.entries: list[JournalEntry] = []
         self.damage: list[str] = []
         #: Bytes after the last whole line: an entry whose writer was killed.
         self.torn = b""
@@ -179,7 +179,7 @@ class Journal(GrowingFile):
             text = self.torn.decode("utf-8", "backslashreplace")
             seq = len(self.entries)
             at = self.entries[-1].at if self.entries else None
-            entry = Entry(os.urandom(6).hex(), "torn", more={"torn": text}, seq=seq, at=at)
+            entry = JournalEntry(os.urandom(6).hex(), "torn", more={"torn": text}, seq=seq, at=at)
             entry.parent = self.entries[-1].id if self.entries else None
             self.damage.append(f"{self.path}: an unfinished last line was set aside")
             line = spell(entry)
@@ -205,7 +205,7 @@ class Journal(GrowingFile):
         if first == rest:
             return
         last = self.entries[-1]
-        back = Entry(os.urandom(6).hex(), "branch", seq=last.seq + 1, at=last.at)
+        back = JournalEntry(os.urandom(6).hex(), "branch", seq=last.seq + 1, at=last.at)
         back.parent = self.entries[first - 1].id if first else None
         if self._file is not None:
             line = spell(back)

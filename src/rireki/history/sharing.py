@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from rireki.history.journal import HistoryConflict, Sync
-from rireki.history.store import Store
+from rireki.history.store import HistoryStore
 
 __all__ = ["Lease", "lease"]
 
@@ -31,7 +31,7 @@ class _Slot:
         self.lock = threading.Lock()
         #: Threads that look at the slot right now.
         self.visitors = 0
-        self.store: Store | None = None
+        self.store: HistoryStore | None = None
         self.leases = 0
 
 
@@ -53,7 +53,7 @@ if hasattr(os, "register_at_fork"):
 class Lease:
     """One handle's part in a store."""
 
-    def __init__(self, path: str, store: Store) -> None:
+    def __init__(self, path: str, store: HistoryStore) -> None:
         self.store = store
         self._path = path
         self._held = True
@@ -119,7 +119,7 @@ class Lease:
 
 def lease(
     path: Path,
-    opened: Callable[[], Store],
+    opened: Callable[[], HistoryStore],
     wait: float = 0,
     sync: Sync = "os",
     fresh: bool = False,
@@ -144,7 +144,9 @@ def lease(
         pause = min(2 * pause, LONGEST)
 
 
-def _lease(name: str, slot: _Slot, opened: Callable[[], Store], sync: Sync, fresh: bool) -> Lease:
+def _lease(
+    name: str, slot: _Slot, opened: Callable[[], HistoryStore], sync: Sync, fresh: bool
+) -> Lease:
     if slot.store is None or fresh:
         # Where one is open, its lock tells those who want a fresh one so.
         slot.store, slot.leases = opened(), 0

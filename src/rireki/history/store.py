@@ -12,43 +12,43 @@ from uuid import uuid4
 
 from rireki.archive.open import now
 from rireki.errors import RirekiError
-from rireki.history.journal import Journal, Sync, journal_path
+from rireki.history.journal import HistoryJournal, Sync, journal_path
 from rireki.providers import detect, plain
-from rireki.sources.native.entry import GOES_ON, MESSAGES, Entry, parse, spell
-from rireki.sources.native.log import Log
+from rireki.sources.native.entry import GOES_ON, MESSAGES, JournalEntry, parse, spell
+from rireki.sources.native.log import EntryLog
 
 if TYPE_CHECKING:
     from rireki.search.results import Hit
     from rireki.sources.native.log import Item
 
-__all__ = ["Store", "search_in_memory"]
+__all__ = ["HistoryStore", "search_in_memory"]
 
 #: What a history says of itself.
 _ABOUT = ("project", "title")
 
 
-class Store:
+class HistoryStore:
     """A journal, its archive, and what is still to be said before its first entry."""
 
-    def __init__(self, archive: Path, journal: Journal) -> None:
+    def __init__(self, archive: Path, journal: HistoryJournal) -> None:
         self.archive = archive
         self.journal = journal
         self.troubles: list[str] = list(journal.damage)
         self._process = os.getpid()
         self._seq = max([entry.seq for entry in journal.entries], default=-1) + 1
-        self._first: Entry | None = None
+        self._first: JournalEntry | None = None
         #: Whether the archive has everything that was written; who wrote here before may have been
         #: killed before it did.
         self._taken = not (journal.entries or journal.damage)
         #: What the journal comes to, for all handles of this process; and who works on it.
-        self.log = Log(journal.entries)
+        self.log = EntryLog(journal.entries)
         self.lock = RLock()
 
     @classmethod
-    def open(cls, archive: Path, place: Path, read_only: bool, sync: Sync) -> Store:
-        return cls(archive, Journal(place, read_only=read_only, sync=sync))
+    def open(cls, archive: Path, place: Path, read_only: bool, sync: Sync) -> HistoryStore:
+        return cls(archive, HistoryJournal(place, read_only=read_only, sync=sync))
 
-    def introduce(self, log: Log, project: str | Path | None, title: str | None) -> None:
+    def introduce(self, log: EntryLog, project: str | Path | None, title: str | None) -> None:
         """What a history is about: said with its first entry, or now if it is to change."""
         about: dict[str, Any] = {}
         if project is not None:
@@ -64,10 +64,10 @@ class Store:
             for entry in self.write([_entry("title", changed)], log):
                 log.add(entry)
 
-    def write(self, entries: Sequence[Entry], log: Log) -> list[Entry]:
+    def write(self, entries: Sequence[JournalEntry], log: EntryLog) -> list[JournalEntry]:
         """Entries as they are on disk once this returns; none of them is, if it fails."""
         first = [self._first] if self._first is not None else []
-        made: list[Entry] = []
+        made: list[JournalEntry] = []
         lines = b""
         parent, at = log.head, now()
         for number, entry in enumerate([*first, *entries]):
@@ -89,7 +89,7 @@ class Store:
         self._first, self._taken = None, False
         return made
 
-    def fork(self, place: Path, chain: Sequence[Entry], head: str | None) -> Store:
+    def fork(self, place: Path, chain: Sequence[JournalEntry], head: str | None) -> HistoryStore:
         """A new journal that begins with these entries; there with all of them, or not at all."""
         about: dict[str, Any] = {"conversation": place.stem}
         for entry in chain:
@@ -100,7 +100,9 @@ class Store:
         start.at = now()
         kept = [entry for entry in chain if entry.kind not in ("start", "torn")]
         first = _in_line([start, *kept])
-        store = Store(self.archive, Journal(place, sync=self.journal.sync, first=first))
+        store = HistoryStore(
+            self.archive, HistoryJournal(place, sync=self.journal.sync, first=first)
+        )
         store._taken = False
         return store
 
@@ -147,10 +149,10 @@ def search_in_memory(items: Iterable[Item], query: str, limit: int) -> list[Hit]
     """As on disk, in an archive that goes away afterwards."""
     with TemporaryDirectory(prefix="rireki-") as folder:
         archive = Path(folder) / "archive.sqlite3"
-        store = Store.open(archive, journal_path(archive, str(uuid4())), False, "os")
+        store = HistoryStore.open(archive, journal_path(archive, str(uuid4())), False, "os")
         log = store.log
         entries = [
-            Entry(f"{number}", "user", message, entry.provider)
+            JournalEntry(f"{number}", "user", message, entry.provider)
             for number, (entry, message) in enumerate(items)
         ]
         store.write(entries, log)
@@ -160,24 +162,24 @@ def search_in_memory(items: Iterable[Item], query: str, limit: int) -> list[Hit]
             store.release()
 
 
-def _in_line(entries: Sequence[Entry]) -> bytes:
+def _in_line(entries: Sequence[JournalEntry]) -> bytes:
     """The lines of entries, each following the one before."""
     lines = b""
     parent = None
     for seq, entry in enumerate(entries):
         more = {name: said for name, said in entry.more.items() if name != GOES_ON}
-        again = Entry(entry.id, entry.kind, entry.raw, entry.provider, more)
+        again = JournalEntry(entry.id, entry.kind, entry.raw, entry.provider, more)
         again.parent, again.seq, again.at = parent, seq, entry.at
         lines += spell(again)
         parent = entry.id
     return lines
 
 
-def _entry(kind: str, more: dict[str, Any]) -> Entry:
-    return Entry(os.urandom(6).hex(), kind, more=more)
+def _entry(kind: str, more: dict[str, Any]) -> JournalEntry:
+    return JournalEntry(os.urandom(6).hex(), kind, more=more)
 
 
-def _spelled(entry: Entry) -> bytes:
+def _spelled(entry: JournalEntry) -> bytes:
     try:
         return spell(entry)
     except (TypeError, ValueError, RecursionError) as error:
@@ -187,12 +189,12 @@ def _spelled(entry: Entry) -> bytes:
         ) from error
 
 
-def _read_back(line: bytes) -> Entry:
+def _read_back(line: bytes) -> JournalEntry:
     entry = parse(line)
     assert entry is not None
     return entry
 
 
-def _said(log: Log, name: str) -> str | None:
+def _said(log: EntryLog, name: str) -> str | None:
     said = [entry.text(name) for entry in log.entries.values() if entry.kind not in MESSAGES]
     return next((text for text in reversed(said) if text), None)

@@ -150,12 +150,12 @@ class _Earlier:
 def find_in(archive: Path, journal: Path, query: str, limit: int) -> list[Hit]:
     """The messages of one history that answer a query, the best first."""
     from rireki.search.find import Search
-    from rireki.search.results import Wish
+    from rireki.search.results import SearchOptions
 
     with closing(open_archive(archive, create=True)) as opened:
         _take(opened, journal)
         with closing(Search(opened)) as search:
             asked = f"({query}) id:{NAME}/{journal.stem}"
-            found = search.find(asked, Wish(limit=MANY, hits=limit))
+            found = search.find(asked, SearchOptions(limit=MANY, hits=limit))
     talks = [talk for talk in found.talks if talk.conversation.native_id == journal.stem]
     return [hit for talk in talks for hit in talk.hits]

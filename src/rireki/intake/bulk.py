@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from rireki.archive.base import Archive, Batch, Stale
-from rireki.intake.crew import Crew, Failed
+from rireki.intake.crew import Crew, LostTask
 from rireki.intake.follow import Followed, Follower
 from rireki.intake.memory import HEAVY
 from rireki.intake.take import is_forgotten
@@ -123,7 +123,7 @@ class Bulk(msgspec.Struct):
         group: list[Any] = []
         size, left = 0, sum(origin.size for task in tasks for origin in _of_task(task))
         for answer in crew.run(tasks):
-            if isinstance(answer, Failed):
+            if isinstance(answer, LostTask):
                 self.left.update((origin.place, origin) for origin in _of_task(answer.task))
                 continue
             group.append(answer)

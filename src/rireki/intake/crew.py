@@ -19,7 +19,7 @@ from rireki.intake.hiring import Worker, hire
 from rireki.intake.memory import use_sparingly
 from rireki.intake.worker import receive, send
 
-__all__ = ["Crew", "Failed", "processors"]
+__all__ = ["Crew", "LostTask", "processors"]
 
 #: Answers that wait to be written; bounds memory when the writer is slower than the workers.
 WAITING = 6
@@ -28,7 +28,7 @@ WAITING = 6
 PIPE = 1 << 20
 
 
-class Failed(NamedTuple):
+class LostTask(NamedTuple):
     """A task whose worker died before it was done, or that none was there for."""
 
     task: Any
@@ -68,7 +68,7 @@ class Crew:
         """The answers to all tasks, in whatever order they come."""
         waiting = iter(tasks)
         lock = threading.Lock()
-        answers: Queue[bytes | Failed | None] = Queue(WAITING)
+        answers: Queue[bytes | LostTask | None] = Queue(WAITING)
 
         def following() -> Any:
             with lock:
@@ -77,7 +77,7 @@ class Crew:
         def serve(worker: Worker) -> None:
             while (task := following()) is not None:
                 if not _perform(worker, task, answers):
-                    answers.put(Failed(task))
+                    answers.put(LostTask(task))
             answers.put(None)
 
         running = 0
@@ -90,14 +90,14 @@ class Crew:
             answer = answers.get()
             if answer is None:
                 running -= 1
-            elif isinstance(answer, Failed):
+            elif isinstance(answer, LostTask):
                 yield answer
             else:
                 found = pickle.loads(answer)
                 for left, one in enumerate(found, 1 - len(found)):
                     self.waits = left == 0 and answers.empty()
                     yield one
-        yield from map(Failed, waiting)
+        yield from map(LostTask, waiting)
 
 
 def _widen(pipe: IO[bytes]) -> None:
@@ -109,7 +109,7 @@ def _widen(pipe: IO[bytes]) -> None:
             fcntl.fcntl(pipe.fileno(), fcntl.F_SETPIPE_SZ, PIPE)
 
 
-def _perform(worker: Worker, task: Any, answers: Queue[bytes | Failed | None]) -> bool:
+def _perform(worker: Worker, task: Any, answers: Queue[bytes | LostTask | None]) -> bool:
     """Let a worker do a task; False when it is dead.
 
     Answers are passed on as they came: unpickling them here would take turns with the writer.

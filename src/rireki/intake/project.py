@@ -71,7 +71,7 @@ def _interpreted(
             yield group, as_readings([(r.conversation, r.answers, r.ties) for r in readings])
         return
     # Imported late: a run with little to do needs no crew.
-    from rireki.intake.crew import Crew, Failed, processors
+    from rireki.intake.crew import Crew, LostTask, processors
     from rireki.intake.worker import Projected, ProjectTask
 
     tasks = [
@@ -80,7 +80,7 @@ def _interpreted(
     ]
     with Crew(processors()) as crew:
         for answer in crew.run(tasks):
-            if isinstance(answer, Failed):
+            if isinstance(answer, LostTask):
                 yield from _interpreted(archive, answer.task.groups, witness, True)
                 continue
             assert isinstance(answer, Projected)

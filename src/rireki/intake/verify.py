@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import msgspec
 
-from rireki.archive.base import Archive, Dirty, Kept
+from rireki.archive.base import Archive, Dirty, StoredConversation
 from rireki.errors import RirekiError
 from rireki.intake.progress import Progress, Silent
 from rireki.intake.rules import is_current
@@ -62,7 +62,7 @@ def _verify_group(archive: Archive, group: Dirty) -> list[Trouble]:
     return troubles
 
 
-def _fits(kept: Kept, reading: Reading) -> bool:
+def _fits(kept: StoredConversation, reading: Reading) -> bool:
     return (
         kept.copies
         and _plain(kept.conversation) == _plain(reading.conversation)

@@ -14,7 +14,7 @@ from threading import Lock
 from rireki.live.lock import WriterLock
 from rireki.model.activity import Activity, ActivityState, state_of_ask
 from rireki.model.times import to_datetime
-from rireki.sources.bridge.entry import Entry, parse
+from rireki.sources.bridge.entry import BridgeEntry, parse
 from rireki.sources.bridge.filing import Filed, note
 from rireki.sources.kit.jsonl import split_lines
 from rireki.sources.kit.places import BRIDGE
@@ -78,7 +78,7 @@ class _Journal:
             return "working", next(reversed(self._calls.values()), "")
         return "idle", ""
 
-    def _note(self, entry: Entry) -> None:
+    def _note(self, entry: BridgeEntry) -> None:
         self._filed = note(self._filed, entry)
         kind, more = entry.kind, entry.text
         if kind == "prompt":

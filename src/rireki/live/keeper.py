@@ -19,7 +19,7 @@ from rireki.live.keeping import Keeping, Replaced
 from rireki.live.lock import KeeperLock
 from rireki.live.readings import Readings
 from rireki.live.retries import pause
-from rireki.live.status import KeeperStatus, Stopped, Teller, Told
+from rireki.live.status import KeeperStatus, StatusProgress, StatusPublisher, Stopped
 from rireki.live.watch import Hints
 from rireki.model.conversation import Trouble
 from rireki.sources.kit.places import Places
@@ -55,9 +55,9 @@ class Keeper:
         self.index = index
         self.readings = readings
         self._hints = Hints()
-        self._told = Told()
+        self._told = StatusPublisher()
         self._stopping = threading.Event()
-        self._teller = Teller(self._told, progress or Silent(), self._stopping)
+        self._teller = StatusProgress(self._told, progress or Silent(), self._stopping)
         self._lock = KeeperLock(archive_path)
         self._thread = threading.Thread(target=self._run, name="rireki-keeper", daemon=True)
 

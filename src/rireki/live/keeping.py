@@ -21,7 +21,7 @@ from rireki.intake.roster import Roster
 from rireki.intake.walk import Swept, sweep, take_some
 from rireki.live.readings import Readings
 from rireki.live.retries import Retries
-from rireki.live.status import Told
+from rireki.live.status import StatusPublisher
 from rireki.live.watch import Hinted, Hints, Watcher
 from rireki.model.conversation import Trouble
 from rireki.model.names import as_path, as_text
@@ -62,7 +62,7 @@ class Keeping:
         self,
         places: Places,
         hints: Hints,
-        told: Told,
+        told: StatusPublisher,
         announce: Callable[[int], None],
         index: bool,
         readings: Readings | None = None,

@@ -12,7 +12,7 @@ from rireki.intake.progress import Progress
 from rireki.intake.walk import Report
 from rireki.model.conversation import Trouble
 
-__all__ = ["KeeperState", "KeeperStatus", "Stopped", "Teller", "Told"]
+__all__ = ["KeeperState", "KeeperStatus", "Stopped", "StatusProgress", "StatusPublisher"]
 
 KeeperState: TypeAlias = Literal[
     "starting", "importing", "keeping", "following", "stopped", "failed"
@@ -39,7 +39,7 @@ class KeeperStatus(msgspec.Struct, frozen=True, kw_only=True):
     holder: int | None = None
 
 
-class Told:
+class StatusPublisher:
     """The newest status; one thread tells, any may ask."""
 
     def __init__(self) -> None:
@@ -66,10 +66,10 @@ class Stopped(Exception):
     """The keeper was told to end while it was at work."""
 
 
-class Teller:
+class StatusProgress:
     """Progress that goes into the status, and to whoever draws it; also where long work is cut short."""
 
-    def __init__(self, told: Told, also: Progress, stopping: threading.Event) -> None:
+    def __init__(self, told: StatusPublisher, also: Progress, stopping: threading.Event) -> None:
         self._told = told
         self._also = also
         self._stopping = stopping

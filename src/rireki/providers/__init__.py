@@ -16,6 +16,8 @@ from rireki.providers.detect import detect, is_item, unwrap
 from rireki.providers.neutral import (
     Call,
     Media,
+    NeutralText,
+    NeutralThinking,
     Note,
     Opaque,
     Part,
@@ -23,8 +25,6 @@ from rireki.providers.neutral import (
     Provider,
     Request,
     Result,
-    Text,
-    Thinking,
     Turn,
     bare,
 )
@@ -43,8 +43,8 @@ __all__ = [
     "Provider",
     "Request",
     "Result",
-    "Text",
-    "Thinking",
+    "NeutralText",
+    "NeutralThinking",
     "Turn",
     "bare",
     "decode",

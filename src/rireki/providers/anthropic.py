@@ -18,7 +18,17 @@ from rireki.providers.kit import (
     whole,
 )
 from rireki.providers.loose import loose_parts
-from rireki.providers.neutral import Call, Media, Opaque, Part, Result, Role, Text, Thinking, Turn
+from rireki.providers.neutral import (
+    Call,
+    Media,
+    NeutralText,
+    NeutralThinking,
+    Opaque,
+    Part,
+    Result,
+    Role,
+    Turn,
+)
 
 __all__ = ["CODEC"]
 
@@ -53,7 +63,7 @@ def _sendable(message: dict[str, Any]) -> bool:
 
 def _part(block: Any) -> Part:
     if isinstance(block, str):
-        return Text(block)
+        return NeutralText(block)
     kind = string(block.get("type")) if isinstance(block, dict) else ""
     if not kind:
         return Opaque(NOBODY, block)
@@ -62,16 +72,16 @@ def _part(block: Any) -> Part:
 
 
 def _text(block: dict[str, Any]) -> Part:
-    return Text(string(block.get("text")), raw=block)
+    return NeutralText(string(block.get("text")), raw=block)
 
 
 def _thinking(block: dict[str, Any]) -> Part:
     signature = string(block.get("signature")) or None
-    return Thinking(string(block.get("thinking")), signature, provider=_NAME, raw=block)
+    return NeutralThinking(string(block.get("thinking")), signature, provider=_NAME, raw=block)
 
 
 def _redacted(block: dict[str, Any]) -> Part:
-    return Thinking("", redacted=string(block.get("data")), provider=_NAME, raw=block)
+    return NeutralThinking("", redacted=string(block.get("data")), provider=_NAME, raw=block)
 
 
 def _call(block: dict[str, Any]) -> Part:
@@ -97,9 +107,9 @@ def _result(block: dict[str, Any]) -> Part:
     )
 
 
-def _inner(block: Any) -> Text | Media | Opaque:
+def _inner(block: Any) -> NeutralText | Media | Opaque:
     part = _part(block)
-    return part if isinstance(part, Text | Media | Opaque) else Opaque(_NAME, block)
+    return part if isinstance(part, NeutralText | Media | Opaque) else Opaque(_NAME, block)
 
 
 def _media(block: dict[str, Any]) -> Part:
@@ -131,7 +141,7 @@ def _told(block: dict[str, Any]) -> str:
     """What other models can be told of a block of Anthropic's own tools."""
     if block.get("type") == "search_result":
         found = items(block.get("content"))
-        return joined([Text(string(mapping(one).get("text"))) for one in found])
+        return joined([NeutralText(string(mapping(one).get("text"))) for one in found])
     return ""
 
 
@@ -145,7 +155,7 @@ def encode(turn: Turn) -> list[Any]:
 def _block(part: Part) -> dict[str, Any]:
     if part.raw is not None:
         return part.raw  # type: ignore[no-any-return]
-    if isinstance(part, Text):
+    if isinstance(part, NeutralText):
         return {"type": "text", "text": part.text}
     if isinstance(part, Call):
         return {"type": "tool_use", "id": part.id, "name": part.name, "input": part.arguments}
@@ -153,9 +163,9 @@ def _block(part: Part) -> dict[str, Any]:
         return _result_block(part)
     if isinstance(part, Media):
         return _media_block(part)
-    if isinstance(part, Thinking) and part.redacted is not None:
+    if isinstance(part, NeutralThinking) and part.redacted is not None:
         return {"type": "redacted_thinking", "data": part.redacted}
-    assert isinstance(part, Thinking)
+    assert isinstance(part, NeutralThinking)
     return {"type": "thinking", "thinking": part.text, "signature": part.signature or ""}
 
 

@@ -15,13 +15,13 @@ from rireki.providers.kit import media_kind
 from rireki.providers.neutral import (
     Call,
     Media,
+    NeutralText,
+    NeutralThinking,
     Note,
     Opaque,
     Part,
     Result,
     Role,
-    Text,
-    Thinking,
     Turn,
 )
 from rireki.providers.notes import Notes
@@ -73,7 +73,7 @@ def _stays_out(message: Message) -> bool:
 
 
 def _parts(message: Message, attachment: Bytes, notes: Notes, place: int) -> Iterator[Part]:
-    returned: list[Text | Media | Opaque] | None = None
+    returned: list[NeutralText | Media | Opaque] | None = None
     for part in message.parts:
         if isinstance(part, model.ToolResult):
             returned = _output(part)
@@ -92,9 +92,9 @@ def _parts(message: Message, attachment: Bytes, notes: Notes, place: int) -> Ite
 def _said(part: model.Part, message: Message) -> Iterator[Part]:
     if isinstance(part, model.Text):
         if part.text:
-            yield Text(_marked(part.text, message))
+            yield NeutralText(_marked(part.text, message))
     elif isinstance(part, model.Thinking):
-        yield Thinking(part.text)
+        yield NeutralThinking(part.text)
     elif isinstance(part, model.ToolCall):
         yield Call(part.call_id or None, part.name, part.arguments)
 
@@ -108,17 +108,19 @@ def _marked(text: str, message: Message) -> str:
     return f"[{message.label or 'program'}]\n{text}"
 
 
-def _output(part: model.ToolResult) -> list[Text | Media | Opaque]:
+def _output(part: model.ToolResult) -> list[NeutralText | Media | Opaque]:
     if not part.output and part.status != "ok":
-        return [Text(part.status)]
-    return [Text(part.output)] if part.output else []
+        return [NeutralText(part.status)]
+    return [NeutralText(part.output)] if part.output else []
 
 
-def _media(part: model.Attachment, attachment: Bytes, notes: Notes, place: int) -> Text | Media:
+def _media(
+    part: model.Attachment, attachment: Bytes, notes: Notes, place: int
+) -> NeutralText | Media:
     kind = media_kind(part.media_type)
     data = attachment(part.digest) if part.digest else None
     if data is None:
         what = part.name or part.media_type
         notes.add("media-as-text", place, f"the bytes of the {kind} {what} are not archived")
-        return Text(f"[{kind} {what}: not archived]")
+        return NeutralText(f"[{kind} {what}: not archived]")
     return Media(kind, part.media_type, base64.b64encode(data).decode(), None, part.name)

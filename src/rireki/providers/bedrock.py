@@ -26,7 +26,17 @@ from rireki.providers.kit import (
     whole,
 )
 from rireki.providers.loose import loose_parts
-from rireki.providers.neutral import Call, Media, Opaque, Part, Result, Role, Text, Thinking, Turn
+from rireki.providers.neutral import (
+    Call,
+    Media,
+    NeutralText,
+    NeutralThinking,
+    Opaque,
+    Part,
+    Result,
+    Role,
+    Turn,
+)
 from rireki.providers.rules import BEDROCK_FORMATS
 
 __all__ = ["CODEC", "with_bytes"]
@@ -62,11 +72,11 @@ def decode(message: Any) -> Turn:
 
 def _part(block: Any) -> Part:
     if isinstance(block, str):
-        return Text(block)
+        return NeutralText(block)
     if not isinstance(block, dict) or not block:
         return Opaque(NOBODY, block)
     if isinstance(block.get("text"), str):
-        return Text(block["text"], raw=block)
+        return NeutralText(block["text"], raw=block)
     if isinstance(block.get("toolUse"), dict):
         return _call(block["toolUse"], block)
     if isinstance(block.get("toolResult"), dict):
@@ -98,21 +108,21 @@ def _result(result: dict[str, Any], block: dict[str, Any]) -> Part:
     return Result(identity, None, content, result.get("status") == "error", raw=block)
 
 
-def _inner(block: Any) -> Text | Media | Opaque:
+def _inner(block: Any) -> NeutralText | Media | Opaque:
     value = mapping(block)
     if "json" in value:
-        return Text(dumps(value["json"]), raw=block)
+        return NeutralText(dumps(value["json"]), raw=block)
     if isinstance(value.get("text"), str):
-        return Text(value["text"], raw=block)
+        return NeutralText(value["text"], raw=block)
     return _media(value) or Opaque(_NAME, block)
 
 
 def _thinking(content: dict[str, Any], block: dict[str, Any]) -> Part:
     if "redactedContent" in content:
-        return Thinking("", None, string(content["redactedContent"]), _NAME, raw=block)
+        return NeutralThinking("", None, string(content["redactedContent"]), _NAME, raw=block)
     told = mapping(content.get("reasoningText"))
     signature = string(told.get("signature")) or None
-    return Thinking(string(told.get("text")), signature, None, _NAME, raw=block)
+    return NeutralThinking(string(told.get("text")), signature, None, _NAME, raw=block)
 
 
 def _media(block: dict[str, Any]) -> Media | None:
@@ -192,7 +202,7 @@ def _needs_text(blocks: Sequence[Any]) -> bool:
 def _block(part: Part) -> Any:
     if part.raw is not None:
         return part.raw
-    if isinstance(part, Text):
+    if isinstance(part, NeutralText):
         return {"text": part.text}
     if isinstance(part, Call):
         use = {"toolUseId": part.id, "name": part.name, "input": part.arguments}
@@ -201,7 +211,7 @@ def _block(part: Part) -> Any:
         return {"toolResult": _result_out(part)}
     if isinstance(part, Media):
         return {part.kind: _media_out(part)}
-    assert isinstance(part, Thinking)
+    assert isinstance(part, NeutralThinking)
     told = {"text": part.text} | ({"signature": part.signature} if part.signature else {})
     return {"reasoningContent": {"reasoningText": told}}
 

@@ -15,7 +15,7 @@ from rireki.providers.fit import Fitter
 from rireki.providers.neutral import Turn
 from rireki.providers.notes import Notes
 from rireki.providers.rules import rules_for
-from rireki.providers.shape import WHOLE, Piece, shape
+from rireki.providers.shape import WHOLE, HistorySlice, shape
 
 __all__ = ["Encoder"]
 
@@ -51,7 +51,7 @@ class Encoder:
         return [fit(place, turn) for place, turn in enumerate(turns, start)]
 
     def shape(
-        self, fitted: list[Turn], nudge: str | None = None, piece: Piece = WHOLE
+        self, fitted: list[Turn], nudge: str | None = None, piece: HistorySlice = WHOLE
     ) -> list[Turn]:
         if self.codec.prune is not None:
             fitted = self.codec.prune(fitted, self.notes)

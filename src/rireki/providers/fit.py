@@ -14,7 +14,17 @@ from typing import Any
 
 from rireki.providers.codec import Codec
 from rireki.providers.kit import dumps
-from rireki.providers.neutral import Call, Media, Opaque, Part, Result, Role, Text, Thinking, Turn
+from rireki.providers.neutral import (
+    Call,
+    Media,
+    NeutralText,
+    NeutralThinking,
+    Opaque,
+    Part,
+    Result,
+    Role,
+    Turn,
+)
 from rireki.providers.notes import Notes
 from rireki.providers.rules import Rules
 
@@ -37,8 +47,8 @@ class Fitter:
         self.own = False
         self.role: Role = "user"
         self.fitters: dict[type, Callable[[Any], list[Part]]] = {
-            Text: self._text,
-            Thinking: self._thinking,
+            NeutralText: self._text,
+            NeutralThinking: self._thinking,
             Call: self._call,
             Result: self._result,
             Media: self._media,
@@ -75,19 +85,21 @@ class Fitter:
     def _retold_system(self, parts: list[Part]) -> Turn:
         """A word of the system in the middle keeps its place, as marked words of the user."""
         self._note("system-among-messages", f"{self.provider} takes system words only at the top")
-        return Turn("user", [Text("<system>"), *parts, Text("</system>")] if parts else [])
+        return Turn(
+            "user", [NeutralText("<system>"), *parts, NeutralText("</system>")] if parts else []
+        )
 
     def _note(self, code: str, message: str) -> None:
         self.notes.add(code, self.place, message)
 
-    def _text(self, part: Text) -> list[Part]:
+    def _text(self, part: NeutralText) -> list[Part]:
         text = part.text
         if not self.rules.empty_text and (not text or text.isspace()):
             self._note("empty-dropped", "a text without words")
             return []
-        return [part if self.own or part.raw is None else Text(text)]
+        return [part if self.own or part.raw is None else NeutralText(text)]
 
-    def _thinking(self, part: Thinking) -> list[Part]:
+    def _thinking(self, part: NeutralThinking) -> list[Part]:
         named = part.raw is not None or not self.rules.thinking_elsewhere
         mine = self.own and part.provider == self.provider and named
         if mine and self.role == "assistant":
@@ -103,14 +115,14 @@ class Fitter:
             self._note("thinking-dropped", f"thinking of {whose}, which Claude would copy")
             return []
         if self.rules.foreign_thinking == "keep" and self.role == "assistant":
-            return [Thinking(part.text, provider=self.provider)]
+            return [NeutralThinking(part.text, provider=self.provider)]
         self._note("thinking-as-text", f"thinking of {whose}")
-        return [Text(f"<thinking>\n{part.text}\n</thinking>")]
+        return [NeutralText(f"<thinking>\n{part.text}\n</thinking>")]
 
     def _call(self, part: Call) -> list[Part]:
         if self.role != "assistant":
             self._note("call-misplaced", f"a call of {part.name} in a turn of the {self.role}")
-            return [Text(f"[tool call {part.name}({dumps(part.arguments)})]")]
+            return [NeutralText(f"[tool call {part.name}({dumps(part.arguments)})]")]
         name, given = self._name(part.name), part.arguments
         if not isinstance(given, dict):
             given = self._object(part)
@@ -157,7 +169,7 @@ class Fitter:
             self.rules.empty_error if part.is_error else self.rules.empty_result
         ):
             self._note("empty-result", f"{part.name or 'a tool'} returned nothing")
-            content = [Text(NO_OUTPUT)]
+            content = [NeutralText(NO_OUTPUT)]
         same = len(content) == len(part.content) and all(map(_is, content, part.content))
         name = part.name and self._name(part.name)
         if self.own and same and name == part.name:
@@ -166,12 +178,12 @@ class Fitter:
 
     def _with_error(self, content: list[Any]) -> list[Any]:
         self._note("error-as-text", f"{self.provider} has no mark for a failed call")
-        told = next((inner.text for inner in content if isinstance(inner, Text)), "")
+        told = next((inner.text for inner in content if isinstance(inner, NeutralText)), "")
         if told.lower().startswith("error"):
             return content
-        if content and isinstance(content[0], Text):
-            return [Text(f"Error: {content[0].text}"), *content[1:]]
-        return [Text("Error"), *content]
+        if content and isinstance(content[0], NeutralText):
+            return [NeutralText(f"Error: {content[0].text}"), *content[1:]]
+        return [NeutralText("Error"), *content]
 
     def _result_media(self, media: Media, result: Result) -> tuple[Part, list[Part]]:
         if self._takes(media, self.rules.result_media):
@@ -179,8 +191,11 @@ class Fitter:
         if self._takes(media, self.rules.media):
             self._note("media-moved", f"{self.provider} takes no {media.kind} in a result")
             name = result.name or "the tool"
-            label = Text(f"[{media.kind} that {name} returned]")
-            return Text(f"[{media.kind}: shown after the results]"), [label, self._bare(media)]
+            label = NeutralText(f"[{media.kind} that {name} returned]")
+            return NeutralText(f"[{media.kind}: shown after the results]"), [
+                label,
+                self._bare(media),
+            ]
         return self._retold(media), []
 
     def _media(self, part: Media) -> list[Part]:
@@ -213,13 +228,13 @@ class Fitter:
             return media
         return Media(media.kind, named, media.data, media.url, media.name)
 
-    def _retold(self, media: Media) -> Text:
+    def _retold(self, media: Media) -> NeutralText:
         words = _words(media)
         if words is not None:
-            return Text(f"[{media.name or media.media_type}]\n{words}")
+            return NeutralText(f"[{media.name or media.media_type}]\n{words}")
         what = " ".join(filter(None, [media.kind, media.name, media.media_type, media.url]))
         self._note("media-as-text", f"{self.provider} does not take this {what} here")
-        return Text(f"[{what}: not carried over]")
+        return NeutralText(f"[{what}: not carried over]")
 
     def _opaque(self, part: Opaque) -> list[Part]:
         if self.own and part.provider == self.provider:
@@ -228,7 +243,7 @@ class Fitter:
         what = what or ", ".join(map(str, part.raw))
         if part.text.strip():
             self._note("opaque-as-text", f"{what} of {part.provider}")
-            return [Text(part.text)]
+            return [NeutralText(part.text)]
         self._note("opaque-dropped", f"{what} of {part.provider or 'nobody we know'}")
         return []
 

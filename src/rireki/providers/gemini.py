@@ -24,7 +24,17 @@ from rireki.providers.kit import (
     whole,
 )
 from rireki.providers.loose import loose_parts
-from rireki.providers.neutral import Call, Media, Opaque, Part, Result, Role, Text, Thinking, Turn
+from rireki.providers.neutral import (
+    Call,
+    Media,
+    NeutralText,
+    NeutralThinking,
+    Opaque,
+    Part,
+    Result,
+    Role,
+    Turn,
+)
 
 __all__ = ["CODEC"]
 
@@ -52,7 +62,7 @@ def decode(content: Any) -> Turn:
 
 def _part(part: Any) -> Part:
     if isinstance(part, str):
-        return Text(part)
+        return NeutralText(part)
     if not isinstance(part, dict) or not part:
         return Opaque(NOBODY, part)
     call = first(part, "functionCall", "function_call")
@@ -63,8 +73,8 @@ def _part(part: Any) -> Part:
         return _result(response, part)
     if isinstance(part.get("text"), str):
         if part.get("thought"):
-            return Thinking(part["text"], _signature(part), None, _NAME, raw=part)
-        return Text(part["text"], raw=part)
+            return NeutralThinking(part["text"], _signature(part), None, _NAME, raw=part)
+        return NeutralText(part["text"], raw=part)
     media = _media(part)
     if media is not None:
         return media
@@ -87,7 +97,7 @@ def _call(call: dict[str, Any], part: dict[str, Any]) -> Part:
 def _result(response: dict[str, Any], part: dict[str, Any]) -> Part:
     given = mapping(response.get("response"))
     is_error = "error" in given and "output" not in given
-    content: list[Any] = [Text(_words(given))] if given else []
+    content: list[Any] = [NeutralText(_words(given))] if given else []
     for inner in items(response.get("parts")):
         media = _media(mapping(inner))
         content.append(media or Opaque(_NAME, inner))
@@ -134,7 +144,7 @@ def encode(turn: Turn) -> list[Any]:
 def _part_out(part: Part) -> Any:
     if part.raw is not None:
         return part.raw
-    if isinstance(part, Text):
+    if isinstance(part, NeutralText):
         return {"text": part.text}
     if isinstance(part, Call):
         return _call_out(part)
@@ -142,7 +152,7 @@ def _part_out(part: Part) -> Any:
         return {"functionResponse": _response(part)}
     if isinstance(part, Media):
         return _media_out(part)
-    assert isinstance(part, Thinking)
+    assert isinstance(part, NeutralThinking)
     return {"text": part.text, "thought": True}
 
 
@@ -179,7 +189,7 @@ def _media_out(media: Media) -> dict[str, Any]:
 
 def decode_system(system: Any) -> Turn:
     content = system if isinstance(system, dict) else {"parts": system}
-    parts = [Text(system)] if isinstance(system, str) else decode(content).parts
+    parts = [NeutralText(system)] if isinstance(system, str) else decode(content).parts
     return Turn("instructions", parts, _NAME, system)
 
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from rireki.providers.neutral import Media, MediaKind, Opaque, Part, Result, Text
+from rireki.providers.neutral import Media, MediaKind, NeutralText, Opaque, Part, Result
 
 __all__ = [
     "NOBODY",
@@ -87,18 +87,18 @@ def only(parts: Iterable[Any], kind: type[_Kind]) -> list[_Kind]:
     return [part for part in parts if isinstance(part, kind)]
 
 
-def joined(parts: Sequence[Part | Text]) -> str:
+def joined(parts: Sequence[Part | NeutralText]) -> str:
     """The words of the parts, a blank line between."""
-    if len(parts) == 1 and type(parts[0]) is Text:
+    if len(parts) == 1 and type(parts[0]) is NeutralText:
         return parts[0].text
-    return "\n\n".join(part.text for part in parts if isinstance(part, Text))
+    return "\n\n".join(part.text for part in parts if isinstance(part, NeutralText))
 
 
 def result_text(result: Result) -> str:
     content = result.content
-    if len(content) == 1 and type(content[0]) is Text:
+    if len(content) == 1 and type(content[0]) is NeutralText:
         return content[0].text
-    return "\n".join(inner.text for inner in content if isinstance(inner, (Text, Opaque)))
+    return "\n".join(inner.text for inner in content if isinstance(inner, (NeutralText, Opaque)))
 
 
 def leftovers(blocks: Iterable[Any], known: frozenset[str]) -> list[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from rireki.providers.kit import NOBODY, arguments, dumps, first, mapping, string
-from rireki.providers.neutral import Call, Opaque, Part, Text, Thinking
+from rireki.providers.neutral import Call, NeutralText, NeutralThinking, Opaque, Part
 
 __all__ = ["is_prompt_json", "loose_parts"]
 
@@ -23,7 +23,7 @@ def is_prompt_json(value: Any) -> bool:
 def loose_parts(content: Any) -> list[Part] | None:
     """The parts of a string, of nothing, of one block or of prompt JSON; None for a list of blocks."""
     if isinstance(content, str):
-        return [Text(content)] if content else []
+        return [NeutralText(content)] if content else []
     if content is None:
         return []
     if is_prompt_json(content):
@@ -36,9 +36,9 @@ def loose_parts(content: Any) -> list[Part] | None:
 def _prompt_json(content: dict[str, Any]) -> list[Part]:
     parts: list[Part] = []
     if content.get("thought"):
-        parts.append(Thinking(_words(content["thought"])))
+        parts.append(NeutralThinking(_words(content["thought"])))
     if content.get("response"):
-        parts.append(Text(_words(content["response"])))
+        parts.append(NeutralText(_words(content["response"])))
     call = mapping(content.get("tool_call"))
     if call:
         given = arguments(first(call, "arguments", "args", "input", "parameters"))

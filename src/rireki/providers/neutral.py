@@ -25,8 +25,8 @@ __all__ = [
     "Request",
     "Result",
     "Role",
-    "Text",
-    "Thinking",
+    "NeutralText",
+    "NeutralThinking",
     "Turn",
     "bare",
 ]
@@ -37,12 +37,12 @@ Role: TypeAlias = Literal["user", "assistant", "system", "instructions"]
 MediaKind: TypeAlias = Literal["image", "document", "audio", "video"]
 
 
-class Text(msgspec.Struct, frozen=True, gc=False):
+class NeutralText(msgspec.Struct, frozen=True, gc=False):
     text: str
     raw: Any = None
 
 
-class Thinking(msgspec.Struct, frozen=True, gc=False):
+class NeutralThinking(msgspec.Struct, frozen=True, gc=False):
     """What a model thought; the signature and what is redacted mean something to `provider` only."""
 
     text: str
@@ -85,12 +85,12 @@ class Opaque(msgspec.Struct, frozen=True, gc=False):
 class Result(msgspec.Struct, frozen=True, gc=False):
     id: str | None
     name: str | None = None
-    content: Sequence[Text | Media | Opaque] = msgspec.field(default_factory=list)
+    content: Sequence[NeutralText | Media | Opaque] = msgspec.field(default_factory=list)
     is_error: bool = False
     raw: Any = None
 
 
-Part: TypeAlias = Text | Thinking | Call | Result | Media | Opaque
+Part: TypeAlias = NeutralText | NeutralThinking | Call | Result | Media | Opaque
 
 
 class Turn(msgspec.Struct, frozen=True, gc=False):

@@ -21,7 +21,17 @@ from rireki.providers.kit import (
     whole,
 )
 from rireki.providers.loose import loose_parts
-from rireki.providers.neutral import Call, Media, Opaque, Part, Result, Role, Text, Thinking, Turn
+from rireki.providers.neutral import (
+    Call,
+    Media,
+    NeutralText,
+    NeutralThinking,
+    Opaque,
+    Part,
+    Result,
+    Role,
+    Turn,
+)
 
 __all__ = ["CODEC"]
 
@@ -47,7 +57,7 @@ def decode(message: Any) -> Turn:
         parts = [Result(identity, name, inner)]
     else:
         thinking = string(message.get("thinking"))
-        thoughts: list[Part] = [Thinking(thinking, provider=_NAME)] if thinking else []
+        thoughts: list[Part] = [NeutralThinking(thinking, provider=_NAME)] if thinking else []
         calls = [_call(call) for call in items(message.get("tool_calls"))]
         parts = [*thoughts, *parts, *pictures, *calls]
         sendable = sendable and whole(calls)
@@ -56,7 +66,7 @@ def decode(message: Any) -> Turn:
 
 def _text(block: Any) -> Part:
     text = mapping(block).get("text")
-    return Text(text) if isinstance(text, str) else Opaque(NOBODY, block)
+    return NeutralText(text) if isinstance(text, str) else Opaque(NOBODY, block)
 
 
 #: How the bytes of a picture begin, in base64; Ollama does not tell the type.
@@ -102,10 +112,10 @@ def _message(role: Role, parts: Sequence[Part]) -> dict[str, Any]:
         "role": "system" if role == "instructions" else role,
         "content": joined(parts),
     }
-    if len(parts) == 1 and type(parts[0]) is Text:
+    if len(parts) == 1 and type(parts[0]) is NeutralText:
         # Most messages are one text and nothing else.
         return message
-    if thoughts := [part.text for part in only(parts, Thinking)]:
+    if thoughts := [part.text for part in only(parts, NeutralThinking)]:
         message["thinking"] = "\n\n".join(thoughts)
     if images := [part.data for part in only(parts, Media)]:
         message["images"] = images

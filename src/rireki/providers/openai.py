@@ -23,7 +23,17 @@ from rireki.providers.kit import (
     whole,
 )
 from rireki.providers.loose import loose_parts
-from rireki.providers.neutral import Call, Media, Opaque, Part, Result, Role, Text, Thinking, Turn
+from rireki.providers.neutral import (
+    Call,
+    Media,
+    NeutralText,
+    NeutralThinking,
+    Opaque,
+    Part,
+    Result,
+    Role,
+    Turn,
+)
 from rireki.providers.rules import OPENAI_SOUNDS
 
 __all__ = ["CODEC"]
@@ -71,14 +81,14 @@ def _content(content: Any) -> list[Part]:
 
 def _part(block: Any) -> Part:
     if isinstance(block, str):
-        return Text(block)
+        return NeutralText(block)
     kind = string(mapping(block).get("type"))
     if not kind:
         return Opaque(NOBODY, block)
     if kind == "text":
-        return Text(string(block.get("text")), raw=block)
+        return NeutralText(string(block.get("text")), raw=block)
     if kind == "refusal":
-        return Text(string(block.get("refusal")), raw=block)
+        return NeutralText(string(block.get("refusal")), raw=block)
     if kind == "image_url":
         media_type, data, url = from_data_url(string(mapping(block.get("image_url")).get("url")))
         return Media("image", media_type, data, url, raw=block)
@@ -102,14 +112,14 @@ def _file(block: dict[str, Any]) -> Part:
 
 def _thoughts(message: dict[str, Any]) -> list[Part]:
     text = first(message, *_REASONING)
-    return [Thinking(text, provider=_NAME)] if isinstance(text, str) and text else []
+    return [NeutralThinking(text, provider=_NAME)] if isinstance(text, str) and text else []
 
 
 def _said(message: dict[str, Any]) -> list[Part]:
     """What an answer has beside its content: a refusal, a sound."""
     parts: list[Part] = []
     if string(message.get("refusal")):
-        parts.append(Text(message["refusal"]))
+        parts.append(NeutralText(message["refusal"]))
     if message.get("audio"):
         audio = mapping(message["audio"])
         parts.append(Opaque(_NAME, audio, string(audio.get("transcript"))))
@@ -147,7 +157,7 @@ def _call(call: Any) -> Part:
 
 def _result(message: dict[str, Any]) -> Part:
     content: list[Any] = [
-        part if isinstance(part, Text | Media | Opaque) else Opaque(_NAME, part.raw)
+        part if isinstance(part, NeutralText | Media | Opaque) else Opaque(_NAME, part.raw)
         for part in _content(message.get("content"))
     ]
     identity = string(message.get("tool_call_id")) or None
@@ -178,7 +188,7 @@ def _answer(turn: Turn) -> dict[str, Any]:
     for part in turn.parts:
         if isinstance(part, Call):
             calls.append(_call_out(part))
-        elif isinstance(part, Thinking):
+        elif isinstance(part, NeutralThinking):
             thoughts.append(part.text)
         elif isinstance(part, Opaque) and "type" not in part.raw:
             # A sound; of several, the last one is named.
@@ -197,7 +207,7 @@ def _answer(turn: Turn) -> dict[str, Any]:
 def _words(parts: Sequence[Part]) -> Any:
     """One string, if it can be: many servers that speak this form take nothing else here."""
     for part in parts:
-        if part.raw is not None or not isinstance(part, Text):
+        if part.raw is not None or not isinstance(part, NeutralText):
             return _blocks(parts)
     return joined(parts)
 
@@ -220,7 +230,7 @@ def _blocks(parts: Sequence[Part]) -> Any:
     """A string where there is one text and nothing else, as people write it."""
     if not parts:
         return ""
-    if len(parts) == 1 and isinstance(parts[0], Text) and parts[0].raw is None:
+    if len(parts) == 1 and isinstance(parts[0], NeutralText) and parts[0].raw is None:
         return parts[0].text
     return [_block(part) for part in parts]
 
@@ -230,7 +240,7 @@ def _block(part: Part) -> Any:
         return part.raw
     if isinstance(part, Media):
         return _media(part)
-    assert isinstance(part, Text)
+    assert isinstance(part, NeutralText)
     return {"type": "text", "text": part.text}
 
 

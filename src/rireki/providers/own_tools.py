@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rireki.providers.kit import items, mapping, result_text, string
-from rireki.providers.neutral import Call, Opaque, Part, Result, Text, Turn
+from rireki.providers.neutral import Call, NeutralText, Opaque, Part, Result, Turn
 from rireki.providers.notes import Notes
 
 __all__ = ["OUTPUTS", "output_like", "own_call", "own_result", "without_halves"]
@@ -47,7 +47,7 @@ def own_result(item: dict[str, Any]) -> Result:
         runs = [mapping(run) for run in items(output)]
         said = "\n".join(filter(None, map(_printed, runs)))
         failed = any(mapping(run.get("outcome")).get("type") == "timeout" for run in runs)
-    return Result(identity, None, [Text(said)] if said else [], failed, raw=item)
+    return Result(identity, None, [NeutralText(said)] if said else [], failed, raw=item)
 
 
 def _printed(run: dict[str, Any]) -> str:

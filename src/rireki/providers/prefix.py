@@ -16,7 +16,7 @@ import msgspec
 from rireki.providers.convert import encoder_for
 from rireki.providers.neutral import Request, Turn
 from rireki.providers.pairing import pair
-from rireki.providers.shape import Piece
+from rireki.providers.shape import HistorySlice
 from rireki.providers.typed import REQUESTS
 
 __all__ = ["PrefixRenderer", "copied_json"]
@@ -46,7 +46,7 @@ class PrefixRenderer:
             self._system = self._encoder.system(turns[:start])
         fitted = self._encoder.fit(turns[start:], start)
         count = self._advance(fitted, start)
-        piece = Piece(start + count, not self._done, True, set(self._ids))
+        piece = HistorySlice(start + count, not self._done, True, set(self._ids))
         rest = self._encoder.spell(self._encoder.shape(fitted[count:], None, piece))
         made = REQUESTS[self._encoder.codec.name]
         return made(copied_json([*self._messages, *rest]), copied_json(self._system))
@@ -62,7 +62,7 @@ class PrefixRenderer:
             return 0
         ids = set(self._ids)
         kept = fitted[:count]
-        shaped = self._encoder.shape(kept, None, Piece(start, not self._done, False, ids))
+        shaped = self._encoder.shape(kept, None, HistorySlice(start, not self._done, False, ids))
         pruned = self._encoder.codec.prune
         if pruned is not None and pruned(kept, self._encoder.notes) != kept:
             # Something in it goes only together with what may still come.

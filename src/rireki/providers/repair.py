@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 
-from rireki.providers.neutral import Call, Part, Result, Text, Turn
+from rireki.providers.neutral import Call, NeutralText, Part, Result, Turn
 from rireki.providers.pairing import Spot, pair
 
 __all__ = ["INTERRUPTED", "interrupted", "open_calls", "repair"]
@@ -14,7 +14,7 @@ INTERRUPTED = "interrupted: no result was recorded"
 
 def interrupted(call: Call) -> Result:
     """The result of a call that was cut off: a model must not take it for an answer."""
-    return Result(call.id, call.name, [Text(INTERRUPTED)], is_error=True)
+    return Result(call.id, call.name, [NeutralText(INTERRUPTED)], is_error=True)
 
 
 def open_calls(turns: Sequence[Turn]) -> list[tuple[Spot, Call]]:

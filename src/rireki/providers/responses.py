@@ -21,7 +21,17 @@ from rireki.providers.kit import (
     string,
 )
 from rireki.providers.loose import loose_parts
-from rireki.providers.neutral import Call, Media, Opaque, Part, Result, Role, Text, Thinking, Turn
+from rireki.providers.neutral import (
+    Call,
+    Media,
+    NeutralText,
+    NeutralThinking,
+    Opaque,
+    Part,
+    Result,
+    Role,
+    Turn,
+)
 from rireki.providers.own_tools import OUTPUTS, output_like, own_call, own_result, without_halves
 
 __all__ = ["CODEC"]
@@ -74,14 +84,14 @@ def _message(item: dict[str, Any]) -> Turn:
 
 def _block(block: Any) -> Part:
     if isinstance(block, str):
-        return Text(block)
+        return NeutralText(block)
     kind = string(mapping(block).get("type"))
     if not kind:
         return Opaque(NOBODY, block)
     if kind in ("input_text", "output_text", "text"):
-        return Text(string(block.get("text")), raw=block)
+        return NeutralText(string(block.get("text")), raw=block)
     if kind == "refusal":
-        return Text(string(block.get("refusal")), raw=block)
+        return NeutralText(string(block.get("refusal")), raw=block)
     if kind == "input_image" and block.get("image_url"):
         media_type, data, url = from_data_url(string(block.get("image_url")))
         return Media("image", media_type, data, url, raw=block)
@@ -102,8 +112,10 @@ def _reasoning(item: dict[str, Any]) -> Part:
     text = "\n\n".join(string(mapping(block).get("text")) for block in blocks)
     if "id" not in item:
         # Reasoning is nothing but what the server keeps under its id.
-        return Thinking(text)
-    return Thinking(text, string(item.get("encrypted_content")) or None, None, _NAME, raw=item)
+        return NeutralThinking(text)
+    return NeutralThinking(
+        text, string(item.get("encrypted_content")) or None, None, _NAME, raw=item
+    )
 
 
 def _call(item: dict[str, Any]) -> Part:
@@ -154,7 +166,7 @@ def encode(turn: Turn) -> list[Any]:
 def _items(turn: Turn) -> Iterator[Any]:
     said: list[Part] = []
     for part in turn.parts:
-        if isinstance(part, (Text, Media)) or _is_block(part):
+        if isinstance(part, (NeutralText, Media)) or _is_block(part):
             said.append(part)
             continue
         yield from _said(turn.role, said)
@@ -191,7 +203,7 @@ def _item(part: Part) -> Any:
             "arguments": given,
         }
     assert isinstance(part, Result)
-    media = any(not isinstance(inner, Text) for inner in part.content)
+    media = any(not isinstance(inner, NeutralText) for inner in part.content)
     output = [_block_out(inner) for inner in part.content] if media else result_text(part)
     return {"type": "function_call_output", "call_id": part.id, "output": output}
 
@@ -199,7 +211,7 @@ def _item(part: Part) -> Any:
 def _block_out(part: Part) -> Any:
     if part.raw is not None:
         return part.raw
-    if isinstance(part, Text):
+    if isinstance(part, NeutralText):
         return {"type": "input_text", "text": part.text}
     assert isinstance(part, Media)
     if part.kind == "image":

@@ -11,20 +11,20 @@ from typing import NamedTuple
 
 from rireki.providers.ids import new_ids
 from rireki.providers.kit import result_text
-from rireki.providers.neutral import Call, Part, Result, Text, Thinking, Turn
+from rireki.providers.neutral import Call, NeutralText, NeutralThinking, Part, Result, Turn
 from rireki.providers.notes import Notes
 from rireki.providers.pairing import Spot, pair
 from rireki.providers.repair import interrupted
 from rireki.providers.rules import Rules
 
-__all__ = ["UNSIGNED", "WHOLE", "Piece", "shape"]
+__all__ = ["UNSIGNED", "WHOLE", "HistorySlice", "shape"]
 
 #: What Gemini takes as the signature of a call that it did not make.
 UNSIGNED = "skip_thought_signature_validator"
 _START = "(The conversation begins with the assistant.)"
 
 
-class Piece(NamedTuple):
+class HistorySlice(NamedTuple):
     """Which part of a history some turns are."""
 
     #: The place of the first turn.
@@ -36,7 +36,7 @@ class Piece(NamedTuple):
     ids: set[str] | None = None
 
 
-WHOLE = Piece()
+WHOLE = HistorySlice()
 
 
 def shape(
@@ -44,7 +44,7 @@ def shape(
     rules: Rules,
     notes: Notes,
     nudge: str | None = None,
-    piece: Piece = WHOLE,
+    piece: HistorySlice = WHOLE,
 ) -> list[Turn]:
     """Fit turns as the provider's messages, in order; `nudge` is said where the user must be last."""
     if rules.thinking_leads:
@@ -61,7 +61,7 @@ def shape(
 class _Steps:
     """Every call gets its result, in the place where the provider looks for it."""
 
-    def __init__(self, turns: list[Turn], rules: Rules, notes: Notes, piece: Piece) -> None:
+    def __init__(self, turns: list[Turn], rules: Rules, notes: Notes, piece: HistorySlice) -> None:
         self.turns = turns
         self.rules = rules
         self.notes = notes
@@ -171,7 +171,7 @@ class _Steps:
         told = interrupted(asked)
         if self.rules.error_flag:
             return told
-        return Result(told.id, told.name, [Text(f"Error: {result_text(told)}")])
+        return Result(told.id, told.name, [NeutralText(f"Error: {result_text(told)}")])
 
     def _rest(self, place: int) -> Turn:
         """A turn without the results that were moved, its calls and results with their new ids."""
@@ -194,10 +194,10 @@ class _Steps:
             parts.append(new)
         return turn if same else Turn(turn.role, parts, turn.provider)
 
-    def _told(self, spot: Spot, orphan: Result) -> Text:
+    def _told(self, spot: Spot, orphan: Result) -> NeutralText:
         name = orphan.name or "a tool"
         self.notes.add("orphan-result", spot[0], f"a result of {name} has no call before it")
-        return Text(f"[result of {name}]\n{result_text(orphan)}".strip())
+        return NeutralText(f"[result of {name}]\n{result_text(orphan)}".strip())
 
     def _call_at(self, spot: Spot) -> Call:
         call = self.turns[spot[0]].parts[spot[1]]
@@ -266,9 +266,9 @@ def _without_loose_thinking(turns: list[Turn], notes: Notes) -> list[Turn]:
         turn = turns[place]
         if not turn.parts:
             continue
-        if not led and _has(turn, Thinking):
+        if not led and _has(turn, NeutralThinking):
             notes.add("thinking-leads-nowhere", place, "reasoning that nothing followed")
-            parts = [part for part in turn.parts if not isinstance(part, Thinking)]
+            parts = [part for part in turn.parts if not isinstance(part, NeutralThinking)]
             kept[place] = Turn(turn.role, parts, turn.provider)
             continue
         led = turn.role == "assistant" and turn.provider is not None
@@ -283,9 +283,9 @@ def _without_last_thinking(turns: list[Turn], notes: Notes) -> list[Turn]:
         turn = turns[place]
         if not turn.parts:
             continue
-        if turn.role == "assistant" and not followed and type(turn.parts[-1]) is Thinking:
+        if turn.role == "assistant" and not followed and type(turn.parts[-1]) is NeutralThinking:
             notes.add("thinking-dropped", place, "thinking that nothing followed")
-            turn = Turn(turn.role, _without_end(turn.parts, Thinking), turn.provider)
+            turn = Turn(turn.role, _without_end(turn.parts, NeutralThinking), turn.provider)
             kept[place] = turn
         followed = turn.role == "assistant" and bool(turn.parts)
     return kept
@@ -311,7 +311,7 @@ def _neighbours(turns: list[tuple[int, Turn]], rules: Rules, notes: Notes) -> li
             groups[-1].append(turn)
         else:
             if rules.alternate:
-                groups.append([Turn("assistant", [Text(".")])])
+                groups.append([Turn("assistant", [NeutralText(".")])])
             groups.append([turn])
     return [_merged(group) for group in groups]
 
@@ -334,7 +334,7 @@ def _first_edge(turns: list[Turn], rules: Rules, notes: Notes) -> list[Turn]:
     }
     if wrong_start[rules.starts]:
         notes.add("starts-with-assistant", 0, "the first turn is not the user's")
-        return [Turn("user", [Text(_START)]), *turns]
+        return [Turn("user", [NeutralText(_START)]), *turns]
     return turns
 
 
@@ -344,11 +344,15 @@ def _last_edge(turns: list[Turn], rules: Rules, notes: Notes, nudge: str | None)
     last = turns[-1]
     if rules.ends_with_user:
         if nudge is not None:
-            return [*turns, Turn("user", [Text(nudge)])]
+            return [*turns, Turn("user", [NeutralText(nudge)])]
         notes.add("ends-with-assistant", len(turns) - 1, "the last turn is the assistant's")
     text = last.parts[-1]
-    if not rules.trailing_space and isinstance(text, Text) and text.text != text.text.rstrip():
+    if (
+        not rules.trailing_space
+        and isinstance(text, NeutralText)
+        and text.text != text.text.rstrip()
+    ):
         notes.add("trailing-space", len(turns) - 1, "the last turn ends with a space")
-        parts = [*last.parts[:-1], Text(text.text.rstrip())]
+        parts = [*last.parts[:-1], NeutralText(text.text.rstrip())]
         turns = [*turns[:-1], Turn(last.role, parts, last.provider)]
     return turns

@@ -13,9 +13,9 @@ import msgspec
 
 from rireki.search.hunt import LOOKS, Candidate, Group, Hunt
 from rireki.search.library import Library
-from rireki.search.query import And, Filter, Node, Not, Or, Query, all_of
-from rireki.search.results import Wish
-from rireki.search.view import View
+from rireki.search.query import And, FilterNode, Node, Not, Or, Query, all_of
+from rireki.search.results import SearchOptions
+from rireki.search.view import IndexView
 
 __all__ = ["hunt_apart"]
 
@@ -24,13 +24,13 @@ FEW = 30
 
 
 def hunt_apart(
-    library: Library, view: View, query: Query, wish: Wish
+    library: Library, view: IndexView, query: Query, wish: SearchOptions
 ) -> tuple[Hunt, list[Group]] | None:
     """The hunt for any of the words in the conversations that have them all; None if there are none."""
     if not isinstance(query.root, And):
         return None
-    conditions = [node for node in query.root.children if isinstance(node, Filter | Not)]
-    words = [node for node in query.root.children if not isinstance(node, Filter | Not)]
+    conditions = [node for node in query.root.children if isinstance(node, FilterNode | Not)]
+    words = [node for node in query.root.children if not isinstance(node, FilterNode | Not)]
     if len(words) < 2:
         return None
     hunts = [_hunt(library, view, query, wish, [word, *conditions]) for word in words]
@@ -83,5 +83,7 @@ def _own(group: Group, hit: Candidate) -> Candidate:
     return next((own for own in group.hits if own.is_same(hit)), hit)
 
 
-def _hunt(library: Library, view: View, query: Query, wish: Wish, nodes: list[Node]) -> Hunt:
+def _hunt(
+    library: Library, view: IndexView, query: Query, wish: SearchOptions, nodes: list[Node]
+) -> Hunt:
     return Hunt(library, view, msgspec.structs.replace(query, root=all_of(nodes)), wish)

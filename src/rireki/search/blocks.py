@@ -26,10 +26,10 @@ from rireki.search.texts import docs_in_turn, docs_of, talk_facts
 from rireki.search.tokens import fold, in_bytes
 
 __all__ = [
-    "Block",
+    "PackedBlock",
     "Digest",
-    "Entry",
-    "Row",
+    "IndexedMessage",
+    "IndexRow",
     "digest",
     "digest_parts",
     "heading_rows",
@@ -51,7 +51,7 @@ PART = 8 << 20
 LEVEL = 1
 
 
-class Place(msgspec.Struct, array_like=True, frozen=True):
+class TextPlace(msgspec.Struct, array_like=True, frozen=True):
     """Bytes of a record that are a text: as JSON writes it, or plain."""
 
     strand: int
@@ -62,17 +62,17 @@ class Place(msgspec.Struct, array_like=True, frozen=True):
     plain: bool = False
 
 
-class Entry(msgspec.Struct, array_like=True):
+class IndexedMessage(msgspec.Struct, array_like=True):
     """A message as it is kept beside the index."""
 
     message: str
     mark: int
     at: str | None
     facts: list[str]
-    parts: list[tuple[Where, str | Place]]
+    parts: list[tuple[Where, str | TextPlace]]
 
 
-class Row(msgspec.Struct, array_like=True, gc=False):
+class IndexRow(msgspec.Struct, array_like=True, gc=False):
     """A message as the index takes it."""
 
     words: bytes
@@ -83,8 +83,8 @@ class Row(msgspec.Struct, array_like=True, gc=False):
     pairs: bytes = b""
 
 
-class Block(msgspec.Struct, array_like=True):
-    rows: list[Row]
+class PackedBlock(msgspec.Struct, array_like=True):
+    rows: list[IndexRow]
     data: bytes
 
 
@@ -94,7 +94,7 @@ class Digest(msgspec.Struct, array_like=True):
     id: str
     #: The ids of the strands as the reader saw them; places name them by their position here.
     strands: list[int]
-    blocks: list[Block]
+    blocks: list[PackedBlock]
     #: The mark of every message there is now.
     marks: dict[str, int]
     #: How many characters the texts have that are to be written.
@@ -159,15 +159,17 @@ class _Digesting:
             docs = [docs[at] for at in fresh]
             texts, data = [texts[at] for at in fresh], [data[at] for at in fresh]
         rows = [
-            Row(words, f"{fold(' '.join(doc.facts))} {self.about}", _milliseconds(doc.at), pairs)
+            IndexRow(
+                words, f"{fold(' '.join(doc.facts))} {self.about}", _milliseconds(doc.at), pairs
+            )
             for doc, words, pairs in zip(docs, *cut_many(texts, data), strict=True)
         ]
         entries = self.keeper.entries(docs, marks)
-        blocks = [Block(rows[a:b], _close(entries[a:b])) for a, b in _cuts(entries)]
+        blocks = [PackedBlock(rows[a:b], _close(entries[a:b])) for a, b in _cuts(entries)]
         return Digest(self.id, self.strands, blocks, marks, sum(map(len, texts)))
 
 
-def _cuts(entries: Sequence[Entry]) -> Iterator[tuple[int, int]]:
+def _cuts(entries: Sequence[IndexedMessage]) -> Iterator[tuple[int, int]]:
     """Where blocks begin and end."""
     start = size = 0
     for end, entry in enumerate(entries, 1):
@@ -193,7 +195,7 @@ def _mark(doc: Doc, text: bytes, seed: int) -> int:
     return crc32(text, crc32(shape.encode(), seed))
 
 
-def heading_rows(headings: Sequence[Heading]) -> list[Row]:
+def heading_rows(headings: Sequence[Heading]) -> list[IndexRow]:
     """The titles and projects of conversations for the index."""
     from rireki.search.cutter import cut_many
 
@@ -201,7 +203,7 @@ def heading_rows(headings: Sequence[Heading]) -> list[Row]:
     words = cut_many(texts, list(map(in_bytes, texts))).words
     about = [" ".join(talk_facts(each.source, each.nature, each.project)) for each in headings]
     times = [_milliseconds(heading.updated_at) for heading in headings]
-    return list(map(Row, words, about, times))
+    return list(map(IndexRow, words, about, times))
 
 
 def _milliseconds(at: str | None) -> int:
@@ -224,7 +226,7 @@ class _Keeper:
         self.order = {strand.id: place for place, strand in enumerate(strands)}
         self.lanes: dict[tuple[int, str], dict[int, bytes]] = {}
 
-    def entries(self, docs: Sequence[Doc], marks: dict[str, int]) -> list[Entry]:
+    def entries(self, docs: Sequence[Doc], marks: dict[str, int]) -> list[IndexedMessage]:
         """The messages as they are kept; what was fetched for them is let go."""
         long = [doc.message for doc in docs if any(len(text) >= LONG for _, text in doc.parts)]
         if long:
@@ -233,20 +235,20 @@ class _Keeper:
         self.lanes = {}
         return made
 
-    def _entry(self, doc: Doc, mark: int) -> Entry:
+    def _entry(self, doc: Doc, mark: int) -> IndexedMessage:
         assert doc.message is not None
-        parts: list[tuple[Where, str | Place]] = [
+        parts: list[tuple[Where, str | TextPlace]] = [
             (where, (self._place(doc.message, text) or text) if len(text) >= LONG else text)
             for where, text in doc.parts
         ]
-        return Entry(doc.message, mark, doc.at, doc.facts, parts)
+        return IndexedMessage(doc.message, mark, doc.at, doc.facts, parts)
 
-    def _place(self, message: str, text: str) -> Place | None:
+    def _place(self, message: str, text: str) -> TextPlace | None:
         for ref in (self.known or {}).get(message, ()):
             data = self.lanes.get((ref.strand, ref.lane), {}).get(ref.record)
             if data is not None and (found := _stands_in(data, text)) is not None:
                 start, length, plain = found
-                return Place(self.order[ref.strand], ref.lane, ref.record, start, length, plain)
+                return TextPlace(self.order[ref.strand], ref.lane, ref.record, start, length, plain)
         return None
 
     def _fetch(self, messages: Sequence[str]) -> None:
@@ -292,7 +294,7 @@ def _find(data: bytes, wanted: bytes) -> int:
 Fetch = Callable[[int, str, int], bytes]
 
 
-def text_of(text: str | Place, strands: Sequence[int], fetch: Fetch) -> str:
+def text_of(text: str | TextPlace, strands: Sequence[int], fetch: Fetch) -> str:
     """A kept text; `fetch(strand, lane, record)` brings a record out of the archive."""
     if isinstance(text, str):
         return text
@@ -316,12 +318,12 @@ class _Zstd(threading.local):
 _zstd = _Zstd()
 
 
-def _close(entries: list[Entry]) -> bytes:
+def _close(entries: list[IndexedMessage]) -> bytes:
     return _zstd.compressor.compress(msgspec.msgpack.encode(entries))
 
 
 _entries = msgspec.msgpack.Decoder(list[msgspec.Raw]).decode
-_entry = msgspec.msgpack.Decoder(Entry).decode
+_entry = msgspec.msgpack.Decoder(IndexedMessage).decode
 
 
 def open_block(data: bytes) -> list[msgspec.Raw]:
@@ -329,5 +331,5 @@ def open_block(data: bytes) -> list[msgspec.Raw]:
     return _entries(unsqueeze(data))
 
 
-def open_entry(packed: msgspec.Raw) -> Entry:
+def open_entry(packed: msgspec.Raw) -> IndexedMessage:
     return _entry(packed)

@@ -20,9 +20,9 @@ from rireki.search.pages import page_of
 from rireki.search.parse import parse
 from rireki.search.patterns import TooSlow
 from rireki.search.query import Query, QueryError
-from rireki.search.results import Results, Scope, Wish
+from rireki.search.results import Results, Scope, SearchOptions
 from rireki.search.store import Damaged
-from rireki.search.view import View, look, look_without_index, refresh
+from rireki.search.view import IndexView, look, look_without_index, refresh
 
 __all__ = ["Search", "too_slow"]
 
@@ -60,10 +60,15 @@ class Search:
         self.progress = progress
         self.library = Library(archive)
         self.index: Index | None = None
-        self.view: View | None = None
+        self.view: IndexView | None = None
         self.slower = ""
 
-    def find(self, text: str, wish: Wish = Wish(), now: datetime | None = None) -> Results:  # noqa: B008
+    def find(
+        self,
+        text: str,
+        wish: SearchOptions = SearchOptions(),  # noqa: B008 - it is frozen
+        now: datetime | None = None,
+    ) -> Results:
         started = time.perf_counter()
         query = parse(text, now or datetime.now(timezone.utc), _sources(text))
         if query.root is None and text.strip():
@@ -77,14 +82,14 @@ class Search:
         taken = round((time.perf_counter() - started) * 1000, 2)
         return msgspec.structs.replace(results, milliseconds=taken)
 
-    def _find_again(self, query: Query, wish: Wish) -> Results:
+    def _find_again(self, query: Query, wish: SearchOptions) -> Results:
         """Something was not where the index had it: maybe it was forgotten in this very moment."""
         if self.view is not None and self.view.number != self.archive.number():
             with suppress(Damaged):
                 return self._find(query, wish)
         return self._find_anew(query, wish)
 
-    def _find_anew(self, query: Query, wish: Wish) -> Results:
+    def _find_anew(self, query: Query, wish: SearchOptions) -> Results:
         """Whatever is wrong with the index, the archive is right: make another one."""
         if self.index is not None and not self.archive.read_only:
             self.index.condemn()
@@ -110,20 +115,20 @@ class Search:
 
     # ── what there is to rely on ──
 
-    def _look(self, query: Query) -> View:
+    def _look(self, query: Query) -> IndexView:
         finished = any(f.name == "is" and f.value == "unfinished" for f in query.filters())
         if self.view is None or finished or not self._is_up_to_date(self.view):
             self.view = self._view(finished)
         return self.view
 
-    def _is_up_to_date(self, view: View) -> bool:
+    def _is_up_to_date(self, view: IndexView) -> bool:
         if self.index is None or view.generation != self.index.store.get("generation"):
             return False
         if view.number == self.archive.number():
             return True
         return refresh(self.archive, view) and not self._is_behind(view)
 
-    def _view(self, finished: bool) -> View:
+    def _view(self, finished: bool) -> IndexView:
         """The index as it is, brought up first if much is missing."""
         self.slower = ""
         if self.index is None:
@@ -165,18 +170,18 @@ class Search:
             self.slower = f"{trouble.message}: this search read the archive itself"
         return True
 
-    def _is_behind(self, view: View) -> bool:
+    def _is_behind(self, view: IndexView) -> bool:
         from rireki.search.update import is_behind
 
         return is_behind(self.archive, view.direct)
 
     # ── one query ──
 
-    def _find(self, query: Query, wish: Wish) -> Results:
+    def _find(self, query: Query, wish: SearchOptions) -> Results:
         return self._answer(self._look(query), query, wish)
 
     @_without_collecting()
-    def _answer(self, view: View, query: Query, wish: Wish) -> Results:
+    def _answer(self, view: IndexView, query: Query, wish: SearchOptions) -> Results:
         hunt = Hunt(self.library, view, query, wish)
         groups = hunt.gather()
         apart = None if groups else _apart(self.library, view, query, wish)
@@ -204,7 +209,7 @@ class Search:
             near=_near(view, query) if not groups and query.has_words else [],
         )
 
-    def _why_slower(self, view: View) -> str:
+    def _why_slower(self, view: IndexView) -> str:
         if len(view.dirty) > MANY_DIRTY:
             return REBUILT
         return self.slower if view.direct else ""
@@ -242,14 +247,14 @@ def _sources(text: str) -> list[str]:
 
 
 def _apart(
-    library: Library, view: View, query: Query, wish: Wish
+    library: Library, view: IndexView, query: Query, wish: SearchOptions
 ) -> tuple[Hunt, list[Group]] | None:
     from rireki.search.apart import hunt_apart
 
     return hunt_apart(library, view, query, wish)
 
 
-def _near(view: View, query: Query) -> list[str]:
+def _near(view: IndexView, query: Query) -> list[str]:
     from rireki.search.near import near_words
 
     return near_words(view, query)

@@ -22,10 +22,10 @@ from rireki.model.conversation import Conversation
 from rireki.search.library import Library
 from rireki.search.match import Doc, Matcher
 from rireki.search.plan import PERSON, Plan, Planner
-from rireki.search.query import And, Filter, Node, Or, Query, Word
-from rireki.search.results import Wish
+from rireki.search.query import And, FilterNode, Node, Or, Query, Word
+from rireki.search.results import SearchOptions
 from rireki.search.tokens import fold, runs, terms
-from rireki.search.view import View, titles
+from rireki.search.view import IndexView, titles
 
 __all__ = ["LOOKS", "Candidate", "Group", "Hunt"]
 
@@ -97,7 +97,9 @@ class Counts(NamedTuple):
 class Hunt:
     """One query over one view."""
 
-    def __init__(self, library: Library, view: View, query: Query, wish: Wish) -> None:
+    def __init__(
+        self, library: Library, view: IndexView, query: Query, wish: SearchOptions
+    ) -> None:
         self.library = library
         self.view = view
         self.query = query
@@ -453,9 +455,9 @@ class Hunt:
 def _needs_one_place(node: Node | None) -> bool:
     """Whether no two texts have to stand together: a title has one, and its project the other."""
     if isinstance(node, And):
-        return sum(not isinstance(child, Filter) for child in node.children) <= 1 and all(
+        return sum(not isinstance(child, FilterNode) for child in node.children) <= 1 and all(
             map(_needs_one_place, node.children)
         )
     if isinstance(node, Or):
         return all(map(_needs_one_place, node.children))
-    return isinstance(node, Word | Filter)
+    return isinstance(node, Word | FilterNode)

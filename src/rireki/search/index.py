@@ -20,7 +20,14 @@ from typing import TYPE_CHECKING
 import apsw
 
 from rireki.archive.base import Archive
-from rireki.search.store import FORMAT, UNSETTLED, Damaged, Kept, Store, cannot_write
+from rireki.search.store import (
+    FORMAT,
+    UNSETTLED,
+    Damaged,
+    IndexedConversation,
+    IndexStore,
+    cannot_write,
+)
 from rireki.search.tokens import VERSION
 from rireki.search.words import (
     WordReader,
@@ -67,7 +74,7 @@ def _kind(archive: Archive) -> str:
 class Index:
     def __init__(self, folder: Path, kind: str) -> None:
         self.folder = folder
-        self.store = Store(folder / "texts.sqlite3")
+        self.store = IndexStore(folder / "texts.sqlite3")
         #: The generation of its notes when they were last looked at.
         self.seen = 0
         self._links: TemporaryDirectory[str] | None = None
@@ -169,7 +176,7 @@ def _current(archive: Archive) -> Path | None:
     return folder
 
 
-def peek(archive: Archive) -> list[Kept] | None:
+def peek(archive: Archive) -> list[IndexedConversation] | None:
     """How far the index is, without opening it whole; None when there is none."""
     with _notes(archive) as store:
         return store.talks()[1] if store is not None else None
@@ -182,9 +189,9 @@ def glance(archive: Archive) -> tuple[int, int]:
 
 
 @contextmanager
-def _notes(archive: Archive) -> Iterator[Store | None]:
+def _notes(archive: Archive) -> Iterator[IndexStore | None]:
     folder = _current(archive)
-    store = Store(folder / "texts.sqlite3") if folder is not None else None
+    store = IndexStore(folder / "texts.sqlite3") if folder is not None else None
     try:
         yield store
     finally:
@@ -244,7 +251,7 @@ def _make(archive: Archive, base: Path) -> Index:
 
 def _fill(folder: Path, kind: str) -> None:
     make_index(folder / "words")
-    store = Store(folder / "texts.sqlite3", create=True)
+    store = IndexStore(folder / "texts.sqlite3", create=True)
     try:
         with store.writing():
             store.put("kind", kind)

@@ -12,9 +12,9 @@ import zstandard
 from msgspec import Raw
 
 from rireki.archive.base import Archive, Heading
-from rireki.archive.pack import Opened
+from rireki.archive.pack import OpenChunk
 from rireki.model.conversation import Conversation, Reading
-from rireki.search.blocks import MOST, Entry, Place, open_block, open_entry, text_of
+from rireki.search.blocks import MOST, IndexedMessage, TextPlace, open_block, open_entry, text_of
 from rireki.search.index import Index
 from rireki.search.match import Doc
 from rireki.search.store import Damaged
@@ -60,7 +60,7 @@ class Library:
         self.archive = archive
         self.index: Index | None = None
         self._blocks: _Shelf[int, tuple[list[int], list[Raw]]] = _Shelf(BLOCKS)
-        self._chunks: _Shelf[tuple[int, str, int], Opened] = _Shelf(CHUNKS)
+        self._chunks: _Shelf[tuple[int, str, int], OpenChunk] = _Shelf(CHUNKS)
         #: The first records of chunks that were met, in order, by strand and lane.
         self._firsts: dict[tuple[int, str], list[int]] = {}
         self._talks: _Shelf[tuple[str, int], dict[str, Read]] = _Shelf(TALKS)
@@ -87,7 +87,7 @@ class Library:
                 (strands[text.strand], text.lane, text.record)
                 for entry, strands in entries
                 for _, text in entry.parts
-                if isinstance(text, Place)
+                if isinstance(text, TextPlace)
             }
         )
         return [self._full(place, *found) for place, found in zip(places, entries, strict=True)]
@@ -102,7 +102,7 @@ class Library:
                 except (ValueError, zstandard.ZstdError) as error:
                     raise Damaged(f"block {number} is damaged: {error}") from error
 
-    def _entry(self, place: int) -> tuple[Entry, list[int]]:
+    def _entry(self, place: int) -> tuple[IndexedMessage, list[int]]:
         found = self._blocks.get(place // MOST)
         if found is None:
             raise Damaged(f"block {place // MOST} is missing")
@@ -112,7 +112,7 @@ class Library:
         except (IndexError, ValueError) as error:
             raise _not_there(place, error) from error
 
-    def _full(self, place: int, entry: Entry, strands: Sequence[int]) -> Doc:
+    def _full(self, place: int, entry: IndexedMessage, strands: Sequence[int]) -> Doc:
         try:
             parts = [(where, text_of(text, strands, self._fetch)) for where, text in entry.parts]
         except (IndexError, KeyError, ValueError) as error:
@@ -131,7 +131,7 @@ class Library:
             if first not in firsts:
                 insort(firsts, first)
 
-    def _chunk(self, strand: int, lane: str, record: int) -> tuple[Opened, int] | None:
+    def _chunk(self, strand: int, lane: str, record: int) -> tuple[OpenChunk, int] | None:
         """The chunk that holds a record, if it is at hand, and the record's place in it."""
         firsts = self._firsts.get((strand, lane), ())
         at = bisect_right(firsts, record)

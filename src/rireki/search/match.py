@@ -17,7 +17,7 @@ import msgspec
 
 from rireki.search.folded import Folded
 from rireki.search.patterns import Bounded
-from rireki.search.query import And, Exact, Filter, Node, Not, Or, Phrase, Query, Regex, Word
+from rireki.search.query import And, Exact, FilterNode, Node, Not, Or, Phrase, Query, Regex, Word
 from rireki.search.results import Where
 from rireki.search.tokens import (
     fold,
@@ -32,7 +32,7 @@ from rireki.search.tokens import (
 
 __all__ = [
     "Doc",
-    "Facts",
+    "ConversationFacts",
     "Finder",
     "Matcher",
     "Span",
@@ -55,7 +55,7 @@ _IDENTIFIER = re.compile("[A-Za-z0-9\x03]+")
 _IN_IDENTIFIERS = frozenset(ascii_letters + digits + "\x03")
 
 
-class Facts(Protocol):
+class ConversationFacts(Protocol):
     """What a query may ask about a conversation as a whole."""
 
     @property
@@ -88,7 +88,7 @@ class Matcher:
         self.finders = [finder_of(leaf) for leaf in query.leaves()]
         self._ready: dict[int, Any] = {}
 
-    def matches(self, talk: Facts, doc: Doc) -> bool:
+    def matches(self, talk: ConversationFacts, doc: Doc) -> bool:
         if self.root is None:
             return True
         texts = [Folded(text) for _, text in doc.parts]
@@ -120,19 +120,21 @@ class Matcher:
             total += weight * count * 2.2 / (count + 1.2 * (0.25 + 0.75 * length))
         return total
 
-    def _holds(self, node: Node, talk: Facts, doc: Doc, texts: Sequence[Folded]) -> bool:
+    def _holds(
+        self, node: Node, talk: ConversationFacts, doc: Doc, texts: Sequence[Folded]
+    ) -> bool:
         if isinstance(node, And):
             return all(self._holds(child, talk, doc, texts) for child in node.children)
         if isinstance(node, Or):
             return any(self._holds(child, talk, doc, texts) for child in node.children)
         if isinstance(node, Not):
             return not self._holds(node.child, talk, doc, texts)
-        if isinstance(node, Filter):
+        if isinstance(node, FilterNode):
             return self._passes(node, talk, doc)
         finder = self._made(node, finder_of)
         return any(next(finder(text), None) is not None for text in texts)
 
-    def _passes(self, node: Filter, talk: Facts, doc: Doc) -> bool:
+    def _passes(self, node: FilterNode, talk: ConversationFacts, doc: Doc) -> bool:
         if node.name in ("since", "before"):
             return doc.at is not None and (doc.at >= node.value) == (node.name == "since")
         about_talk = self._made(node, talk_test)
@@ -150,7 +152,7 @@ class Matcher:
 # ── filters ──
 
 
-def talk_test(node: Filter) -> Callable[[Facts], bool] | None:
+def talk_test(node: FilterNode) -> Callable[[ConversationFacts], bool] | None:
     """The test of a filter about whole conversations; None when it is about messages."""
     value = node.value
     if node.name == "source":
@@ -166,14 +168,14 @@ def talk_test(node: Filter) -> Callable[[Facts], bool] | None:
     return None
 
 
-def _project_test(value: str) -> Callable[[Facts], bool]:
+def _project_test(value: str) -> Callable[[ConversationFacts], bool]:
     """A whole path means it and what lies below; anything else a part of the path's names."""
     wanted = fold(value)
     if value.startswith("/") or re.match(r"[A-Za-z]:[\\/]", value):
         whole = wanted.rstrip("/\\")
         below = (whole + "/", whole + "\\")
 
-        def lies_in(talk: Facts) -> bool:
+        def lies_in(talk: ConversationFacts) -> bool:
             path = _folded_path(talk.project or "")
             return path == whole or path.startswith(below)
 
@@ -187,7 +189,7 @@ def _folded_path(path: str) -> str:
     return fold(path)
 
 
-def fact_test(node: Filter) -> Callable[[str], bool]:
+def fact_test(node: FilterNode) -> Callable[[str], bool]:
     """The test of a filter against one fact of a message, folded."""
     # A space would end a fact where the index is concerned.
     value = _SPACE.sub("_", fold(node.value))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rireki.search.plan import query_terms
 from rireki.search.query import Query
-from rireki.search.view import View
+from rireki.search.view import IndexView
 
 __all__ = ["near_words"]
 
@@ -14,7 +14,7 @@ OFFERED, LOOKED_AT = 5, 20_000
 LONGEST = 40
 
 
-def near_words(view: View, query: Query) -> list[str]:
+def near_words(view: IndexView, query: Query) -> list[str]:
     if view.reader is None:
         return []
     found: dict[str, tuple[int, int]] = {}

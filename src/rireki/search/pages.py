@@ -7,7 +7,7 @@ from rireki.model.conversation import Conversation
 from rireki.model.message import Author
 from rireki.search.hunt import Candidate, Group, Hunt
 from rireki.search.match import Doc
-from rireki.search.results import Hit, Neighbour, Snippet, Talk, Where
+from rireki.search.results import ConversationHits, Hit, Neighbour, Snippet, Where
 from rireki.search.snippet import beginning, best_snippet, marks_in
 
 __all__ = ["page_of"]
@@ -20,7 +20,7 @@ _AUTHORS: dict[str, Author] = {
 }
 
 
-def page_of(archive: Archive, hunt: Hunt, groups: list[Group]) -> list[Talk]:
+def page_of(archive: Archive, hunt: Hunt, groups: list[Group]) -> list[ConversationHits]:
     hunt.more_of(groups)
     known = archive.pick([group.heading.id for group in groups])
     conversations = known | hunt.uninterpreted
@@ -41,11 +41,11 @@ def _dropped(hunt: Hunt, groups: list[Group]) -> dict[str, Conversation]:
     return found
 
 
-def _talk(hunt: Hunt, group: Group, conversation: Conversation) -> Talk:
+def _talk(hunt: Hunt, group: Group, conversation: Conversation) -> ConversationHits:
     total = hunt.total(conversation.id)
     if total is None and (hunt.exhausted or conversation.id in hunt.direct_talks):
         total = len(group.messages)
-    return Talk(
+    return ConversationHits(
         conversation=conversation,
         hits=[_hit(hunt, group, candidate) for candidate in _shown_of(hunt, group)],
         total=total,

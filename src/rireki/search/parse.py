@@ -18,8 +18,8 @@ from rireki.model.when import when
 from rireki.search.patterns import Bounded
 from rireki.search.query import (
     Exact,
-    Filter,
     FilterName,
+    FilterNode,
     Node,
     Phrase,
     Query,
@@ -270,7 +270,7 @@ class _Parser:
 
     # ── Filters ──
 
-    def filter(self) -> Filter | None:
+    def filter(self) -> FilterNode | None:
         start = self.at
         found = _NAMED.match(self.text, start)
         if found is None:
@@ -282,7 +282,7 @@ class _Parser:
             return None
         self.at = found.end()
         value = self.value(name, start)
-        return Filter(name, self.meant(name, value, found.end()))
+        return FilterNode(name, self.meant(name, value, found.end()))
 
     def value(self, name: FilterName, start: int) -> str:
         here = self.at

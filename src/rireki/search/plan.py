@@ -16,9 +16,9 @@ from unicodedata import normalize
 
 from rireki.model.times import to_datetime
 from rireki.search.folded import melts
-from rireki.search.match import Facts, fact_test, talk_test
+from rireki.search.match import ConversationFacts, fact_test, talk_test
 from rireki.search.pairs import pairs_of
-from rireki.search.query import And, Exact, Filter, Node, Not, Or, Phrase, Regex, Word
+from rireki.search.query import And, Exact, FilterNode, Node, Not, Or, Phrase, Regex, Word
 from rireki.search.texts import TOO_LONG, project_in
 from rireki.search.tokens import (
     LONG,
@@ -82,7 +82,9 @@ class Planner:
     def __init__(
         self,
         reader: WordReader,
-        numbers: Callable[[Filter, Callable[[Facts], bool]], tuple[list[int], list[int]]],
+        numbers: Callable[
+            [FilterNode, Callable[[ConversationFacts], bool]], tuple[list[int], list[int]]
+        ],
         field: str = "words",
     ) -> None:
         import tantivy
@@ -107,7 +109,7 @@ class Planner:
             return self._any([self.plan(child) for child in node.children])
         if isinstance(node, Not):
             return self._not(self.plan(node.child))
-        if isinstance(node, Filter):
+        if isinstance(node, FilterNode):
             return self._filter(node)
         if isinstance(node, Word):
             return self._word(node)
@@ -334,7 +336,7 @@ class Planner:
 
     # ── filters ──
 
-    def _filter(self, node: Filter) -> Plan:
+    def _filter(self, node: FilterNode) -> Plan:
         if node.name in ("since", "before"):
             return Plan(self._silent(self._times(node)), True)
         about_talk = talk_test(node)
@@ -349,7 +351,7 @@ class Planner:
             return Plan(self.query.empty_query(), True)
         return Plan(self._silent(self.query.term_set_query(self.schema, "facts", found)), True)
 
-    def _told(self, kind: str, test: Callable[[Facts], bool]) -> Plan | None:
+    def _told(self, kind: str, test: Callable[[ConversationFacts], bool]) -> Plan | None:
         """By what every message tells of its conversation; None where that is not all there is to know.
 
         A few facts are looked up many times faster than thousands of conversations.
@@ -364,7 +366,7 @@ class Planner:
             return EVERYTHING
         return Plan(self._silent(self.query.term_set_query(self.schema, "facts", passing)), True)
 
-    def _talks(self, node: Filter, test: Callable[[Facts], bool]) -> Plan:
+    def _talks(self, node: FilterNode, test: Callable[[ConversationFacts], bool]) -> Plan:
         """The messages of the conversations that pass; said by the fewer, those or the others."""
         passing, others = self.numbers(node, test)
         if not passing:
@@ -377,7 +379,7 @@ class Planner:
         wanted = self.query.term_set_query(self.schema, "talk", passing)
         return Plan(self._silent(wanted), True)
 
-    def _times(self, node: Filter) -> Any:
+    def _times(self, node: FilterNode) -> Any:
         moment = to_datetime(node.value)
         assert moment is not None, "the parser spells times our way"
         milliseconds = round(moment.timestamp() * 1000)

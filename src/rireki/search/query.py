@@ -17,7 +17,7 @@ from rireki.errors import RirekiError
 __all__ = [
     "And",
     "Exact",
-    "Filter",
+    "FilterNode",
     "FilterName",
     "Leaf",
     "Node",
@@ -67,7 +67,7 @@ class Regex(msgspec.Struct, frozen=True, tag_field="kind", tag="regex"):
             )
 
 
-class Filter(msgspec.Struct, frozen=True, tag_field="kind", tag="filter"):
+class FilterNode(msgspec.Struct, frozen=True, tag_field="kind", tag="filter"):
     """A condition on the message or its conversation; `value` is in our spelling."""
 
     name: FilterName
@@ -87,7 +87,7 @@ class Or(msgspec.Struct, frozen=True, tag_field="kind", tag="or"):
 
 
 Leaf: TypeAlias = Word | Phrase | Exact | Regex
-Node: TypeAlias = Leaf | Filter | Not | And | Or
+Node: TypeAlias = Leaf | FilterNode | Not | And | Or
 
 
 class Query(msgspec.Struct, frozen=True):
@@ -99,19 +99,19 @@ class Query(msgspec.Struct, frozen=True):
     def leaves(self) -> Iterator[Leaf]:
         """The text that is looked for, not the text that must be absent."""
         for node, wanted in _ends(self.root):
-            if wanted and not isinstance(node, Filter):
+            if wanted and not isinstance(node, FilterNode):
                 yield node
 
-    def filters(self) -> Iterator[Filter]:
+    def filters(self) -> Iterator[FilterNode]:
         """All filters, wherever they stand, negated ones too."""
         for node, _ in _ends(self.root):
-            if isinstance(node, Filter):
+            if isinstance(node, FilterNode):
                 yield node
 
     @property
     def has_words(self) -> bool:
         """Whether text is asked about at all, be it wanted or not."""
-        return any(not isinstance(node, Filter) for node, _ in _ends(self.root))
+        return any(not isinstance(node, FilterNode) for node, _ in _ends(self.root))
 
 
 class QueryError(RirekiError):
@@ -123,7 +123,7 @@ class QueryError(RirekiError):
         self.length = length
 
 
-def _ends(node: Node | None, wanted: bool = True) -> Iterator[tuple[Leaf | Filter, bool]]:
+def _ends(node: Node | None, wanted: bool = True) -> Iterator[tuple[Leaf | FilterNode, bool]]:
     if isinstance(node, Not):
         yield from _ends(node.child, not wanted)
     elif isinstance(node, And | Or):

@@ -9,7 +9,7 @@ import msgspec
 from rireki.model.conversation import Conversation
 from rireki.model.message import Author, Upstream
 
-__all__ = ["Hit", "Neighbour", "Results", "Scope", "Snippet", "Talk", "Wish"]
+__all__ = ["Hit", "Neighbour", "Results", "Scope", "Snippet", "ConversationHits", "SearchOptions"]
 
 #: What of a message the words stand in. "title" and "project" belong to the conversation itself.
 Where: TypeAlias = Literal[
@@ -56,7 +56,7 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
     after: list[Neighbour] = msgspec.field(default_factory=list)
 
 
-class Talk(msgspec.Struct, frozen=True, kw_only=True):
+class ConversationHits(msgspec.Struct, frozen=True, kw_only=True):
     """A conversation with its best hits."""
 
     conversation: Conversation
@@ -81,7 +81,7 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True):
 
 class Results(msgspec.Struct, frozen=True, kw_only=True):
     query: str
-    talks: list[Talk]
+    talks: list[ConversationHits]
     #: How many messages and conversations match; lower bounds unless `exact`.
     messages: int
     conversations: int
@@ -98,7 +98,7 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
     milliseconds: float = 0.0
 
 
-class Wish(msgspec.Struct, frozen=True, kw_only=True):
+class SearchOptions(msgspec.Struct, frozen=True, kw_only=True):
     """What is asked of a search besides the query. Counts are of conversations."""
 
     limit: int = 10

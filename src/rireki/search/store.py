@@ -18,7 +18,7 @@ import apsw
 from rireki.archive.sqlite.connect import distrust
 from rireki.errors import ArchiveTrouble
 
-__all__ = ["Damaged", "Kept", "Store", "cannot_write"]
+__all__ = ["Damaged", "IndexedConversation", "IndexStore", "cannot_write"]
 
 #: What this file and the index look like; another number means: make both anew.
 FORMAT = 4
@@ -73,7 +73,7 @@ def cannot_write(place: Path, error: object) -> ArchiveTrouble:
     )
 
 
-class Kept(NamedTuple):
+class IndexedConversation(NamedTuple):
     """How far the index has a conversation."""
 
     number: int
@@ -86,7 +86,7 @@ class Kept(NamedTuple):
     dead: frozenset[int]
 
 
-class Store:
+class IndexStore:
     def __init__(self, path: Path, *, create: bool = False) -> None:
         self.path = path
         with self._guarded(_NOT_NOW if create else (apsw.BusyError,)):
@@ -151,7 +151,7 @@ class Store:
 
     # ── conversations ──
 
-    def talks(self) -> tuple[int, list[Kept]]:
+    def talks(self) -> tuple[int, list[IndexedConversation]]:
         """The newest commit this file knows, and how far each conversation is, as of one moment."""
         with self._guarded():
             rows = self.sql.execute(
@@ -170,21 +170,21 @@ class Store:
             ).get
         return newest, count
 
-    def talk(self, id: str) -> Kept | None:
+    def talk(self, id: str) -> IndexedConversation | None:
         with self._guarded():
             row = self.sql.execute(
                 "SELECT number, id, changed, generation, dead, seal FROM talk WHERE id = ?", (id,)
             ).fetchone()
         return _kept(row) if row else None
 
-    def settle(self, kept: Kept) -> None:
+    def settle(self, kept: IndexedConversation) -> None:
         dead = " ".join(map(str, sorted(kept.dead)))
         self.sql.execute(
             "UPDATE talk SET changed = ?, generation = ?, dead = ?, seal = ? WHERE number = ?",
             (kept.changed, kept.generation, dead, _seal(*kept[:4], dead), kept.number),
         )
 
-    def begin(self, id: str, generation: int) -> Kept:
+    def begin(self, id: str, generation: int) -> IndexedConversation:
         """Note that a conversation is being written; until it is settled, nobody relies on it."""
         known = self.sql.execute("SELECT number FROM talk WHERE id = ?", (id,)).fetchone()
         number = known[0] if known else None
@@ -194,7 +194,7 @@ class Store:
                    RETURNING number""",
                 (id, UNSETTLED, generation),
             ).get
-        kept = Kept(number, id, UNSETTLED, generation, frozenset())
+        kept = IndexedConversation(number, id, UNSETTLED, generation, frozenset())
         self.settle(kept)
         return kept
 
@@ -271,13 +271,13 @@ def _sealed(row: tuple[Any, ...]) -> Any:
     return value
 
 
-def _kept(row: tuple[Any, ...]) -> Kept:
+def _kept(row: tuple[Any, ...]) -> IndexedConversation:
     number, id, changed, generation, dead, seal = row
     # The same as _seal, spelled out: every search that follows a change reads all of them.
     if crc32(f"{number}\n{id}\n{changed}\n{generation}\n{dead}".encode()) != seal:
         raise Damaged(f"the index's note about {id} is damaged")
     places = frozenset(map(int, dead.split())) if dead else _NONE
-    return Kept(number, id, changed, generation, places)
+    return IndexedConversation(number, id, changed, generation, places)
 
 
 def _block(row: tuple[Any, ...]) -> tuple[int, str, bytes]:

@@ -15,8 +15,8 @@ from rireki.intake.understand import interpret, is_for_lack_of_memory
 from rireki.model.conversation import Conversation, Reading, Trouble
 from rireki.model.strand import Strand
 from rireki.search.index import Index, glance, index_folder, make, open_existing, peek, sweep
-from rireki.search.store import Damaged, Kept, cannot_write
-from rireki.search.words import Busy, WriteFailed
+from rireki.search.store import Damaged, IndexedConversation, cannot_write
+from rireki.search.words import IndexBusy, WriteFailed
 
 # What writes is imported late: most imports only look whether that is worth it.
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ TASK = 10
 #: When so small a share of an import is left, what came before is written, if it is so many documents.
 LITTLE, MUCH = 0.12, 20_000
 #: What may keep the index from being written.
-_TROUBLES = (Busy, Damaged, WriteFailed, ArchiveTrouble)
+_TROUBLES = (IndexBusy, Damaged, WriteFailed, ArchiveTrouble)
 
 
 def ensure(archive: Archive) -> Index:
@@ -45,7 +45,7 @@ def ensure(archive: Archive) -> Index:
         return make(archive)
 
 
-def outdated(archive: Archive, kept: dict[str, Kept]) -> list[Heading]:
+def outdated(archive: Archive, kept: dict[str, IndexedConversation]) -> list[Heading]:
     """The conversations the index does not have as they are."""
     return [
         heading
@@ -183,7 +183,7 @@ def _catch_up(archive: Archive, index: Index, progress: Progress) -> bool:
 
     try:
         writer = IndexWriter(index, archive)
-    except Busy:
+    except IndexBusy:
         return False
     try:
         if gone:
@@ -278,7 +278,7 @@ def _digested(
     archive: Archive, groups: dict[tuple[str, str], list[Heading]]
 ) -> Iterator[tuple[tuple[str, str], dict[str, Digest] | None]]:
     """What became of each group; None where it has to be done by the one that writes."""
-    from rireki.intake.crew import Crew, Failed, processors
+    from rireki.intake.crew import Crew, LostTask, processors
     from rireki.intake.worker import Digested, DigestTask
     from rireki.search.blocks import open_digest
 
@@ -289,7 +289,7 @@ def _digested(
     ]
     with Crew(processors()) as crew:
         for answer in crew.run(tasks):
-            if isinstance(answer, Failed):
+            if isinstance(answer, LostTask):
                 for group in answer.task.groups:
                     yield (group.family, group.conversation), None
                 continue

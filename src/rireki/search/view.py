@@ -13,11 +13,11 @@ import msgspec
 
 from rireki.archive.base import Archive, Dirty, Heading
 from rireki.search.index import Index
-from rireki.search.match import Doc, Facts
-from rireki.search.query import Filter
+from rireki.search.match import ConversationFacts, Doc
+from rireki.search.query import FilterNode
 from rireki.search.words import WordReader
 
-__all__ = ["View", "look", "look_without_index", "refresh", "titles"]
+__all__ = ["IndexView", "look", "look_without_index", "refresh", "titles"]
 
 #: Filters whose answers are kept.
 MOST_ASKED = 40
@@ -25,7 +25,7 @@ MOST_ASKED = 40
 USUAL = 1000.0
 
 
-class View(msgspec.Struct):
+class IndexView(msgspec.Struct):
     #: The archive's number, and the generation of the index's notes, when this was made.
     number: int
     generation: int
@@ -45,9 +45,11 @@ class View(msgspec.Struct):
     #: How many characters messages have on average.
     usual: float = USUAL
     #: What was asked about conversations, and the answer, as long as both stay the same.
-    asked: dict[Filter, tuple[list[int], list[int]]] = msgspec.field(default_factory=dict)
+    asked: dict[FilterNode, tuple[list[int], list[int]]] = msgspec.field(default_factory=dict)
 
-    def numbers(self, node: Filter, test: Callable[[Facts], bool]) -> tuple[list[int], list[int]]:
+    def numbers(
+        self, node: FilterNode, test: Callable[[ConversationFacts], bool]
+    ) -> tuple[list[int], list[int]]:
         """The conversations that pass the test of a filter, and the others."""
         found = self.asked.get(node)
         if found is None:
@@ -60,7 +62,7 @@ class View(msgspec.Struct):
         return found
 
 
-def look(archive: Archive, index: Index, finished: bool = False) -> View:
+def look(archive: Archive, index: Index, finished: bool = False) -> IndexView:
     reader = index.reader()
     generation, kept = index.store.talks()
     view = look_without_index(archive, finished)
@@ -84,7 +86,7 @@ def look(archive: Archive, index: Index, finished: bool = False) -> View:
     return view
 
 
-def refresh(archive: Archive, view: View) -> bool:
+def refresh(archive: Archive, view: IndexView) -> bool:
     """Bring a view up to the archive as long as the index is the same; False when it takes a new look."""
     with archive.reading():
         number, dirty, count = archive.number(), archive.dirty(), archive.count()
@@ -115,12 +117,12 @@ def titles(heading: Heading) -> list[Doc]:
     return docs
 
 
-def look_without_index(archive: Archive, finished: bool = False) -> View:
+def look_without_index(archive: Archive, finished: bool = False) -> IndexView:
     """Everything is read from the archive."""
     with archive.reading():
         number, dirty = archive.number(), archive.dirty()
         headings = {heading.id: heading for heading in archive.headings(finished)}
-    return View(
+    return IndexView(
         number=number,
         generation=0,
         reader=None,

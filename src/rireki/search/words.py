@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
     import tantivy
 
-    from rireki.search.blocks import Row
+    from rireki.search.blocks import IndexRow
 
 __all__ = [
     "HEADING",
-    "Busy",
+    "IndexBusy",
     "WordReader",
     "WordWriter",
     "WriteFailed",
@@ -59,7 +59,7 @@ _MAGIC = 1337
 _PIECE = 1 << 20
 
 
-class Busy(Exception):
+class IndexBusy(Exception):
     """Another process is writing the index."""
 
 
@@ -220,16 +220,16 @@ class WordWriter:
             self.writer = index.writer(heap, threads)
         except ValueError as error:
             if "LockBusy" in str(error):
-                raise Busy(str(error)) from error
+                raise IndexBusy(str(error)) from error
             raise WriteFailed(str(error)) from error
 
-    def add(self, talk: int, first: int, rows: Sequence[Row]) -> None:
+    def add(self, talk: int, first: int, rows: Sequence[IndexRow]) -> None:
         """Documents that stand in one block, their places counted from `first` on."""
         with _telling():
             for place, row in enumerate(rows, first):
                 self._add(talk, place, row)
 
-    def _add(self, talk: int, place: int, row: Row, field: str = "words") -> None:
+    def _add(self, talk: int, place: int, row: IndexRow, field: str = "words") -> None:
         document = self._document()
         document.add_text(field, row.words.decode())
         document.add_text("facts", row.facts)
@@ -241,7 +241,7 @@ class WordWriter:
         document.add_unsigned("typed", int(_TYPED in row.facts))
         self.writer.add_document(document)
 
-    def head(self, talk: int, row: Row) -> None:
+    def head(self, talk: int, row: IndexRow) -> None:
         """The title and project of a conversation."""
         with _telling():
             self._add(talk, 0, replace(row, facts=f"{HEADING} {row.facts}"), "title")
@@ -277,12 +277,12 @@ class WordWriter:
                 self.writer.delete_documents_by_query(just_it)
 
     def commit(self, generation: int) -> None:
-        from rireki.search.blocks import Row
+        from rireki.search.blocks import IndexRow
 
         with _telling():
             self.writer.delete_documents_by_term("facts", _MARKER)
             # It is no message: what leaves headings out leaves this out as well.
-            self._add(0, 0, Row(b"", f"{_MARKER} {HEADING}", generation))
+            self._add(0, 0, IndexRow(b"", f"{_MARKER} {HEADING}", generation))
             self.writer.commit()
 
     def close(self) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from rireki.archive.base import Archive, Heading
 from rireki.search.blocks import MOST, Digest, heading_rows
 from rireki.search.index import NOTE, Index, entries
-from rireki.search.store import UNSETTLED, Damaged, Kept, cannot_write
+from rireki.search.store import UNSETTLED, Damaged, IndexedConversation, cannot_write
 from rireki.search.words import WordWriter, stamps
 
 __all__ = ["IndexWriter"]
@@ -58,7 +58,7 @@ class IndexWriter:
         self.generation = generation + 1
         self.name = os.urandom(6).hex()
         self.next_block = self.store.next_block()
-        self._settling: list[Kept] = []
+        self._settling: list[IndexedConversation] = []
         self._blocks: list[tuple[int, int, str, bytes]] = []
         self._cleared: list[int] = []
         self._dropped: list[int] = []
@@ -121,7 +121,9 @@ class IndexWriter:
                 now.update(digest.marks)
         dead = self._bury(kept, marks, now) if marks else frozenset[int]()
         self._heads[kept.number] = heading
-        self._settling.append(Kept(kept.number, kept.id, heading.changed, self.generation, dead))
+        self._settling.append(
+            IndexedConversation(kept.number, kept.id, heading.changed, self.generation, dead)
+        )
         if self.documents >= BATCH:
             self.commit()
 
@@ -134,7 +136,7 @@ class IndexWriter:
         self._letters += digest.letters
 
     def _bury(
-        self, kept: Kept, marks: dict[str, tuple[int, int]], now: dict[str, int]
+        self, kept: IndexedConversation, marks: dict[str, tuple[int, int]], now: dict[str, int]
     ) -> frozenset[int]:
         """Take out what is no longer said like that; returns all places that are dead by now."""
         gone = {place for message, (mark, place) in marks.items() if now.get(message) != mark}

@@ -12,7 +12,7 @@ import msgspec
 
 from rireki.show.decisions import Decision
 
-__all__ = ["Combination", "Comparison", "Row", "compare"]
+__all__ = ["Combination", "Comparison", "ComparedEntry", "compare"]
 
 
 class Combination(msgspec.Struct, frozen=True):
@@ -23,7 +23,7 @@ class Combination(msgspec.Struct, frozen=True):
     example: str
 
 
-class Row(msgspec.Struct, frozen=True):
+class ComparedEntry(msgspec.Struct, frozen=True):
     """One entry, judged both ways."""
 
     position: int
@@ -42,7 +42,7 @@ class Comparison(msgspec.Struct, frozen=True):
     #: How many are shown otherwise, by the reason.
     reasons: dict[str, int]
     combinations: list[Combination]
-    rows: list[Row]
+    rows: list[ComparedEntry]
 
 
 def compare(typed: Sequence[Decision]) -> Comparison:
@@ -53,10 +53,10 @@ def compare(typed: Sequence[Decision]) -> Comparison:
     )
 
 
-def _row(decision: Decision) -> Row:
+def _row(decision: Decision) -> ComparedEntry:
     ours = shown_as(decision)
     by_text = "your message" if decision.by_text == "bubble" else "chip"
-    return Row(
+    return ComparedEntry(
         decision.position,
         decision.flags,
         by_text,

@@ -10,7 +10,7 @@ import msgspec
 from rireki.model.message import Message
 from rireki.model.parts import Text, Thinking
 from rireki.show.markdown import message_lines
-from rireki.show.story import Results, choose, results_by_call
+from rireki.show.story import PairedResults, choose, results_by_call
 
 __all__ = ["SoFar", "so_far"]
 
@@ -57,7 +57,7 @@ def _is_prompt(message: Message) -> bool:
     return message.author == "person" and any(isinstance(part, Text) for part in message.parts)
 
 
-def _markdown(message: Message, results: Results, most: int) -> str:
+def _markdown(message: Message, results: PairedResults, most: int) -> str:
     if not message.parts:
         return ""
     text = "\n".join(message_lines(message, results)).strip("\n")

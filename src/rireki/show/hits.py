@@ -13,7 +13,7 @@ from html import escape
 from typing import NamedTuple, TypeAlias
 
 from rireki.model.conversation import Conversation
-from rireki.search.results import Hit, Neighbour, Results, Snippet, Talk
+from rireki.search.results import ConversationHits, Hit, Neighbour, Results, Snippet
 from rireki.show import times
 from rireki.show.catalogue import say
 from rireki.show.safe import one_line, safe
@@ -197,7 +197,7 @@ def nothing(results: Results) -> Iterator[str]:
     yield say(f"searched {count(scope.conversations, 'conversation')}{until}")
 
 
-def is_gone(hit: Hit, talk: Talk) -> bool:
+def is_gone(hit: Hit, talk: ConversationHits) -> bool:
     """Whether it has to be said: of a whole conversation that is gone it is said once."""
     return hit.upstream == "gone" and talk.conversation.upstream != "gone"
 
@@ -242,7 +242,7 @@ class _Teller:
         homes = max((width(folder(c.project)) for c in about), default=0)
         self.home = min(homes, 16) if view.columns >= ROOMY else 0
 
-    def talk(self, talk: Talk) -> Iterator[str]:
+    def talk(self, talk: ConversationHits) -> Iterator[str]:
         title, whole = self._title(talk)
         yield f"{self._facts(talk.conversation)}  {title}"
         # The heading has the title already.
@@ -269,7 +269,7 @@ class _Teller:
             words.append(self.style.dim(pad(folder(about.project), self.home)))
         return "  ".join(words)
 
-    def _title(self, talk: Talk) -> tuple[str, bool]:
+    def _title(self, talk: ConversationHits) -> tuple[str, bool]:
         """The title with its signs, and whether there was room for all of it."""
         about = talk.conversation
         signs = f"{self.view.sign(about)} {'↳ ' if about.nature == 'subagent' else ''}"
@@ -282,7 +282,7 @@ class _Teller:
         told = painted(shown, self.view.match, rest)
         return self.style.yellow(signs) + told, shown == title
 
-    def _hit(self, hit: Hit, talk: Talk) -> Iterator[str]:
+    def _hit(self, hit: Hit, talk: ConversationHits) -> Iterator[str]:
         for neighbour in hit.before:
             yield from self._neighbour(neighbour)
         facts = [f"#{one_line(short_message(hit.message))}"] if hit.message else []
@@ -324,7 +324,7 @@ def html_results(results: Results, link: Callable[[str, str | None], str]) -> st
     )
 
 
-def _html_talk(talk: Talk, link: Callable[[str, str | None], str]) -> str:
+def _html_talk(talk: ConversationHits, link: Callable[[str, str | None], str]) -> str:
     about = talk.conversation
     title = marked(about.title, talk.title_marks)
     kinds = ["talk", about.upstream, *(["subagent"] if about.nature == "subagent" else [])]
@@ -345,7 +345,7 @@ def _html_talk(talk: Talk, link: Callable[[str, str | None], str]) -> str:
     )
 
 
-def _html_hit(hit: Hit, talk: Talk, link: Callable[[str, str | None], str]) -> str:
+def _html_hit(hit: Hit, talk: ConversationHits, link: Callable[[str, str | None], str]) -> str:
     kinds = ["hit", hit.author or hit.where, *(["gone"] if hit.upstream == "gone" else [])]
     gone = f" · {say('no longer in the source')}" if is_gone(hit, talk) else ""
     before, after = ("".join(map(_html_neighbour, side)) for side in (hit.before, hit.after))

@@ -16,7 +16,7 @@ from rireki.show import times
 from rireki.show.heading import facts, fate, relations
 from rireki.show.parts import attachment_words, line_of, part_text, pretty, untold
 from rireki.show.safe import one_line, safe
-from rireki.show.story import NEVER_ANSWERED, Results, Story, results_by_call, unanswered
+from rireki.show.story import NEVER_ANSWERED, PairedResults, Transcript, results_by_call, unanswered
 from rireki.show.tools import preview, tool_name
 
 __all__ = ["markdown", "message_lines"]
@@ -25,7 +25,7 @@ _NAMES = {"person": "You", "agent": "Agent", "tool": "Tool", "harness": "Program
 _SHORT = 20
 
 
-def markdown(story: Story, full: bool = False) -> Iterator[str]:
+def markdown(story: Transcript, full: bool = False) -> Iterator[str]:
     """The lines of the document."""
     about = story.conversation
     yield f"# {one_line(about.title) or about.id}"
@@ -55,7 +55,9 @@ def markdown(story: Story, full: bool = False) -> Iterator[str]:
         yield f"- `{child.conversation.id}`: {one_line(child.conversation.title)}"
 
 
-def message_lines(message: Message, results: Results, limit: int | None = _SHORT) -> Iterator[str]:
+def message_lines(
+    message: Message, results: PairedResults, limit: int | None = _SHORT
+) -> Iterator[str]:
     """What stands in the document of one message, with the results of its calls."""
     if message.display == "bubble":
         yield from _bubble(message, results, limit)
@@ -70,7 +72,7 @@ def message_lines(message: Message, results: Results, limit: int | None = _SHORT
         yield from _fold(message, results, limit)
 
 
-def _bubble(message: Message, results: Results, limit: int | None) -> Iterator[str]:
+def _bubble(message: Message, results: PairedResults, limit: int | None) -> Iterator[str]:
     body = [line for part in message.parts for line in _part(part, message, results, limit)]
     if body:
         stamp = f" {times.moment(message.at)}" if message.author == "person" and message.at else ""
@@ -79,7 +81,7 @@ def _bubble(message: Message, results: Results, limit: int | None) -> Iterator[s
     yield from body
 
 
-def _fold(message: Message, results: Results, limit: int | None) -> Iterator[str]:
+def _fold(message: Message, results: PairedResults, limit: int | None) -> Iterator[str]:
     """Under a name of its own, or it would be taken for the words of who spoke before."""
     line = one_line(message.label or "")
     body = list(_behind(message, line, results, limit))
@@ -110,7 +112,9 @@ def _plain(words: str) -> str:
     return re.sub(r"[\\`*\[<]", r"\\\g<0>", words)
 
 
-def _behind(message: Message, line: str, results: Results, limit: int | None) -> Iterator[str]:
+def _behind(
+    message: Message, line: str, results: PairedResults, limit: int | None
+) -> Iterator[str]:
     """What a message says beyond its one line."""
     # Whatever a person typed is theirs to the last line.
     limit = None if message.author == "person" else limit
@@ -123,7 +127,7 @@ def _behind(message: Message, line: str, results: Results, limit: int | None) ->
             yield from ["", *_block(part.text.strip(), limit)]
 
 
-def _part(part: Part, message: Message, results: Results, limit: int | None) -> Iterator[str]:
+def _part(part: Part, message: Message, results: PairedResults, limit: int | None) -> Iterator[str]:
     if isinstance(part, Text):
         yield ""
         yield from safe(part.text).strip("\n").split("\n")

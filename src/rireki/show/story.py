@@ -17,8 +17,8 @@ from rireki.model.times import to_datetime
 __all__ = [
     "NEVER_ANSWERED",
     "Placed",
-    "Results",
-    "Story",
+    "PairedResults",
+    "Transcript",
     "choose",
     "error_in",
     "is_over",
@@ -43,12 +43,12 @@ _SENT = (
 )
 
 
-class Story(NamedTuple):
+class Transcript(NamedTuple):
     """A conversation with its messages, and the sub-agents it started."""
 
     conversation: Conversation
     messages: Sequence[Message]
-    children: Sequence[Story] = ()
+    children: Sequence[Transcript] = ()
     #: Nothing more is to be expected of it just now.
     over: bool = True
 
@@ -73,7 +73,7 @@ class Placed(NamedTuple):
     message: Message
 
 
-class Results(NamedTuple):
+class PairedResults(NamedTuple):
     """Results by the message and the id of the call they belong to, and those that found none."""
 
     under: dict[tuple[str, str], list[Placed]]
@@ -81,14 +81,14 @@ class Results(NamedTuple):
     alone: set[tuple[str, str]]
 
 
-def results_by_call(messages: Sequence[Message]) -> Results:
+def results_by_call(messages: Sequence[Message]) -> PairedResults:
     """Match by call id over the whole story; where an id was used twice, the last call before."""
     calls: dict[str, list[tuple[int, str]]] = {}
     for position, message in enumerate(messages):
         for part in message.parts:
             if isinstance(part, ToolCall):
                 calls.setdefault(part.call_id, []).append((position, message.id))
-    results = Results({}, set())
+    results = PairedResults({}, set())
     for position, message in enumerate(messages):
         for part in message.parts:
             if isinstance(part, ToolResult):
@@ -121,7 +121,7 @@ def is_over(conversation: Conversation, now: datetime) -> bool:
     return last is None or now - last > QUIET
 
 
-def unanswered(story: Story) -> set[str]:
+def unanswered(story: Transcript) -> set[str]:
     """Prompts to which the agent never said a word: an error came instead, or nothing at all.
 
     What was typed right before another prompt may have been answered together with it.

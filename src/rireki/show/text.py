@@ -22,7 +22,7 @@ from rireki.show.safe import one_line, safe
 from rireki.show.story import (
     NEVER_ANSWERED,
     Placed,
-    Story,
+    Transcript,
     error_in,
     results_by_call,
     unanswered,
@@ -32,7 +32,7 @@ from rireki.show.tools import preview, tell
 from rireki.show.width import truncate, width, wrap
 from rireki.show.words import AUTHORS, count
 
-__all__ = ["Block", "View", "tell_story"]
+__all__ = ["TextBlock", "TextOptions", "tell_story"]
 
 Painter: TypeAlias = Callable[[str], str]
 
@@ -51,7 +51,7 @@ _INDENT = re.compile(r"^((?:\x1b\[[\d;]*m)*)  ")
 _TAG = re.compile(r"<([a-z][\w-]*)[^<>]*>\s*")
 
 
-class View(NamedTuple):
+class TextOptions(NamedTuple):
     """How much to tell, and on what."""
 
     columns: int = 80
@@ -68,7 +68,7 @@ class View(NamedTuple):
     find: Callable[[str], Sequence[Mark]] | None = None
 
 
-class Block(NamedTuple):
+class TextBlock(NamedTuple):
     """The lines of one message; the conversation's own lines have no message."""
 
     message: str | None
@@ -78,19 +78,19 @@ class Block(NamedTuple):
     found: int | None = None
 
 
-def tell_story(story: Story, view: View) -> Iterator[Block]:
+def tell_story(story: Transcript, view: TextOptions) -> Iterator[TextBlock]:
     """The heading and every message of the story, in order."""
     about = heading(story.conversation, view.columns, view.style, view.full)
     waits = truncate(one_line(view.waits), view.columns)
     waiting = [view.style.bold(view.style.yellow(waits))] if waits else []
-    yield Block(None, [*about, *waiting])
+    yield TextBlock(None, [*about, *waiting])
     yield from _Teller(story, view).blocks()
 
 
 class _Teller:
     """Walks through the messages and remembers what the reader of the screen already knows."""
 
-    def __init__(self, story: Story, view: View) -> None:
+    def __init__(self, story: Transcript, view: TextOptions) -> None:
         self.story = story
         self.view = view
         self.style = view.style
@@ -105,16 +105,18 @@ class _Teller:
         self.opened = False
         self.found = False
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self) -> Iterator[TextBlock]:
         for message in self.story.messages:
             with self._telling(message):
                 yield self._block(message)
         orphans = [child for children in self.children.values() for child in children]
         if orphans:
             lines = [line for child in orphans for line in self._child(child, "  ")]
-            yield Block(None, ["", self.style.dim(say("  Started by no call told here:")), *lines])
+            yield TextBlock(
+                None, ["", self.style.dim(say("  Started by no call told here:")), *lines]
+            )
 
-    def _block(self, message: Message) -> Block:
+    def _block(self, message: Message) -> TextBlock:
         lines: list[str] = []
         opened: int | None = None
         found: int | None = None
@@ -126,7 +128,7 @@ class _Teller:
                 found = len(lines) if found is None else found
                 self.found = False
             lines.append(line)
-        return Block(message.id, lines, opened, found)
+        return TextBlock(message.id, lines, opened, found)
 
     @contextmanager
     def _telling(self, message: Message) -> Iterator[None]:
@@ -301,7 +303,7 @@ class _Teller:
         elif not words:
             yield paint(f"    {say('(no output)')}")
 
-    def _child(self, child: Story, indent: str) -> Iterator[str]:
+    def _child(self, child: Transcript, indent: str) -> Iterator[str]:
         about = child.conversation
         facts = [count(about.messages, "message"), count(about.tool_calls, "tool call")]
         said = _dotted([f"↳ {say('sub-agent')} {about.id}", *map(say, facts), about.title])
@@ -466,14 +468,14 @@ def _ruled(label: str, columns: int) -> str:
     return "┄" * left + label + "┄" * (columns - left - width(label))
 
 
-def _children_by_call(story: Story) -> dict[str | None, list[Story]]:
+def _children_by_call(story: Transcript) -> dict[str | None, list[Transcript]]:
     """Sub-agents by the call that started them, None where it is not known."""
     calls = {
         link.id: link.call_id
         for link in story.conversation.links
         if link.kind == "subagent" and link.side == "child"
     }
-    children: dict[str | None, list[Story]] = {}
+    children: dict[str | None, list[Transcript]] = {}
     for child in story.children:
         children.setdefault(calls.get(child.conversation.id), []).append(child)
     return children

@@ -17,10 +17,10 @@ from starlette.types import ASGIApp, Scope
 from rireki.errors import NotFound
 from rireki.web import api
 from rireki.web.api.failures import told as told_to_programs
-from rireki.web.desk import Desk
+from rireki.web.desk import ArchiveReader
 from rireki.web.driving import Driving
 from rireki.web.guard import Guard, GuardSettings
-from rireki.web.hub import Hub
+from rireki.web.hub import Broadcaster
 from rireki.web.token import Access
 
 __all__ = ["create_app"]
@@ -33,8 +33,8 @@ FOREVER = "private, max-age=31536000, immutable"
 
 
 def create_app(
-    desk: Desk,
-    hub: Hub,
+    desk: ArchiveReader,
+    hub: Broadcaster,
     guard_settings: GuardSettings,
     driving: Driving | None = None,
     access: Access | None = None,

@@ -24,15 +24,15 @@ from rireki.intake.understand import losses, read_conversation
 from rireki.live.readings import Readings
 from rireki.model.conversation import Conversation
 from rireki.model.message import Message
-from rireki.search.results import Results, Wish
-from rireki.web.driving import Journal, journal_of
+from rireki.search.results import Results, SearchOptions
+from rireki.web.driving import JournalPosition, journal_of
 
 if TYPE_CHECKING:
     from rireki.live.keeper import Keeper
     from rireki.search.find import Search
     from rireki.sources.kit.places import Places
 
-__all__ = ["DAMAGED", "Desk", "Talk"]
+__all__ = ["DAMAGED", "ArchiveReader", "OpenConversation"]
 
 T = TypeVar("T")
 Attachments: TypeAlias = Callable[[str], bytes | None]
@@ -50,7 +50,7 @@ KEPT = 12
 PICTURED = 2
 
 
-class Talk(msgspec.Struct, frozen=True, eq=False):
+class OpenConversation(msgspec.Struct, frozen=True, eq=False):
     """One conversation with all its messages, as it was read at some change."""
 
     conversation: Conversation
@@ -63,10 +63,10 @@ class Talk(msgspec.Struct, frozen=True, eq=False):
     #: The sub-agents it started.
     children: list[Conversation]
     #: How far the bridge's journals of it were read, where agents are driven.
-    journal: Journal = Journal()
+    journal: JournalPosition = JournalPosition()
 
 
-class Desk:
+class ArchiveReader:
     """Made once for an app; `close` ends its threads."""
 
     def __init__(
@@ -88,7 +88,7 @@ class Desk:
         self._searcher = ThreadPoolExecutor(1, "search")
         self._own = threading.local()
         self._opened: list[Archive] = []
-        self._talks: OrderedDict[tuple[str, int, str | None], Talk] = OrderedDict()
+        self._talks: OrderedDict[tuple[str, int, str | None], OpenConversation] = OrderedDict()
         self._pictured: OrderedDict[tuple[str, int], Attachments] = OrderedDict()
         self._lock = threading.Lock()
         self._search: Search | None = None
@@ -98,7 +98,7 @@ class Desk:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._readers, lambda: self._done(work))
 
-    async def talk(self, name: str, as_of: str | None = None) -> Talk:
+    async def talk(self, name: str, as_of: str | None = None) -> OpenConversation:
         """A conversation by its id or an unambiguous beginning. Raises NotFound or Ambiguous."""
         return await self.read(lambda archive: self._talk(archive, archive.find(name), as_of))
 
@@ -106,7 +106,7 @@ class Desk:
         """The bytes of an attachment, if the conversation has it. Raises NotFound or Ambiguous."""
         return await self.read(lambda archive: self._pictures(archive, archive.find(name))(digest))
 
-    async def search(self, text: str, wish: Wish) -> Results:
+    async def search(self, text: str, wish: SearchOptions) -> Results:
         """One search at a time: the next one is answered from what the last one has opened."""
         loop = asyncio.get_running_loop()
         find = partial(self._find, text, wish)
@@ -158,7 +158,7 @@ class Desk:
                 self._opened.append(archive)
         return archive
 
-    def _talk(self, archive: Archive, found: Found, as_of: str | None) -> Talk:
+    def _talk(self, archive: Archive, found: Found, as_of: str | None) -> OpenConversation:
         heading = _heading(archive, found)
         name = (heading.id, heading.changed, as_of)
         with self._lock:
@@ -182,9 +182,11 @@ class Desk:
                 self._pictured.popitem(last=False)
         return attachments
 
-    def _read(self, archive: Archive, found: Found, changed: int, as_of: str | None) -> Talk:
+    def _read(
+        self, archive: Archive, found: Found, changed: int, as_of: str | None
+    ) -> OpenConversation:
         # First: what comes between the two is then told twice rather than not at all.
-        journal = journal_of(archive, found) if self.drives and as_of is None else Journal()
+        journal = journal_of(archive, found) if self.drives and as_of is None else JournalPosition()
         conversation, messages = self._told(archive, found, as_of)
         children = [
             link.id
@@ -192,7 +194,7 @@ class Desk:
             if link.kind == "subagent" and link.side == "child"
         ]
         known = archive.pick(children)
-        return Talk(
+        return OpenConversation(
             journal=journal,
             conversation=conversation,
             family=found.family,
@@ -215,7 +217,7 @@ class Desk:
         reading = read_conversation(archive, found, as_of)
         return reading.conversation, reading.messages()
 
-    def _find(self, text: str, wish: Wish, archive: Archive) -> Results:
+    def _find(self, text: str, wish: SearchOptions, archive: Archive) -> Results:
         if self._search is None or self._search.archive is not archive:
             # Imported late: the first page needs no search.
             from rireki.search.find import Search

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rireki.drive.bridge import Bridge, Settings
     from rireki.drive.session import Session
 
-__all__ = ["OFF", "PREFIX", "Driving", "Journal", "journal_of"]
+__all__ = ["OFF", "PREFIX", "Driving", "JournalPosition", "journal_of"]
 
 #: A conversation of the bridge, before its agent gives it an id of its own, or where none does.
 PREFIX = "bridge/"
@@ -100,21 +100,21 @@ class Driving:
             return None
 
 
-class Journal(NamedTuple):
+class JournalPosition(NamedTuple):
     """How far the journals of a conversation were read, and the session that wrote last."""
 
     number: int = 0
     session: str = ""
 
 
-def journal_of(archive: Archive, found: Found) -> Journal:
+def journal_of(archive: Archive, found: Found) -> JournalPosition:
     """As it was when the conversation was last stored."""
     reached = archive.reached(found.conversation.id)
-    last = Journal()
+    last = JournalPosition()
     for strand in archive.strands(found.family, found.grouping, number=reached):
         if strand.source != "bridge" or not strand.states:
             continue
         held = [records for records in strand.states[-1].ordinals(LANE) if records]
         if held and (entry := parse(strand.fetch(LANE, [held[-1][-1]])[0])):
-            last = max(last, Journal(entry.number, Path(strand.place).stem))
+            last = max(last, JournalPosition(entry.number, Path(strand.place).stem))
     return last

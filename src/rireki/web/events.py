@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
 from rireki.errors import RirekiError
-from rireki.web.hub import Hub, Listener
+from rireki.web.hub import Broadcaster, Subscriber
 
 __all__ = ["HEADERS", "KEEP_ALIVE", "RETRY", "EventStream", "hang_up", "start_of"]
 
@@ -48,7 +48,7 @@ def start_of(request: Request, after: int | None) -> int | None:
 class EventStream:
     """The answer to one listener: it ends when the listener goes or the server does."""
 
-    def __init__(self, hub: Hub, after: int | None, conversation: str | None) -> None:
+    def __init__(self, hub: Broadcaster, after: int | None, conversation: str | None) -> None:
         self.hub = hub
         self.after = after
         self.conversation = conversation
@@ -70,14 +70,14 @@ class EventStream:
             with suppress(asyncio.CancelledError):
                 await talking
 
-    async def _talk(self, listener: Listener, send: Send) -> None:
+    async def _talk(self, listener: Subscriber, send: Send) -> None:
         await _say(send, f"retry: {RETRY}\n\n".encode())
         async for data in _heard(listener):
             await _say(send, data)
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-async def _heard(listener: Listener) -> AsyncIterator[bytes]:
+async def _heard(listener: Subscriber) -> AsyncIterator[bytes]:
     while (data := await listener.next(KEEP_ALIVE)) is not None:
         # An id without data is no event to a browser, but moves the number it would come back
         # with: what has no changes for this listener is not looked through again.

@@ -26,7 +26,7 @@ from rireki.live.feed import Feed, News
 from rireki.live.readings import Readings
 from rireki.show.json import line
 
-__all__ = ["Activities", "Hub", "Listener", "event"]
+__all__ = ["Activities", "Broadcaster", "Subscriber", "event"]
 
 #: What is being done in which conversation just now, by its id.
 Activities: TypeAlias = Callable[[Archive], Mapping[str, Any]]
@@ -48,10 +48,10 @@ def event(kind: str, value: Any, number: int | None = None) -> bytes:
     return f"event: {kind}\n{id}data: {line(value)}\n\n".encode()
 
 
-class Listener:
+class Subscriber:
     """One open connection. Made and used in the event loop; the hub's thread fills it."""
 
-    def __init__(self, hub: Hub, after: int | None, conversation: str | None) -> None:
+    def __init__(self, hub: Broadcaster, after: int | None, conversation: str | None) -> None:
         self.hub = hub
         #: Everything up to this number was handed over; None until the hub has first looked.
         self.position = after
@@ -90,7 +90,7 @@ class Listener:
             self.waiting.set_result(data)
 
 
-class Hub:
+class Broadcaster:
     """Made once for an app. `kick` may be called from any thread."""
 
     def __init__(
@@ -102,7 +102,7 @@ class Hub:
         self.path = archive
         self.activities = activities
         self.readings = readings
-        self._listeners: set[Listener] = set()
+        self._listeners: set[Subscriber] = set()
         self.lock = threading.Lock()
         self._kicked = threading.Event()
         self._closed = False
@@ -139,15 +139,15 @@ class Hub:
 
     # ── in the event loop ──
 
-    def listen(self, after: int | None = None, conversation: str | None = None) -> Listener:
+    def listen(self, after: int | None = None, conversation: str | None = None) -> Subscriber:
         """From a number on, or from now on; of every conversation, or of one and its sub-agents."""
-        listener = Listener(self, after, conversation)
+        listener = Subscriber(self, after, conversation)
         with self.lock:
             self._listeners.add(listener)
         self._note_whether_wanted()
         return listener
 
-    def leave(self, listener: Listener) -> None:
+    def leave(self, listener: Subscriber) -> None:
         with self.lock:
             self._listeners.discard(listener)
         self._note_whether_wanted()
@@ -201,7 +201,7 @@ class Hub:
         for listener in self._all():
             listener.position = _ELSEWHERE
 
-    def _all(self) -> list[Listener]:
+    def _all(self) -> list[Subscriber]:
         with self.lock:
             return list(self._listeners)
 
@@ -211,7 +211,7 @@ class Hub:
         if not ready:
             return
         teller.look()
-        told: dict[asyncio.AbstractEventLoop, list[tuple[Listener, bytes]]] = defaultdict(list)
+        told: dict[asyncio.AbstractEventLoop, list[tuple[Subscriber, bytes]]] = defaultdict(list)
         try:
             for listener in ready:
                 data, number = teller.new_to(listener)
@@ -267,7 +267,7 @@ class _Teller:
         self._doing = doing
         return True
 
-    def new_to(self, listener: Listener) -> tuple[bytes, int]:
+    def new_to(self, listener: Subscriber) -> tuple[bytes, int]:
         """What to say, if anything, and the number that is reached with it."""
         said = []
         position = self.number if listener.position is None else listener.position
@@ -318,7 +318,7 @@ class _Teller:
         return {each.conversation.id for each in with_subagents(self.archive, found)}
 
 
-def _pass_on(told: list[tuple[Listener, bytes]]) -> None:
+def _pass_on(told: list[tuple[Subscriber, bytes]]) -> None:
     """In the loop again: one call for all, however many they are."""
     for listener, data in told:
         listener.hear(data)

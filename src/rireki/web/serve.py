@@ -20,10 +20,10 @@ from rireki.errors import RirekiError
 from rireki.live.readings import Readings
 from rireki.web.app import create_app
 from rireki.web.connection import LimitedConnection
-from rireki.web.desk import Desk
+from rireki.web.desk import ArchiveReader
 from rireki.web.driving import Driving
 from rireki.web.guard import LOOPBACK, GuardSettings
-from rireki.web.hub import Hub
+from rireki.web.hub import Broadcaster
 from rireki.web.token import Access
 
 if TYPE_CHECKING:
@@ -125,9 +125,9 @@ class Server:
         self.driving = Driving(drive) if drive else None
         # What the feed has read to name the new messages, pages ask for a moment later.
         readings = Readings()
-        self.hub = Hub(stand_in or archive, self._activities, readings)
+        self.hub = Broadcaster(stand_in or archive, self._activities, readings)
         self.keeper = _keeper(archive, places, self.hub, readings) if keep else None
-        self.desk = Desk(stand_in or archive, places, self.keeper, readings)
+        self.desk = ArchiveReader(stand_in or archive, places, self.keeper, readings)
         self.desk.demo = demo or stand_in is not None
         self.desk.drives = drive is not None
         self.access = token if isinstance(token, Access) else Access(token)
@@ -196,7 +196,7 @@ class Server:
                 return
 
 
-def _keeper(archive: Path, places: Places, hub: Hub, readings: Readings) -> Keeper:
+def _keeper(archive: Path, places: Places, hub: Broadcaster, readings: Readings) -> Keeper:
     # Imported late: a server that only shows needs nothing that watches.
     from rireki.live.keeper import Keeper
 
@@ -216,7 +216,7 @@ def _has_history(path: Path) -> bool:
 class _Uvicorn(uvicorn.Server):
     """Streams never end by themselves: they are ended first, then the server waits for the rest."""
 
-    def __init__(self, app: object, hub: Hub, driving: Driving | None = None) -> None:
+    def __init__(self, app: object, hub: Broadcaster, driving: Driving | None = None) -> None:
         super().__init__(
             uvicorn.Config(
                 app,  # type: ignore[arg-type]

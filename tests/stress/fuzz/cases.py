@@ -14,11 +14,11 @@ from rireki.model.conversation import Reading
 from rireki.model.message import Message
 from rireki.model.strand import Run, State, Strand, expand, shorten
 from rireki.show.html.export import export_html
-from rireki.show.html.look import Look
+from rireki.show.html.look import RenderOptions
 from rireki.show.json import line
 from rireki.show.markdown import markdown
-from rireki.show.story import Story, choose
-from rireki.show.text import View, tell_story
+from rireki.show.story import Transcript, choose
+from rireki.show.text import TextOptions, tell_story
 from rireki.sources import registry
 from rireki.sources.amazon_q.split import HEAD, split
 from tests.stress.fuzz.corpus import Corpus, Group, Kept, corpus
@@ -169,11 +169,13 @@ def _rearranged(chance: Random, held: list[int]) -> list[int]:
 def show(reading: Reading, messages: Sequence[Message]) -> None:
     """In every way there is; what comes out can be written to a file or a screen."""
     for everything in (False, True):
-        story = Story(reading.conversation, choose(messages, everything))
-        for block in tell_story(story, View(columns=80, full=everything)):
+        story = Transcript(reading.conversation, choose(messages, everything))
+        for block in tell_story(story, TextOptions(columns=80, full=everything)):
             _writable(block.lines)
         _writable(markdown(story, everything))
-        look = Look(attachment_bytes=lambda attachment: reading.attachment(attachment.digest))
+        look = RenderOptions(
+            attachment_bytes=lambda attachment: reading.attachment(attachment.digest)
+        )
         _writable(export_html(story, look, everything))
     value = {"conversation": reading.conversation, "messages": messages}
     line(value).encode()

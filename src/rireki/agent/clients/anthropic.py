@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rireki.agent.clients.kit import Client, package
-from rireki.agent.events import Tell, Text, Thinking
+from rireki.agent.events import Tell, TextDelta, ThinkingDelta
 from rireki.agent.tools import Tool
 from rireki.providers import Request
 
@@ -33,7 +33,7 @@ class Anthropic(Client):
         ) as stream:
             for event in stream:
                 if event.type == "text":
-                    tell(Text(event.text))
+                    tell(TextDelta(event.text))
                 elif event.type == "thinking":
-                    tell(Thinking(event.thinking))
+                    tell(ThinkingDelta(event.thinking))
             return stream.get_final_message()

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from rireki.agent.clients.kit import Client, package
-from rireki.agent.events import Tell, Text, Thinking
+from rireki.agent.events import Tell, TextDelta, ThinkingDelta
 from rireki.agent.tools import Tool
 from rireki.providers import Request
 
@@ -82,7 +82,7 @@ class _Answer:
 def _grow(block: dict[str, Any], delta: dict[str, Any], tell: Tell) -> None:
     if "text" in delta:
         block["text"] = block.get("text", "") + delta["text"]
-        tell(Text(delta["text"]))
+        tell(TextDelta(delta["text"]))
     elif "toolUse" in delta:
         block["toolUse"]["input"] += delta["toolUse"]["input"]
     elif "reasoningContent" in delta:
@@ -96,7 +96,7 @@ def _grow(block: dict[str, Any], delta: dict[str, Any], tell: Tell) -> None:
         if "signature" in said:
             thought["signature"] = thought.get("signature", "") + said["signature"]
         if said.get("text"):
-            tell(Thinking(said["text"]))
+            tell(ThinkingDelta(said["text"]))
 
 
 def _finished(block: dict[str, Any]) -> dict[str, Any]:

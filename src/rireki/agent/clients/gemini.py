@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from rireki.agent.clients.kit import Client, package
-from rireki.agent.events import Tell, Text, Thinking
+from rireki.agent.events import Tell, TextDelta, ThinkingDelta
 from rireki.agent.tools import Tool
 from rireki.providers import Request, plain
 
@@ -63,7 +63,7 @@ def _add(parts: list[Any], part: dict[str, Any], tell: Tell) -> None:
     """One more part; pieces of one text become one."""
     text, thought = part.get("text"), part.get("thought")
     if text:
-        tell(Thinking(text) if thought else Text(text))
+        tell(ThinkingDelta(text) if thought else TextDelta(text))
     before = parts[-1] if parts else {}
     joins = part.keys() <= {"text", "thought", "thoughtSignature"} and "text" in before
     if joins and before.get("thought") == thought and "thoughtSignature" not in before:

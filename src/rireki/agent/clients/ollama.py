@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from rireki.agent.clients.kit import Client, function_tools, package
-from rireki.agent.events import Tell, Text, Thinking
+from rireki.agent.events import Tell, TextDelta, ThinkingDelta
 from rireki.agent.tools import Tool
 from rireki.providers import Request, plain
 
@@ -36,10 +36,10 @@ class Ollama(Client):
             said = piece.get("message") or {}
             if said.get("thinking"):
                 message["thinking"] = message.get("thinking", "") + said["thinking"]
-                tell(Thinking(said["thinking"]))
+                tell(ThinkingDelta(said["thinking"]))
             if said.get("content"):
                 message["content"] += said["content"]
-                tell(Text(said["content"]))
+                tell(TextDelta(said["content"]))
             if said.get("tool_calls"):
                 message["tool_calls"] = [*message.get("tool_calls", []), *said["tool_calls"]]
             answer |= {k: v for k, v in piece.items() if v is not None}

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rireki.agent.clients.kit import Client, function_tools, package
-from rireki.agent.events import Tell, Text, Thinking
+from rireki.agent.events import Tell, TextDelta, ThinkingDelta
 from rireki.agent.tools import Tool
 from rireki.providers import Request, plain
 
@@ -67,9 +67,9 @@ class _Answer:
             elif key != "role" and isinstance(value, str):
                 self.message[key] = (self.message.get(key) or "") + value
                 if key == "content" and value:
-                    tell(Text(value))
+                    tell(TextDelta(value))
                 elif key in _THINKING and value:
-                    tell(Thinking(value))
+                    tell(ThinkingDelta(value))
             elif key != "role" and value is not None:
                 self.message[key] = value
 

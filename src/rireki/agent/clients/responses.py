@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rireki.agent.clients.kit import Client, package
-from rireki.agent.events import Tell, Text, Thinking
+from rireki.agent.events import Tell, TextDelta, ThinkingDelta
 from rireki.agent.tools import Tool
 from rireki.errors import RirekiError
 from rireki.providers import Request
@@ -51,9 +51,9 @@ class Responses(Client):
     def _read(self, stream: Any, tell: Tell) -> Any:
         for event in stream:
             if event.type == "response.output_text.delta":
-                tell(Text(event.delta))
+                tell(TextDelta(event.delta))
             elif event.type == "response.reasoning_summary_text.delta":
-                tell(Thinking(event.delta))
+                tell(ThinkingDelta(event.delta))
             elif event.type in ("response.completed", "response.incomplete"):
                 return event.response
             elif event.type == "response.failed":

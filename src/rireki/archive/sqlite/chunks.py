@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import apsw
 import msgspec
 
-from rireki.archive.pack import FULL, Chunk, Opened, damaged, open_chunk, pack, unpack
+from rireki.archive.pack import FULL, Chunk, OpenChunk, damaged, open_chunk, pack, unpack
 from rireki.archive.sqlite.connect import DAMAGE, select
 from rireki.archive.sqlite.values import value_of
 from rireki.errors import ArchiveTrouble
@@ -157,7 +157,9 @@ class Chunks:
             rows.extend(self.sql.execute(query, values))
         return rows
 
-    def around(self, wanted: Sequence[tuple[int, str, int]]) -> dict[tuple[int, str, int], Opened]:
+    def around(
+        self, wanted: Sequence[tuple[int, str, int]]
+    ) -> dict[tuple[int, str, int], OpenChunk]:
         """The chunks that hold these records; all by one statement, which is many times faster."""
         rows = select(
             self.sql,

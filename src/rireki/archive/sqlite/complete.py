@@ -13,12 +13,12 @@ import msgspec
 
 from rireki.archive.pack import open_chunk
 from rireki.archive.sqlite.pages import Unreadable
-from rireki.archive.sqlite.recover import Recovered, Row, Values
+from rireki.archive.sqlite.recover import Recovered, RecoveredRow, Values
 from rireki.errors import ArchiveTrouble
 from rireki.model.conversation import Trouble
 from rireki.model.strand import Run, expand, shorten
 
-__all__ = ["Facts", "complete"]
+__all__ = ["RecoveredFacts", "complete"]
 
 _RUNS = msgspec.json.Decoder(tuple[Run, ...])
 _LENGTHS = msgspec.json.Decoder(list[int])
@@ -29,10 +29,10 @@ _EPOCH = "1970-01-01T00:00:00.000Z"
 _FORMS = {".jsonl": "lines", ".json": "document"}
 
 
-class Facts(msgspec.Struct):
+class RecoveredFacts(msgspec.Struct):
     origins: dict[int, Values]
     strands: dict[int, Values]
-    chunks: list[Row]
+    chunks: list[RecoveredRow]
     states: list[Values]
     successions: list[Values]
     forgotten: list[Values]
@@ -42,7 +42,7 @@ class Facts(msgspec.Struct):
     lost: list[Trouble]
 
 
-def complete(recovered: Recovered, *, opening: bool) -> Facts:
+def complete(recovered: Recovered, *, opening: bool) -> RecoveredFacts:
     """With `opening`, chunks count only if their records can be unpacked."""
     return _Completing(recovered, opening).facts()
 
@@ -57,7 +57,7 @@ class _Completing:
         #: The records that are there, by strand and lane.
         self.held: dict[int, dict[str, set[int]]] = {}
 
-    def facts(self) -> Facts:
+    def facts(self) -> RecoveredFacts:
         rows = self.found.rows
         self._lose_pages()
         self._keep_strands()
@@ -65,7 +65,7 @@ class _Completing:
         chunks = [row for row in rows["chunk"] if self._holds(row)]
         states = self._states()
         self._read_again()
-        return Facts(
+        return RecoveredFacts(
             origins=self.origins,
             strands=self.strands,
             chunks=chunks,
@@ -208,7 +208,7 @@ class _Completing:
 
     # ── records and states ──
 
-    def _holds(self, row: Row) -> bool:
+    def _holds(self, row: RecoveredRow) -> bool:
         """Whether a chunk can be kept; notes which records it has."""
         values = row.values
         if values["strand"] not in self.strands:

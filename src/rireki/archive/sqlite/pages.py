@@ -310,7 +310,7 @@ def _value(payload: bytes, kind: int, at: int) -> tuple[Any, int]:
 
 def _meaning(raw: bytes, kind: int) -> Any:
     if kind >= len(FIXED):
-        return Text(raw) if kind % 2 else raw
+        return TextBytes(raw) if kind % 2 else raw
     if kind == 0:
         return None
     if kind in (8, 9):
@@ -320,7 +320,7 @@ def _meaning(raw: bytes, kind: int) -> Any:
     return int.from_bytes(raw, "big", signed=True)
 
 
-class Text(bytes):
+class TextBytes(bytes):
     """The bytes of a text, which may be damaged."""
 
     __slots__ = ()

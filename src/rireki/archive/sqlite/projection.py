@@ -11,7 +11,7 @@ from typing import Any
 import apsw
 import msgspec
 
-from rireki.archive.base import Change, Dirty, Filter, Found, Heading, Kept, Sighting
+from rireki.archive.base import Change, Dirty, Filter, Found, Heading, Sighting, StoredConversation
 from rireki.archive.sqlite.connect import select
 from rireki.archive.sqlite.values import BadValue, value_of
 from rireki.errors import Ambiguous, NotFound
@@ -276,7 +276,7 @@ class Projection:
         for number, data, id, title in rows:
             yield _told(data, id, title, links.get(number, []))
 
-    def kept_as(self, family: str, grouping: str) -> dict[str, Kept]:
+    def kept_as(self, family: str, grouping: str) -> dict[str, StoredConversation]:
         rows = select(
             self.sql,
             """SELECT number, data, id, native_id, source, nature, project, started_at, updated_at,
@@ -286,7 +286,7 @@ class Projection:
         )
         return {row[2]: self._kept(row) for row in rows}
 
-    def _kept(self, row: tuple[Any, ...]) -> Kept:
+    def _kept(self, row: tuple[Any, ...]) -> StoredConversation:
         number, data, *copies = row
         told = _opened(data)
         ties = select(
@@ -302,7 +302,7 @@ class Projection:
             *(told.started_at, told.updated_at, told.upstream),
         ]
         kept = _answers(answers[0]) if answers else []
-        return Kept(told, kept, [Tie(*tie) for tie in ties], said == copies)
+        return StoredConversation(told, kept, [Tie(*tie) for tie in ties], said == copies)
 
     def _links(self, only: Sequence[int] | None = None) -> dict[int, list[Link]]:
         """The links of every conversation (or of some), from both of their ends."""

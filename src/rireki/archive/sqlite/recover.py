@@ -18,13 +18,13 @@ from rireki.archive.sqlite.pages import (
     LEAF_TABLE,
     Cell,
     Pages,
-    Text,
+    TextBytes,
     Unreadable,
     decode_record,
 )
 from rireki.archive.sqlite.sums import SUMMED, prepare, sum_of
 
-__all__ = ["Loss", "Recovered", "Row", "recover"]
+__all__ = ["Loss", "Recovered", "RecoveredRow", "recover"]
 
 Values: TypeAlias = dict[str, Any]
 #: The columns that tell rows of a table apart.
@@ -68,7 +68,7 @@ STRAY = (
 _TYPES = {"INTEGER": int, "TEXT": str, "BLOB": bytes, "ANY": object}
 
 
-class Row(NamedTuple):
+class RecoveredRow(NamedTuple):
     values: Values
     #: 2: its checksum fits, 1: it has none, 0: it is not what was written.
     trust: int
@@ -100,7 +100,7 @@ class Recovered:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.pages = Pages(path)
-        self.rows: dict[str, list[Row]] = {table: [] for table in KEYS}
+        self.rows: dict[str, list[RecoveredRow]] = {table: [] for table in KEYS}
         #: What indexes say of rows, by table and number of the row.
         self.echoes: dict[str, dict[int, Values]] = {"origin": {}, "strand": {}}
         self.losses: list[Loss] = []
@@ -113,14 +113,14 @@ class Recovered:
         self.pages.close()
         self._scratch.close()
 
-    def data(self, row: Row) -> bytes:
+    def data(self, row: RecoveredRow) -> bytes:
         """The packed records of a chunk. Raises Unreadable."""
         for cell in self.pages.cells(row.page):
             if cell.rowid == row.values["id"]:
                 values = decode_record(cell.payload)
                 place = [name for name, *_ in self._layouts["chunk"].columns].index("data")
                 data = values[place] if place < len(values) else None
-                if isinstance(data, bytes) and not isinstance(data, Text):
+                if isinstance(data, bytes) and not isinstance(data, TextBytes):
                     return data
         raise Unreadable("it is not there any more")
 
@@ -145,11 +145,11 @@ class Recovered:
         found: dict[str, int] = {}
         for values in self._noting("sqlite_schema", lambda: self._decoded(1)):
             kind, name, _, root, sql = [*values, None, None, None, None, None][:5]
-            if not isinstance(name, Text) or not isinstance(root, int) or root < 2:
+            if not isinstance(name, TextBytes) or not isinstance(root, int) or root < 2:
                 continue
             known = name.decode(errors="replace")
             found[known] = root
-            if kind == b"table" and known in KEYS and isinstance(sql, Text):
+            if kind == b"table" and known in KEYS and isinstance(sql, TextBytes):
                 self._layouts.update(_layouts(sql.decode(errors="replace"), known))
         return found
 
@@ -193,7 +193,7 @@ class Recovered:
     def _hear(self, index: str, values: Sequence[Any]) -> bool:
         """Note what an index says; False where these are not its values."""
         table, columns = ECHOES[index]
-        kinds = [int if column == "origin" else Text for column in columns]
+        kinds = [int if column == "origin" else TextBytes for column in columns]
         if [type(value) for value in values if value is not None] != [*kinds, int]:
             return values[1:2] == [None] and len(values) == len(columns) + 1
         *said, number = values
@@ -201,7 +201,7 @@ class Recovered:
         self.echoes[table].setdefault(number, {}).update(plain)
         return True
 
-    def _row(self, table: str, cell: Cell, values: list[Any], reached: bool) -> Row | None:
+    def _row(self, table: str, cell: Cell, values: list[Any], reached: bool) -> RecoveredRow | None:
         layout = self._layouts[table]
         if len(values) > len(layout.columns) or (cell.rowid is None) != layout.without_rowid:
             return None
@@ -212,7 +212,7 @@ class Recovered:
             if name == layout.alias:
                 value = cell.rowid
             text = _plain(value)
-            intact = intact and not (isinstance(value, Text) and text.encode() != value)
+            intact = intact and not (isinstance(value, TextBytes) and text.encode() != value)
             if text is None and required:
                 return None
             if text is not None and not isinstance(text, _TYPES[kind]):
@@ -222,7 +222,7 @@ class Recovered:
             found["rowid"] = cell.rowid
         if table == "chunk":
             found.pop("data")
-        return Row(found, 1 if intact else 0, reached, cell.page)
+        return RecoveredRow(found, 1 if intact else 0, reached, cell.page)
 
     # ── rows that no table leads to ──
 
@@ -261,9 +261,9 @@ class Recovered:
 
     def _hear_stray(self, values: list[Any]) -> None:
         kinds = [type(value) for value in values]
-        if kinds == [int, Text, int]:
+        if kinds == [int, TextBytes, int]:
             self._hear("sqlite_autoindex_strand_1", values)
-        elif kinds == [Text, Text, int]:
+        elif kinds == [TextBytes, TextBytes, int]:
             is_place = b"/" in values[1] or b"\\" in values[1]
             index = "sqlite_autoindex_origin_1" if is_place else "strand_of_conversation"
             self._hear(index, values)
@@ -277,7 +277,7 @@ class Recovered:
         for table in SUMMED:
             self.rows[table] = [self._judged(table, row) for row in self.rows[table]]
 
-    def _judged(self, table: str, row: Row) -> Row:
+    def _judged(self, table: str, row: RecoveredRow) -> RecoveredRow:
         noted = row.values.get("sum")
         if table not in SUMMED or noted is None or not row.trust:
             return row
@@ -324,10 +324,10 @@ def _alias(sql: apsw.Connection, table: str) -> str | None:
 
 
 def _plain(value: Any) -> Any:
-    return value.decode(errors="replace") if isinstance(value, Text) else value
+    return value.decode(errors="replace") if isinstance(value, TextBytes) else value
 
 
-def _best(table: str, rows: list[Row]) -> list[Row]:
+def _best(table: str, rows: list[RecoveredRow]) -> list[RecoveredRow]:
     """Each row once: the one that its table leads to, that its checksum fits, that is newest."""
     rows = _first_of_each(rows, KEYS[table])
     if table in UNIQUE:
@@ -335,13 +335,13 @@ def _best(table: str, rows: list[Row]) -> list[Row]:
     return sorted(rows, key=lambda row: str(row.values[KEYS[table][0]]).zfill(20))
 
 
-def _first_of_each(rows: list[Row], columns: tuple[str, ...]) -> list[Row]:
-    found: dict[tuple[Any, ...], Row] = {}
+def _first_of_each(rows: list[RecoveredRow], columns: tuple[str, ...]) -> list[RecoveredRow]:
+    found: dict[tuple[Any, ...], RecoveredRow] = {}
     for row in sorted(rows, key=_rank, reverse=True):
         found.setdefault(tuple(row.values[column] for column in columns), row)
     return list(found.values())
 
 
-def _rank(row: Row) -> tuple[bool, int, int, str]:
+def _rank(row: RecoveredRow) -> tuple[bool, int, int, str]:
     values = row.values
     return row.trust > 0, row.reached, int(values.get("count") or 0), values.get("last_seen") or ""

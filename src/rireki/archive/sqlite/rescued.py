@@ -16,11 +16,11 @@ import msgspec
 from zstandard import ZstdError
 
 from rireki.archive.pack import unsqueeze
-from rireki.archive.sqlite.complete import Facts, complete
+from rireki.archive.sqlite.complete import RecoveredFacts, complete
 from rireki.archive.sqlite.frozen import stamps_of
 from rireki.archive.sqlite.migrate import steps
 from rireki.archive.sqlite.pages import Unreadable
-from rireki.archive.sqlite.recover import Recovered, Row, Values, recover
+from rireki.archive.sqlite.recover import Recovered, RecoveredRow, Values, recover
 from rireki.model.conversation import Answer, Conversation, Trouble
 
 __all__ = ["Rescued", "insert", "insert_facts", "open_rescued"]
@@ -72,7 +72,7 @@ def open_rescued(path: Path) -> Rescued:
     return connection
 
 
-def _data(recovered: Recovered, rows: dict[int, Row], number: int) -> bytes:
+def _data(recovered: Recovered, rows: dict[int, RecoveredRow], number: int) -> bytes:
     try:
         return recovered.data(rows[number])
     except (Unreadable, KeyError):
@@ -97,7 +97,7 @@ def _read(path: Path) -> tuple[bytes, list[Trouble], Recovered]:
     return content, facts.lost, recovered
 
 
-def insert_facts(sql: apsw.Connection, facts: Facts) -> None:
+def insert_facts(sql: apsw.Connection, facts: RecoveredFacts) -> None:
     """Everything but the chunks."""
     insert(sql, "meta", [{"key": "number", "value": facts.number}])
     insert(sql, "origin", list(facts.origins.values()))
@@ -108,7 +108,7 @@ def insert_facts(sql: apsw.Connection, facts: Facts) -> None:
     insert(sql, "trouble", facts.troubles)
 
 
-def _insert_projection(sql: apsw.Connection, recovered: Recovered, facts: Facts) -> None:
+def _insert_projection(sql: apsw.Connection, recovered: Recovered, facts: RecoveredFacts) -> None:
     told = [row.values for row in recovered.rows["conversation"] if _is_told(row.values)]
     insert(sql, "conversation", told)
     facts.lost += [

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import apsw
 
-from rireki.archive.sqlite.complete import Facts, complete
+from rireki.archive.sqlite.complete import RecoveredFacts, complete
 from rireki.archive.sqlite.pages import Unreadable
-from rireki.archive.sqlite.recover import Recovered, Row, recover
+from rireki.archive.sqlite.recover import Recovered, RecoveredRow, recover
 from rireki.archive.sqlite.rescued import insert, insert_facts
 from rireki.archive.sqlite.store import SqliteArchive
 from rireki.errors import RirekiError
@@ -44,7 +44,7 @@ def salvage(old: Path, new: Path, clock: Callable[[], str]) -> tuple[SqliteArchi
         recovered.close()
 
 
-def _write(sql: apsw.Connection, recovered: Recovered, facts: Facts) -> None:
+def _write(sql: apsw.Connection, recovered: Recovered, facts: RecoveredFacts) -> None:
     insert_facts(sql, facts)
     sql.execute("UPDATE meta SET value = ? WHERE key = 'number'", (facts.number + 1,))
     for start in range(0, len(facts.chunks), BATCH):
@@ -52,7 +52,7 @@ def _write(sql: apsw.Connection, recovered: Recovered, facts: Facts) -> None:
         insert(sql, "chunk", [row.values | {"data": _data(recovered, row)} for row in some])
 
 
-def _data(recovered: Recovered, row: Row) -> bytes:
+def _data(recovered: Recovered, row: RecoveredRow) -> bytes:
     try:
         return recovered.data(row)
     except Unreadable as error:

@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import apsw
 
-from rireki.archive.base import Change, Dirty, Filter, Found, Heading, Kept, KnownOrigin, Sighting
+from rireki.archive.base import (
+    Change,
+    Dirty,
+    Filter,
+    Found,
+    Heading,
+    KnownOrigin,
+    Sighting,
+    StoredConversation,
+)
 from rireki.archive.sqlite.connect import DAMAGE, connect, damage, explain, select
 from rireki.archive.sqlite.lenient import lenient, lenient_rows
 from rireki.archive.sqlite.projection import Projection, dirty_of
@@ -20,7 +29,7 @@ from rireki.errors import ArchiveTrouble
 from rireki.model.conversation import Answer, Conversation, Reading, Trouble
 
 if TYPE_CHECKING:
-    from rireki.archive.pack import Chunk, Opened
+    from rireki.archive.pack import Chunk, OpenChunk
     from rireki.archive.sqlite.held import HeldBytes
     from rireki.archive.sqlite.records import Group, Records
     from rireki.archive.sqlite.rescued import Rescued
@@ -263,7 +272,9 @@ class SqliteArchive:
         return self.projection.pick(ids)
 
     @lenient
-    def around(self, wanted: Sequence[tuple[int, str, int]]) -> dict[tuple[int, str, int], Opened]:
+    def around(
+        self, wanted: Sequence[tuple[int, str, int]]
+    ) -> dict[tuple[int, str, int], OpenChunk]:
         return self.records.chunks.around(wanted)
 
     @lenient
@@ -338,7 +349,7 @@ class SqliteArchive:
         return [dirty_of((*row, 0), "table strand") for row in rows]
 
     @lenient
-    def kept_as(self, family: str, grouping: str) -> dict[str, Kept]:
+    def kept_as(self, family: str, grouping: str) -> dict[str, StoredConversation]:
         return self.projection.kept_as(family, grouping)
 
     def check(self) -> list[Trouble]:

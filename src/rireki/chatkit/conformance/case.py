@@ -12,7 +12,7 @@ from chatkit.store import NotFoundError, Store
 from chatkit.types import ThreadItem
 
 __all__ = [
-    "Case",
+    "ConformanceCase",
     "Check",
     "FactoryNotImportable",
     "MakeContext",
@@ -48,7 +48,7 @@ def user_id(user: str) -> dict[str, str]:
     return {"user_id": user}
 
 
-class Case:
+class ConformanceCase:
     """One check's stores, users and folder."""
 
     def __init__(self, make_store: MakeStore, make_context: MakeContext, folder: Path) -> None:
@@ -101,7 +101,7 @@ class Case:
         return [item.id for item in await self.walk(order, limit)]
 
 
-Check: TypeAlias = Callable[[Case], Awaitable[None]]
+Check: TypeAlias = Callable[[ConformanceCase], Awaitable[None]]
 
 
 class Property(NamedTuple):

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from rireki.chatkit.conformance.case import (
-    Case,
+    ConformanceCase,
     FactoryNotImportable,
     Property,
     collect,
@@ -39,7 +39,7 @@ PATIENCE = 60.0
 
 
 @collect(PROPERTIES, "13")
-async def isolated(case: Case) -> None:
+async def isolated(case: ConformanceCase) -> None:
     """Every method works on the things of its user alone, also when ids are the same"""
     store, bob = case.store, case.bob
     await store.save_thread(thread(title="Alice's"), case.alice)
@@ -75,7 +75,7 @@ async def _whatever(asked: Awaitable[Any]) -> None:
 
 
 @collect(PROPERTIES, "14")
-async def deleted(case: Case) -> None:
+async def deleted(case: ConformanceCase) -> None:
     """Deleting a thread deletes its items and attachments; doing so again is silent"""
     store = case.store
     await store.save_thread(thread(), case.alice)
@@ -98,7 +98,7 @@ async def deleted(case: Case) -> None:
 
 
 @collect(PROPERTIES, "15")
-async def absent(case: Case) -> None:
+async def absent(case: ConformanceCase) -> None:
     """What is not there is NotFoundError, no items are an empty page, and no thread takes no item"""
     store = case.store
     await missing(store.load_thread("thr_never", case.alice), "a thread that is not there")
@@ -114,7 +114,7 @@ async def absent(case: Case) -> None:
 
 
 @collect(PROPERTIES, "16")
-async def newer(case: Case) -> None:
+async def newer(case: ConformanceCase) -> None:
     """An item of a type that this ChatKit does not know breaks no page and stays"""
     await case.store.save_thread(thread(), case.alice)
     future: Any = FutureItem(
@@ -131,7 +131,7 @@ async def newer(case: Case) -> None:
 
 
 @collect(PROPERTIES, "17")
-async def copies(case: Case) -> None:
+async def copies(case: ConformanceCase) -> None:
     """What the app does to its objects does not change what is stored"""
     head, item = thread(title="kept"), reply(1)
     await case.store.save_thread(head, case.alice)
@@ -148,7 +148,7 @@ async def copies(case: Case) -> None:
 
 
 @collect(PROPERTIES, "18")
-async def concurrent(case: Case) -> None:
+async def concurrent(case: ConformanceCase) -> None:
     """Items that are added at the same time are all there, in one order"""
     await case.store.save_thread(thread(), case.alice)
 
@@ -163,7 +163,7 @@ async def concurrent(case: Case) -> None:
 
 
 @collect(PROPERTIES, "19")
-async def whole(case: Case) -> None:
+async def whole(case: ConformanceCase) -> None:
     """Items that are added together are seen together (for stores with `add_thread_items`)"""
     add = getattr(case.store, "add_thread_items", None)
     if add is None:
@@ -185,7 +185,7 @@ async def whole(case: Case) -> None:
     expect(counts <= {0}, "a part of what was added together was seen")
 
 
-def _factory(case: Case) -> bytes:
+def _factory(case: ConformanceCase) -> bytes:
     """The functions as another process finds them: by the names of their modules and their own."""
     try:
         return pickle.dumps((case.make_store, case.make_context, case.folder))
@@ -194,7 +194,7 @@ def _factory(case: Case) -> bytes:
 
 
 @collect(PROPERTIES, "20")
-async def killed(case: Case) -> None:
+async def killed(case: ConformanceCase) -> None:
     """What was acknowledged is there after the process was killed"""
     await case.store.save_thread(thread(), case.alice)
     await case.close()

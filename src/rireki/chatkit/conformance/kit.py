@@ -13,7 +13,7 @@ from chatkit.store import Store
 
 from rireki.chatkit.conformance import keeping, order, scenarios, speed
 from rireki.chatkit.conformance.case import (
-    Case,
+    ConformanceCase,
     FactoryNotImportable,
     MakeContext,
     MakeStore,
@@ -24,7 +24,7 @@ from rireki.chatkit.conformance.case import (
 __all__ = [
     "PROPERTIES",
     "FactoryNotImportable",
-    "Outcome",
+    "CheckOutcome",
     "StoreConformance",
     "StoreFailed",
     "check_store",
@@ -39,7 +39,7 @@ PROPERTIES: tuple[Property, ...] = (
 )
 
 
-class Outcome(NamedTuple):
+class CheckOutcome(NamedTuple):
     number: str
     name: str
     #: What went wrong; None when the store has the property.
@@ -54,7 +54,7 @@ class Outcome(NamedTuple):
 class StoreFailed(AssertionError):
     """A store that lacks some properties; `failed` has each with its reason."""
 
-    def __init__(self, failed: list[Outcome]) -> None:
+    def __init__(self, failed: list[CheckOutcome]) -> None:
         wrong = [one for one in failed if one.checked]
         lines = [f"  {one.number:>4}  {one.name}: {_reason(one.error)}" for one in wrong]
         if wrong:
@@ -70,16 +70,16 @@ async def check_store(
     make_context: MakeContext = user_id,
     *,
     only: Collection[str] | None = None,
-) -> list[Outcome]:
+) -> list[CheckOutcome]:
     """How a store does at each property, or at those whose numbers are named."""
-    outcomes: list[Outcome] = []
+    outcomes: list[CheckOutcome] = []
     for one in PROPERTIES:
         if only is None or one.number in only:
             with TemporaryDirectory(
                 prefix="rireki-conformance-", ignore_cleanup_errors=True
             ) as name:
                 error = await _check(one, make_store, make_context, Path(name))
-            outcomes.append(Outcome(one.number, one.name, error))
+            outcomes.append(CheckOutcome(one.number, one.name, error))
     return outcomes
 
 
@@ -103,7 +103,7 @@ async def _check(
         # ChatKit deprecates its widgets; a store has to keep them all the same.
         warnings.simplefilter("ignore", DeprecationWarning)
         try:
-            case = Case(make_store, make_context, folder)
+            case = ConformanceCase(make_store, make_context, folder)
             try:
                 await one.check(case)
             finally:

@@ -19,7 +19,7 @@ from chatkit.types import ThreadMetadata, ThreadStreamEvent, UserMessageItem
 from openai.types.responses import ResponseStreamEvent
 from pydantic import TypeAdapter
 
-__all__ = ["Pause", "Scripted", "Step", "called", "said", "thought", "tool"]
+__all__ = ["Pause", "ScriptedServer", "Step", "called", "said", "thought", "tool"]
 
 Event: TypeAlias = dict[str, Any]
 #: Awaited where the model makes a pause.
@@ -122,7 +122,7 @@ def _event(event: Event) -> Any:
     return _events().validate_python(event | {"sequence_number": 0})
 
 
-class Scripted(ChatKitServer[Any]):
+class ScriptedServer(ChatKitServer[Any]):
     """Answers with one turn after the other, whatever is asked."""
 
     def __init__(

@@ -6,7 +6,14 @@ from datetime import timedelta, timezone
 
 from chatkit.types import Page, Thread, ThreadItem, ThreadMetadata
 
-from rireki.chatkit.conformance.case import Case, Property, collect, expect, missing, refused
+from rireki.chatkit.conformance.case import (
+    ConformanceCase,
+    Property,
+    collect,
+    expect,
+    missing,
+    refused,
+)
 from rireki.chatkit.conformance.samples import every_item, moment, reply, thread, typed
 
 __all__ = ["PROPERTIES"]
@@ -16,7 +23,7 @@ TIES = 7
 
 
 @collect(PROPERTIES, "1")
-async def identity(case: Case) -> None:
+async def identity(case: ConformanceCase) -> None:
     """Every type of item comes back as it was saved"""
     for number, items in enumerate(every_item()):
         # Times with an offset and such without in threads of their own: their order is no matter here.
@@ -38,7 +45,7 @@ def _same(loaded: ThreadItem, item: ThreadItem) -> None:
 
 
 @collect(PROPERTIES, "2")
-async def threads(case: Case) -> None:
+async def threads(case: ConformanceCase) -> None:
     """A thread can be saved again and again, and keeps its items apart"""
     await case.store.save_thread(thread(title="before", metadata={"k": [1, None]}), case.alice)
     await case.add(reply(1))
@@ -54,7 +61,7 @@ async def threads(case: Case) -> None:
 
 
 @collect(PROPERTIES, "3")
-async def once(case: Case) -> None:
+async def once(case: ConformanceCase) -> None:
     """Walking the pages yields each item exactly once, whatever the limit"""
     await _ties(case)
     for limit in (1, 2, 3, TIES, TIES + 5):
@@ -67,20 +74,20 @@ async def once(case: Case) -> None:
 
 
 @collect(PROPERTIES, "4")
-async def reverse(case: Case) -> None:
+async def reverse(case: ConformanceCase) -> None:
     """desc is the reverse of asc, also for items of the same moment"""
     await _ties(case)
     asc, desc = await case.ids("asc", 50), await case.ids("desc", 50)
     expect(desc == asc[::-1], f"asc is {asc}, desc is {desc}")
 
 
-async def _ties(case: Case) -> None:
+async def _ties(case: ConformanceCase) -> None:
     await case.store.save_thread(thread(), case.alice)
     await case.add(*(reply(n, moment(0)) for n in range(TIES)))
 
 
 @collect(PROPERTIES, "5")
-async def after(case: Case) -> None:
+async def after(case: ConformanceCase) -> None:
     """`after` is the last id while there is more, and nothing on the last page"""
     await case.store.save_thread(thread(), case.alice)
     await case.add(*(reply(n) for n in range(4)))
@@ -96,7 +103,7 @@ async def after(case: Case) -> None:
 
 
 @collect(PROPERTIES, "6")
-async def arrival(case: Case) -> None:
+async def arrival(case: ConformanceCase) -> None:
     """Items stand in the order of their arrival, whatever clocks say and saves do"""
     east, west = timezone(timedelta(hours=9)), timezone(timedelta(hours=-8))
     autumn = [moment(0), moment(3600), moment(60)]  # clocks go back an hour
@@ -115,7 +122,7 @@ async def arrival(case: Case) -> None:
 
 
 @collect(PROPERTIES, "7")
-async def again(case: Case) -> None:
+async def again(case: ConformanceCase) -> None:
     """Adding an item that is there updates it in its place"""
     await case.store.save_thread(thread(), case.alice)
     await case.add(*(reply(n) for n in range(3)))
@@ -127,7 +134,7 @@ async def again(case: Case) -> None:
 
 
 @collect(PROPERTIES, "8")
-async def upsert(case: Case) -> None:
+async def upsert(case: ConformanceCase) -> None:
     """Saving an item that is not there adds it"""
     await case.store.save_thread(thread(), case.alice)
     await case.add(reply(1))
@@ -136,7 +143,7 @@ async def upsert(case: Case) -> None:
 
 
 @collect(PROPERTIES, "9")
-async def growing(case: Case) -> None:
+async def growing(case: ConformanceCase) -> None:
     """Items that come during a walk neither repeat nor hide older ones"""
     await case.store.save_thread(thread(), case.alice)
     await case.add(*(reply(n) for n in range(6)))
@@ -154,7 +161,7 @@ async def growing(case: Case) -> None:
 
 
 @collect(PROPERTIES, "10")
-async def lost(case: Case) -> None:
+async def lost(case: ConformanceCase) -> None:
     """A cursor whose item was deleted is answered with NotFoundError, never with the first page"""
     await case.store.save_thread(thread(), case.alice)
     await case.add(*(reply(n) for n in range(5)))
@@ -167,7 +174,7 @@ async def lost(case: Case) -> None:
 
 
 @collect(PROPERTIES, "11")
-async def foreign(case: Case) -> None:
+async def foreign(case: ConformanceCase) -> None:
     """A cursor of another thread or user is refused"""
     other: ThreadMetadata = thread("thr_0000000b")
     await case.store.save_thread(thread(), case.alice)
@@ -188,7 +195,7 @@ async def foreign(case: Case) -> None:
 
 
 @collect(PROPERTIES, "12")
-async def orders(case: Case) -> None:
+async def orders(case: ConformanceCase) -> None:
     """An order that is neither asc nor desc is refused"""
     await case.store.save_thread(thread(), case.alice)
     await case.add(reply(1))

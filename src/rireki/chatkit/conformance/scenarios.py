@@ -21,8 +21,8 @@ from chatkit.types import (
     WorkflowItem,
 )
 
-from rireki.chatkit.conformance.case import Case, Property, collect, expect
-from rireki.chatkit.conformance.model import Scripted, Step, called, said, thought, tool
+from rireki.chatkit.conformance.case import ConformanceCase, Property, collect, expect
+from rireki.chatkit.conformance.model import ScriptedServer, Step, called, said, thought, tool
 
 __all__ = ["PROPERTIES"]
 
@@ -37,10 +37,10 @@ class _Talk:
     """Requests of a browser, and what the server answers."""
 
     def __init__(
-        self, case: Case, *turns: Sequence[Step], tools: Sequence[FunctionTool] = ()
+        self, case: ConformanceCase, *turns: Sequence[Step], tools: Sequence[FunctionTool] = ()
     ) -> None:
         self.case = case
-        self.server = Scripted(case.store, turns, tools)
+        self.server = ScriptedServer(case.store, turns, tools)
         self.thread = ""
 
     async def ask(self, type: str, **params: Any) -> list[dict[str, Any]]:
@@ -79,7 +79,7 @@ def _texts(items: Sequence[ThreadItem]) -> list[str]:
 
 
 @collect(PROPERTIES, "21.1")
-async def client_tool(case: Case) -> None:
+async def client_tool(case: ConformanceCase) -> None:
     """A client tool that is called after reasoning is answered, and the reply is kept"""
 
     async def where(context: AgentContext[Any]) -> None:
@@ -106,7 +106,7 @@ async def client_tool(case: Case) -> None:
 
 
 @collect(PROPERTIES, "21.2")
-async def retry(case: Case) -> None:
+async def retry(case: ConformanceCase) -> None:
     """A retry removes everything after the message, also beyond the first page"""
     first = [said(f"msg_1{n:07x}", f"first {n}") for n in range(MANY)]
     talk = _Talk(case, first, [said("msg_20000000", "second")])
@@ -120,7 +120,7 @@ async def retry(case: Case) -> None:
 
 
 @collect(PROPERTIES, "21.3")
-async def cancel(case: Case) -> None:
+async def cancel(case: ConformanceCase) -> None:
     """A reply that was cancelled is kept as far as it came"""
     waiting, never = asyncio.Event(), asyncio.Event()
 
@@ -148,7 +148,7 @@ async def cancel(case: Case) -> None:
     expect("sdk_hidden_context" in types, f"the note of the cancelling is not kept: {types}")
 
 
-async def structured(case: Case) -> None:
+async def structured(case: ConformanceCase) -> None:
     """Answers to a structured input replace the questions in their place"""
 
     async def question(context: AgentContext[Any]) -> None:
@@ -178,7 +178,7 @@ if hasattr(kinds, "StructuredInputItem"):
 
 
 @collect(PROPERTIES, "21.5")
-async def placeholders(case: Case) -> None:
+async def placeholders(case: ConformanceCase) -> None:
     """Replies that all have the id __fake_id__ are all kept"""
     talk = _Talk(case, [said(PLACEHOLDER, "first")], [said(PLACEHOLDER, "second")])
     await talk.ask("threads.create", input=_typed("one"))

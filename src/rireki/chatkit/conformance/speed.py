@@ -15,7 +15,7 @@ from typing import Any
 
 from chatkit.store import Store
 
-from rireki.chatkit.conformance.case import Case, Property, collect, expect
+from rireki.chatkit.conformance.case import ConformanceCase, Property, collect, expect
 from rireki.chatkit.conformance.samples import reply, thread
 
 __all__ = ["PROPERTIES", "file_bytes"]
@@ -34,7 +34,7 @@ GROWTH = 1.4
 
 
 @collect(PROPERTIES, "22")
-async def unblocking(case: Case) -> None:
+async def unblocking(case: ConformanceCase) -> None:
     """The event loop goes on while a store works"""
     await case.store.save_thread(thread(), case.alice)
     # Whatever is made ready once is made ready before.
@@ -51,7 +51,7 @@ async def unblocking(case: Case) -> None:
     expect(median(held) <= STALL, f"a call holds the loop for {median(held) * 1000:.0f} ms")
 
 
-async def _measured(case: Case, first: int, count: int) -> list[float]:
+async def _measured(case: ConformanceCase, first: int, count: int) -> list[float]:
     """Of each call, how long it held the loop at most."""
     held: list[float] = []
     for number in range(first, first + count):
@@ -98,7 +98,7 @@ def file_bytes() -> int | None:
 
 
 @collect(PROPERTIES, "23")
-async def scaling(case: Case) -> None:
+async def scaling(case: ConformanceCase) -> None:
     """A page costs the same in a long thread as in a short one"""
     short, long = case.open("short"), case.open("long")
     stores = [(short, await _filled(case, short, FEW)), (long, await _filled(case, long, MANY))]
@@ -116,7 +116,7 @@ async def scaling(case: Case) -> None:
         )
 
 
-async def _filled(case: Case, store: Store[Any], count: int) -> str:
+async def _filled(case: ConformanceCase, store: Store[Any], count: int) -> str:
     """The id of the item in the middle."""
     await store.save_thread(thread(), case.alice)
     for number in range(count):
@@ -124,7 +124,7 @@ async def _filled(case: Case, store: Store[Any], count: int) -> str:
     return reply(count // 2).id
 
 
-async def _price(case: Case, store: Store[Any], after: str, order: str) -> float:
+async def _price(case: ConformanceCase, store: Store[Any], after: str, order: str) -> float:
     started = time.process_time()
     await store.load_thread_items("thr_0000000a", after, 1, order, case.alice)
     return time.process_time() - started

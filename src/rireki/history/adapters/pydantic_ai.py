@@ -30,7 +30,7 @@ from pydantic_ai.messages import ModelMessagesTypeAdapter
 from rireki.archive.open import archive_path
 from rireki.errors import NotFound, RirekiError
 from rireki.history.adapters.pydantic_told import told
-from rireki.history.history import MessageHistory, Noted
+from rireki.history.history import HistoryNote, MessageHistory
 from rireki.history.journal import HistoryConflict, journal_path
 
 __all__ = ["HistoryConversationStore"]
@@ -90,7 +90,7 @@ class _Journals:
         #: In which journal an entry was found.
         self._known: dict[str, str] = {}
 
-    def notes(self, name: str, of: str) -> list[Noted]:
+    def notes(self, name: str, of: str) -> list[HistoryNote]:
         """What a journal has noted; nothing if there is no such journal."""
         try:
             history = MessageHistory.open(name, archive=self._archive, read_only=True)
@@ -184,7 +184,7 @@ def _name(conversation_id: str) -> str:
     return f"pydantic-ai-{sha256(conversation_id.encode()).hexdigest()[:32]}"
 
 
-def _latest(records: list[Noted]) -> ConversationRecord | None:
+def _latest(records: list[HistoryNote]) -> ConversationRecord | None:
     """The latest record; None if there is none, or it was deleted."""
     kept = records[-1].value if records else None
     return None if kept is None else _RECORDS.validate_python(kept)

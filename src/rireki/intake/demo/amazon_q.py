@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
 
-from rireki.intake.demo.q_state import State
-from rireki.intake.demo.steps import Story
+from rireki.intake.demo.q_state import DemoState
+from rireki.intake.demo.steps import DemoConversation
 
 __all__ = ["SCHEMA", "save", "write_amazon_q"]
 
@@ -23,7 +23,7 @@ CREATE TABLE conversations (key TEXT PRIMARY KEY, value TEXT);
 """
 
 
-def write_amazon_q(home: Path, stories: Iterable[Story]) -> None:
+def write_amazon_q(home: Path, stories: Iterable[DemoConversation]) -> None:
     path = _database(home)
     path.parent.mkdir(parents=True)
     with closing(sqlite3.connect(path)) as database, database:
@@ -32,9 +32,9 @@ def write_amazon_q(home: Path, stories: Iterable[Story]) -> None:
     save(home, stories)
 
 
-def save(home: Path, stories: Iterable[Story]) -> None:
+def save(home: Path, stories: Iterable[DemoConversation]) -> None:
     """As Q saves after an answer: what lay under the same directory is overwritten."""
-    rows = [(story.project, State(story).value()) for story in stories]
+    rows = [(story.project, DemoState(story).value()) for story in stories]
     with closing(sqlite3.connect(_database(home))) as database, database:
         database.executemany("INSERT OR REPLACE INTO conversations VALUES (?, ?)", rows)
 

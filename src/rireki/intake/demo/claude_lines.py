@@ -5,20 +5,28 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from rireki.intake.demo.steps import Answer, Call, Clock, Ids, Json, Story, SubAgent
+from rireki.intake.demo.steps import (
+    Clock,
+    DemoAnswer,
+    DemoCall,
+    DemoConversation,
+    Ids,
+    Json,
+    SubAgent,
+)
 
-__all__ = ["AgentLines", "Lines", "usage_of"]
+__all__ = ["AgentLines", "DemoTranscript", "usage_of"]
 
 #: What a fresh session already costs: the instructions and the tools.
 _BASE_CONTEXT = 14_200
 
 
-class Lines:
+class DemoTranscript:
     """Lines that hang on one another. Knows answers and tools; what people type is told elsewhere."""
 
     sidechain = False
 
-    def __init__(self, story: Story, ids: Ids, clock: Clock) -> None:
+    def __init__(self, story: DemoConversation, ids: Ids, clock: Clock) -> None:
         self.story = story
         self.ids = ids
         self.clock = clock
@@ -65,7 +73,7 @@ class Lines:
     def attach(self, attachment: Json) -> str:
         return self.write({"attachment": attachment, "type": "attachment"})
 
-    def answer(self, step: Answer) -> None:
+    def answer(self, step: DemoAnswer) -> None:
         """One answer: a line per block, all with the id and the usage of the whole."""
         used = [(call, self.ids.token("toolu_01")) for call in step.calls]
         blocks = self._blocks(step, used)
@@ -94,7 +102,7 @@ class Lines:
             {"message": body, "requestId": request, **self.attribution, "type": "assistant"}
         )
 
-    def _blocks(self, step: Answer, used: Sequence[tuple[Call, str]]) -> list[Json]:
+    def _blocks(self, step: DemoAnswer, used: Sequence[tuple[DemoCall, str]]) -> list[Json]:
         blocks: list[Json] = []
         if step.thinking:
             signature = self.ids.token("Eq") + "=="
@@ -105,7 +113,7 @@ class Lines:
             blocks.append({"type": "tool_use", "id": id, "name": call.tool, "input": call.input})
         return blocks
 
-    def _results(self, used: Sequence[tuple[Call, str]], places: Sequence[str]) -> None:
+    def _results(self, used: Sequence[tuple[DemoCall, str]], places: Sequence[str]) -> None:
         """The outcomes. Each hangs on its own call, and what follows hangs on the last of them."""
         for (call, id), place in zip(used, places, strict=True):
             self._enqueue(call)
@@ -115,7 +123,7 @@ class Lines:
         for call, _ in used:
             self._deliver(call)
 
-    def _result(self, call: Call, id: str, place: str, agent: AgentLines | None) -> None:
+    def _result(self, call: DemoCall, id: str, place: str, agent: AgentLines | None) -> None:
         result: Json = {"tool_use_id": id, "type": "tool_result", "content": call.output}
         rich = call.rich
         if agent is not None:
@@ -128,7 +136,7 @@ class Lines:
         self.write({"promptId": self.prompt_id, "type": "user", "message": body}, tail, place)
         self.context += _tokens(call.output)
 
-    def _run(self, call: Call, id: str) -> AgentLines | None:
+    def _run(self, call: DemoCall, id: str) -> AgentLines | None:
         if call.agent is None:
             return None
         agent = AgentLines(self, call.agent, id)
@@ -136,7 +144,7 @@ class Lines:
         self.clock.wait((agent.clock.now - self.clock.now).total_seconds())
         return agent
 
-    def _enqueue(self, call: Call) -> None:
+    def _enqueue(self, call: DemoCall) -> None:
         """What was typed while a tool ran waits in a queue."""
         if call.meanwhile:
             self.clock.wait(1.2)
@@ -149,7 +157,7 @@ class Lines:
                 content=call.meanwhile,
             )
 
-    def _deliver(self, call: Call) -> None:
+    def _deliver(self, call: DemoCall) -> None:
         """And reaches the model as an attachment: there is no line of a user for it."""
         if call.meanwhile:
             self.note("queue-operation", operation="remove", timestamp=self.clock.iso())
@@ -183,12 +191,12 @@ class Lines:
         }
 
 
-class AgentLines(Lines):
+class AgentLines(DemoTranscript):
     """A sub-agent's own file, beside its parent's."""
 
     sidechain = True
 
-    def __init__(self, parent: Lines, agent: SubAgent, tool_use: str) -> None:
+    def __init__(self, parent: DemoTranscript, agent: SubAgent, tool_use: str) -> None:
         super().__init__(parent.story, parent.ids, Clock(parent.clock.now))
         self.id = "a" + self.ids.hexadecimal(16)
         self.agent = {"agentId": self.id}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from typing import Any
 
-from rireki.intake.demo.steps import Answer, Call, Json, SubAgent
+from rireki.intake.demo.steps import DemoAnswer, DemoCall, Json, SubAgent
 
 __all__ = ["ask", "bash", "denied", "edit", "patch", "read", "start_agent", "write"]
 
@@ -17,11 +17,11 @@ _REFUSED = (
 )
 
 
-def bash(command: str, why: str, output: str, *, failed: int = 0, meanwhile: str = "") -> Call:
+def bash(command: str, why: str, output: str, *, failed: int = 0, meanwhile: str = "") -> DemoCall:
     given: Json = {"command": command, "description": why}
     if failed:
         text = f"Exit code {failed}\n{output}"
-        return Call("Bash", given, text, f"Error: {text}", error=True, meanwhile=meanwhile)
+        return DemoCall("Bash", given, text, f"Error: {text}", error=True, meanwhile=meanwhile)
     rich = {
         "stdout": output,
         "stderr": "",
@@ -29,10 +29,10 @@ def bash(command: str, why: str, output: str, *, failed: int = 0, meanwhile: str
         "isImage": False,
         "noOutputExpected": False,
     }
-    return Call("Bash", given, output, rich, meanwhile=meanwhile)
+    return DemoCall("Bash", given, output, rich, meanwhile=meanwhile)
 
 
-def read(path: str, content: str) -> Call:
+def read(path: str, content: str) -> DemoCall:
     lines = content.split("\n")
     numbered = "\n".join(f"{number}\t{line}" for number, line in enumerate(lines, 1))
     file: Json = {
@@ -42,10 +42,10 @@ def read(path: str, content: str) -> Call:
         "startLine": 1,
         "totalLines": len(lines),
     }
-    return Call("Read", {"file_path": path}, numbered, {"type": "text", "file": file})
+    return DemoCall("Read", {"file_path": path}, numbered, {"type": "text", "file": file})
 
 
-def write(path: str, content: str) -> Call:
+def write(path: str, content: str) -> DemoCall:
     rich: Json = {
         "type": "create",
         "filePath": path,
@@ -55,10 +55,10 @@ def write(path: str, content: str) -> Call:
         "userModified": False,
     }
     said = f"File created successfully at: {path} {_CURRENT}"
-    return Call("Write", {"file_path": path, "content": content}, said, rich)
+    return DemoCall("Write", {"file_path": path, "content": content}, said, rich)
 
 
-def edit(path: str, before: str, old: str, new: str) -> Call:
+def edit(path: str, before: str, old: str, new: str) -> DemoCall:
     """An edit of a file whose whole text was `before`."""
     if before.count(old) != 1:
         raise ValueError(f"{old!r} is not exactly once in the file")
@@ -73,7 +73,7 @@ def edit(path: str, before: str, old: str, new: str) -> Call:
         "replaceAll": False,
     }
     said = f"The file {path} has been updated successfully. {_CURRENT}"
-    return Call("Edit", given, said, rich)
+    return DemoCall("Edit", given, said, rich)
 
 
 def patch(before: str, after: str) -> list[Json]:
@@ -101,7 +101,7 @@ def _hunk(old: list[str], new: list[str], group: list[tuple[str, int, int, int, 
     }
 
 
-def ask(question: str, header: str, options: dict[str, str], answer: str) -> Call:
+def ask(question: str, header: str, options: dict[str, str], answer: str) -> DemoCall:
     """A question with choices, and what the person chose."""
     choices = [{"label": label, "description": text} for label, text in options.items()]
     asked: list[Any] = [
@@ -112,18 +112,18 @@ def ask(question: str, header: str, options: dict[str, str], answer: str) -> Cal
         "You can now continue with these answers in mind."
     )
     rich: Json = {"questions": asked, "answers": {question: answer}, "annotations": {}}
-    return Call("AskUserQuestion", {"questions": asked}, said, rich)
+    return DemoCall("AskUserQuestion", {"questions": asked}, said, rich)
 
 
-def denied(call: Call, reason: str) -> Call:
+def denied(call: DemoCall, reason: str) -> DemoCall:
     """A call that the person did not allow, and why."""
     text = _REFUSED + reason
-    return Call(call.tool, call.input, text, f"Error: {text}", error=True)
+    return DemoCall(call.tool, call.input, text, f"Error: {text}", error=True)
 
 
 def start_agent(
-    kind: str, description: str, prompt: str, *steps: Answer, meanwhile: str = ""
-) -> Call:
+    kind: str, description: str, prompt: str, *steps: DemoAnswer, meanwhile: str = ""
+) -> DemoCall:
     given: Json = {"description": description, "prompt": prompt, "subagent_type": kind}
     agent = SubAgent(kind, description, prompt, steps)
-    return Call("Agent", given, steps[-1].text, agent=agent, meanwhile=meanwhile)
+    return DemoCall("Agent", given, steps[-1].text, agent=agent, meanwhile=meanwhile)

@@ -9,8 +9,18 @@ from contextlib import closing
 from pathlib import Path
 
 from rireki.intake.demo.amazon_q import SCHEMA
-from rireki.intake.demo.q_state import State
-from rireki.intake.demo.steps import Answer, Call, Clear, Clock, Compact, Ids, Json, Story, Typed
+from rireki.intake.demo.q_state import DemoState
+from rireki.intake.demo.steps import (
+    Clear,
+    Clock,
+    Compact,
+    DemoAnswer,
+    DemoCall,
+    DemoConversation,
+    DemoPrompt,
+    Ids,
+    Json,
+)
 
 __all__ = ["write_kiro_database", "write_kiro_sessions"]
 
@@ -23,7 +33,7 @@ CREATE INDEX idx_conversations_v2_updated_at ON conversations_v2(updated_at DESC
 """
 
 
-def write_kiro_database(home: Path, stories: Iterable[Story]) -> None:
+def write_kiro_database(home: Path, stories: Iterable[DemoConversation]) -> None:
     path = home / ".local" / "share" / "kiro-cli" / "data.sqlite3"
     path.parent.mkdir(parents=True)
     with closing(sqlite3.connect(path)) as database, database:
@@ -35,14 +45,14 @@ def write_kiro_database(home: Path, stories: Iterable[Story]) -> None:
     path.chmod(0o600)
 
 
-def _row(story: Story) -> tuple[str, str, str, int, int]:
-    state = State(story, kiro=True)
+def _row(story: DemoConversation) -> tuple[str, str, str, int, int]:
+    state = DemoState(story, kiro=True)
     created = Clock(story.start).milliseconds()
     updated = state.clock.milliseconds()
     return story.project, state.ids.session, state.value(), created, updated
 
 
-def write_kiro_sessions(home: Path, stories: Iterable[Story]) -> None:
+def write_kiro_sessions(home: Path, stories: Iterable[DemoConversation]) -> None:
     folder = home / ".kiro" / "sessions" / "cli"
     folder.mkdir(parents=True)
     for story in stories:
@@ -58,7 +68,7 @@ def write_kiro_sessions(home: Path, stories: Iterable[Story]) -> None:
 class _Log:
     """The append-only log of a session, and the head file beside it."""
 
-    def __init__(self, story: Story) -> None:
+    def __init__(self, story: DemoConversation) -> None:
         self.story = story
         self.ids = Ids(story.name)
         self.clock = Clock(story.start)
@@ -67,9 +77,9 @@ class _Log:
         self.turns: list[Json] = []
         for step in story.steps:
             match step:
-                case Typed():
+                case DemoPrompt():
                     self._prompt(step)
-                case Answer():
+                case DemoAnswer():
                     self._answer(step)
                 case Compact():
                     self._compact(step)
@@ -86,12 +96,12 @@ class _Log:
         self.messages.append({"id": message, "role": role, "content": content})
         self._enter(kind, {"message_id": message, "content": content, **more})
 
-    def _prompt(self, step: Typed) -> None:
+    def _prompt(self, step: DemoPrompt) -> None:
         self.clock.wait(step.after)
         meta = {"timestamp": self.clock.milliseconds() // 1000}
         self._say("Prompt", "user", [_block("text", step.text)], meta=meta)
 
-    def _answer(self, step: Answer) -> None:
+    def _answer(self, step: DemoAnswer) -> None:
         self.clock.wait(3 + len(step.text) / 50)
         content: list[Json] = []
         if step.thinking:
@@ -173,7 +183,7 @@ class _Log:
 
     def _title(self) -> str | None:
         """The first line of the first prompt, cut to 150 bytes."""
-        typed = (step.text for step in self.story.steps if isinstance(step, Typed))
+        typed = (step.text for step in self.story.steps if isinstance(step, DemoPrompt))
         first = next(typed, "").partition("\n")[0]
         return first.encode()[:150].decode(errors="ignore") or None
 
@@ -182,12 +192,12 @@ def _block(kind: str, data: object) -> Json:
     return {"kind": kind, "data": data}
 
 
-def _result(call: Call, id: str) -> Json:
+def _result(call: DemoCall, id: str) -> Json:
     content = _block("text" if isinstance(call.output, str) else "json", call.output)
     status = "error" if call.error else "success"
     return {"toolUseId": id, "content": [content], "status": status}
 
 
-def _outcome(call: Call) -> Json:
+def _outcome(call: DemoCall) -> Json:
     item = {"Text": call.output} if isinstance(call.output, str) else {"Json": call.output}
     return {"tool": None, "result": {"Success": {"items": [item]}}}

@@ -5,32 +5,41 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from rireki.intake.demo.steps import Answer, Call, Clock, Compact, Ids, Json, Story, Typed
+from rireki.intake.demo.steps import (
+    Clock,
+    Compact,
+    DemoAnswer,
+    DemoCall,
+    DemoConversation,
+    DemoPrompt,
+    Ids,
+    Json,
+)
 
-__all__ = ["State", "bash", "create", "read", "use_aws", "write"]
+__all__ = ["DemoState", "bash", "create", "read", "use_aws", "write"]
 
 _CANCELLED = "Tool use was cancelled by the user"
 
 
-def bash(command: str, why: str, output: str, status: int = 0) -> Call:
+def bash(command: str, why: str, output: str, status: int = 0) -> DemoCall:
     result: Json = {"exit_status": f"exit status: {status}", "stdout": output, "stderr": ""}
-    return Call("execute_bash", {"command": command, "summary": why}, result)
+    return DemoCall("execute_bash", {"command": command, "summary": why}, result)
 
 
-def read(path: str, content: str) -> Call:
-    return Call("fs_read", {"operations": [{"mode": "Line", "path": path}]}, content)
+def read(path: str, content: str) -> DemoCall:
+    return DemoCall("fs_read", {"operations": [{"mode": "Line", "path": path}]}, content)
 
 
-def create(path: str, text: str) -> Call:
-    return Call("fs_write", {"command": "create", "path": path, "file_text": text}, "")
+def create(path: str, text: str) -> DemoCall:
+    return DemoCall("fs_write", {"command": "create", "path": path, "file_text": text}, "")
 
 
-def write(path: str, old: str, new: str) -> Call:
+def write(path: str, old: str, new: str) -> DemoCall:
     given: Json = {"command": "str_replace", "path": path, "old_str": old, "new_str": new}
-    return Call("fs_write", given, "")
+    return DemoCall("fs_write", given, "")
 
 
-def use_aws(service: str, operation: str, parameters: Json, output: str) -> Call:
+def use_aws(service: str, operation: str, parameters: Json, output: str) -> DemoCall:
     given: Json = {
         "service_name": service,
         "operation_name": operation,
@@ -38,13 +47,13 @@ def use_aws(service: str, operation: str, parameters: Json, output: str) -> Call
         "region": "ap-northeast-1",
         "label": operation,
     }
-    return Call("use_aws", given, {"exit_status": "0", "stdout": output, "stderr": ""})
+    return DemoCall("use_aws", given, {"exit_status": "0", "stdout": output, "stderr": ""})
 
 
-class State:
+class DemoState:
     """A story as it lies in the `value` of a row."""
 
-    def __init__(self, story: Story, kiro: bool = False) -> None:
+    def __init__(self, story: DemoConversation, kiro: bool = False) -> None:
         self.story = story
         self.kiro = kiro
         self.ids = Ids(story.name)
@@ -53,13 +62,13 @@ class State:
         self.transcript: list[str] = []
         self.summary: list[object] | None = None
         #: Calls of the last answer that have no result yet.
-        self.open: list[tuple[Call, str]] = []
+        self.open: list[tuple[DemoCall, str]] = []
         self.user: Json | None = None
         for step in story.steps:
             match step:
-                case Typed():
+                case DemoPrompt():
                     self._type(step)
-                case Answer():
+                case DemoAnswer():
                     self._answer(step)
                 case Compact():
                     self._compact(step)
@@ -89,7 +98,7 @@ class State:
         }
         return json.dumps(state, ensure_ascii=False, separators=(",", ":"))
 
-    def _type(self, step: Typed) -> None:
+    def _type(self, step: DemoPrompt) -> None:
         self.clock.wait(step.after)
         self.transcript.append("> " + step.text.replace("\n", "> \n"))
         if self.open:
@@ -100,7 +109,7 @@ class State:
             self.user = self._message({"Prompt": {"prompt": step.text}}, timed=True)
         self.open = []
 
-    def _answer(self, step: Answer) -> None:
+    def _answer(self, step: DemoAnswer) -> None:
         user = self.user or self._outcomes()
         self.user = None
         started = self.clock.milliseconds()
@@ -199,7 +208,7 @@ _TOOLS = {
 }
 
 
-def _use(call: Call, id: str) -> Json:
+def _use(call: DemoCall, id: str) -> Json:
     names = {"name": call.tool, "orig_name": call.tool}
     return {"id": id, **names, "args": call.input, "orig_args": call.input}
 
@@ -208,9 +217,9 @@ def _result(id: str, content: Json, status: str) -> Json:
     return {"tool_use_id": id, "content": [content], "status": status}
 
 
-def _content(call: Call) -> Json:
+def _content(call: DemoCall) -> Json:
     return {"Text": call.output} if isinstance(call.output, str) else {"Json": call.output}
 
 
-def _status(call: Call) -> str:
+def _status(call: DemoCall) -> str:
     return "Error" if call.error else "Success"

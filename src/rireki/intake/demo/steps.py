@@ -14,8 +14,8 @@ from datetime import datetime, timedelta, timezone
 from typing import Any, TypeAlias
 
 __all__ = [
-    "Answer",
-    "Call",
+    "DemoAnswer",
+    "DemoCall",
     "Clear",
     "Clock",
     "Command",
@@ -27,9 +27,9 @@ __all__ = [
     "Shell",
     "Skill",
     "Step",
-    "Story",
+    "DemoConversation",
     "SubAgent",
-    "Typed",
+    "DemoPrompt",
     "day",
 ]
 
@@ -51,11 +51,11 @@ class SubAgent:
     kind: str
     description: str
     prompt: str
-    steps: tuple[Answer, ...]
+    steps: tuple[DemoAnswer, ...]
 
 
 @dataclass(frozen=True)
-class Call:
+class DemoCall:
     """A tool call and what came of it."""
 
     tool: str
@@ -71,7 +71,7 @@ class Call:
 
 
 @dataclass(frozen=True)
-class Typed:
+class DemoPrompt:
     """The person types a prompt. After calls that did not run, it is the reason to deny them."""
 
     text: str
@@ -80,11 +80,11 @@ class Typed:
 
 
 @dataclass(frozen=True)
-class Answer:
+class DemoAnswer:
     """One answer of the model: thinking, text and calls, each of which may be missing."""
 
     text: str = ""
-    calls: tuple[Call, ...] = ()
+    calls: tuple[DemoCall, ...] = ()
     thinking: str = ""
 
 
@@ -140,11 +140,13 @@ class Clear:
     """The person starts afresh in the same session."""
 
 
-Step: TypeAlias = Typed | Answer | Interrupted | Shell | Command | Skill | Rewind | Compact | Clear
+Step: TypeAlias = (
+    DemoPrompt | DemoAnswer | Interrupted | Shell | Command | Skill | Rewind | Compact | Clear
+)
 
 
 @dataclass(frozen=True)
-class Story:
+class DemoConversation:
     name: str
     project: str
     start: datetime

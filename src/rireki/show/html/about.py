@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from rireki.model.conversation import Conversation
 from rireki.show import times
 from rireki.show.heading import RELATIONS
-from rireki.show.html.look import Look
+from rireki.show.html.look import RenderOptions
 from rireki.show.html.markup import EMPTY, Markup, join, tag
 from rireki.show.html.page import Page
 from rireki.show.safe import one_line, one_line_for_browsers
@@ -16,12 +16,12 @@ from rireki.show.words import source_name
 __all__ = ["about", "title"]
 
 
-def title(conversation: Conversation, look: Look) -> str:
+def title(conversation: Conversation, look: RenderOptions) -> str:
     page = Page(look, "", "")
     return one_line_for_browsers(conversation.title) or page.say("(no title)")
 
 
-def about(conversation: Conversation, look: Look) -> Markup:
+def about(conversation: Conversation, look: RenderOptions) -> Markup:
     """The heading of a document about one conversation."""
     page = Page(look, "", "")
     return tag(

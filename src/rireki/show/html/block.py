@@ -12,29 +12,29 @@ from rireki.model.message import Message
 from rireki.model.parts import Attachment, Part, ToolCall, ToolResult
 from rireki.show import times
 from rireki.show.html.calls import Came, tell_call, tell_result
-from rireki.show.html.index import Index, Spot, goes_on, model_of, only_came
+from rireki.show.html.index import Spot, TranscriptIndex, goes_on, model_of, only_came
 from rireki.show.html.markup import EMPTY, Markup, join, tag
 from rireki.show.html.page import Page
 from rireki.show.html.parts import picture, tell_part
 from rireki.show.html.words import NAMES
 from rireki.show.parts import gist, part_text
 from rireki.show.safe import one_line
-from rireki.show.story import NEVER_ANSWERED, Placed, Story, error_in
+from rireki.show.story import NEVER_ANSWERED, Placed, Transcript, error_in
 from rireki.show.width import truncate
 
-__all__ = ["Block", "TellChild"]
+__all__ = ["MessageBlock", "TellChild"]
 
 #: How a sub-agent is told: its story, its number in the block, the block.
-TellChild: TypeAlias = Callable[[Story, int, Page], Markup]
+TellChild: TypeAlias = Callable[[Transcript, int, Page], Markup]
 
 #: Columns of what stands on one line.
 _LINE = 200
 
 
-class Block:
+class MessageBlock:
     """Makes the block of one message."""
 
-    def __init__(self, spot: Spot, index: Index, page: Page, child: TellChild) -> None:
+    def __init__(self, spot: Spot, index: TranscriptIndex, page: Page, child: TellChild) -> None:
         self.message = spot.message
         self.before = spot.before
         self.branch = spot.branch

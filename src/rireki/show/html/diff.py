@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from rireki.show.html.markup import EMPTY, Markup, exact, tag
 from rireki.show.html.page import LINES, SIZE, Cut, Page
 
-__all__ = ["Change", "Diff", "diff", "patch"]
+__all__ = ["TextChange", "Diff", "diff", "patch"]
 
 Kind: TypeAlias = Literal["add", "del", "same", "gap"]
 
@@ -25,7 +25,7 @@ _SIGNS: dict[Kind, str] = {"add": "+", "del": "-", "same": " ", "gap": " "}
 _WORD = re.compile(r"\w+|\s+|.", re.DOTALL)
 
 
-class Change(NamedTuple):
+class TextChange(NamedTuple):
     """A text that took another's place; what is new has no old, what was deleted no new."""
 
     old: str
@@ -45,7 +45,7 @@ class _Row(NamedTuple):
     line: Markup
 
 
-def diff(changes: Sequence[Change], page: Page) -> Diff:
+def diff(changes: Sequence[TextChange], page: Page) -> Diff:
     """The changes one after the other."""
     blocks, added, removed = [], 0, 0
     for change in changes:

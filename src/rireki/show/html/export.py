@@ -14,11 +14,11 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from rireki.show.html.about import about, title
-from rireki.show.html.look import Look
+from rireki.show.html.look import RenderOptions
 from rireki.show.html.markup import Markup, anchor, tag
-from rireki.show.html.tell import Teller
+from rireki.show.html.tell import TranscriptRenderer
 from rireki.show.html.words import say
-from rireki.show.story import Story
+from rireki.show.story import Transcript
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -26,10 +26,12 @@ if TYPE_CHECKING:
 __all__ = ["export_html"]
 
 
-def export_html(story: Story, look: Look, full: bool = False) -> Iterator[str]:
+def export_html(story: Transcript, look: RenderOptions, full: bool = False) -> Iterator[str]:
     """The pieces of the document; `full` cuts nothing. Of the look only language and bytes count."""
-    look = Look(tongue=look.tongue, attachment_bytes=look.attachment_bytes, full=full, copy=False)
-    teller = Teller(story, look)
+    look = RenderOptions(
+        tongue=look.tongue, attachment_bytes=look.attachment_bytes, full=full, copy=False
+    )
+    teller = TranscriptRenderer(story, look)
     # How a conversation looks anywhere, and what a document that stands alone adds to it.
     style = _resource("talk.css") + _resource("export.css")
     yield from _template().generate(
@@ -59,7 +61,7 @@ def _policy(style: str) -> str:
     )
 
 
-def _blocks(teller: Teller, look: Look) -> Iterator[Markup]:
+def _blocks(teller: TranscriptRenderer, look: RenderOptions) -> Iterator[Markup]:
     """The blocks in order; a branch that was left stands folded where it was left."""
     for branch, indices in groupby(range(len(teller.units)), teller.branch):
         blocks = [Markup(teller.render(index)) for index in indices]

@@ -12,12 +12,12 @@ from typing import NamedTuple, TypeAlias
 from rireki.model.message import Message
 from rireki.model.parts import Attachment, Text, Thinking, ToolCall, ToolResult
 from rireki.show.html.markup import anchor
-from rireki.show.story import Results, Story, results_by_call, unanswered
+from rireki.show.story import PairedResults, Transcript, results_by_call, unanswered
 
-__all__ = ["Before", "Index", "Spot", "Unit", "goes_on", "index", "model_of", "only_came"]
+__all__ = ["Before", "TranscriptIndex", "Spot", "Unit", "goes_on", "index", "model_of", "only_came"]
 
 #: Sub-agents by the message and the call that started them; None where that is not told.
-Children: TypeAlias = dict[tuple[str, str] | None, list[Story]]
+Children: TypeAlias = dict[tuple[str, str] | None, list[Transcript]]
 
 
 class Unit(NamedTuple):
@@ -54,18 +54,18 @@ class Spot(NamedTuple):
         return name if self.number == 1 else f"{name}~~{self.number}"
 
 
-class Index(NamedTuple):
-    story: Story
+class TranscriptIndex(NamedTuple):
+    story: Transcript
     spots: list[Spot]
     #: The spot that tells a message.
     places: dict[str, int]
-    results: Results
+    results: PairedResults
     children: Children
     #: Prompts to which nothing was ever said.
     unanswered: set[str]
 
 
-def index(story: Story) -> Index:
+def index(story: Transcript) -> TranscriptIndex:
     results = results_by_call(story.messages)
     within = _within(results)
     branches = _branches(story.messages)
@@ -79,7 +79,9 @@ def index(story: Story) -> Index:
         unit = Unit(message.id, (message.id, *within.get(message.id, ())))
         spots.append(Spot(message, unit, before, number, branches.get(message.id)))
         before = _after(message, before)
-    return Index(story, spots, _places(spots), results, _children(story), unanswered(story))
+    return TranscriptIndex(
+        story, spots, _places(spots), results, _children(story), unanswered(story)
+    )
 
 
 def _places(spots: Sequence[Spot]) -> dict[str, int]:
@@ -93,7 +95,7 @@ def _places(spots: Sequence[Spot]) -> dict[str, int]:
     return places
 
 
-def _within(results: Results) -> dict[str, dict[str, None]]:
+def _within(results: PairedResults) -> dict[str, dict[str, None]]:
     """By message: the other messages whose results are told in it, in order."""
     within: dict[str, dict[str, None]] = {}
     for (owner, _), placed in results.under.items():
@@ -114,7 +116,7 @@ def only_came(message: Message) -> bool:
     return found
 
 
-def _is_elsewhere(message: Message, results: Results) -> bool:
+def _is_elsewhere(message: Message, results: PairedResults) -> bool:
     """Whether all of it is told under the calls that asked for it."""
     return only_came(message) and not any(
         (message.id, part.call_id) in results.alone
@@ -178,7 +180,7 @@ def _branches(messages: Sequence[Message]) -> dict[str, str]:
     return branches
 
 
-def _children(story: Story) -> Children:
+def _children(story: Transcript) -> Children:
     if not story.children:
         return {}
     calls = {

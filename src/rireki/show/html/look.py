@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from rireki.model.parts import Attachment
 
-__all__ = ["Look"]
+__all__ = ["RenderOptions"]
 
 
-class Look(NamedTuple):
+class RenderOptions(NamedTuple):
     """Without any address nothing is linked but what stands in the same document."""
 
     #: The language of the interface: "en" or "ja". What was said stays as it was said.

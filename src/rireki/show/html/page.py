@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from rireki.show.catalogue.readings import reading_in_japanese
-from rireki.show.html.look import Look
+from rireki.show.html.look import RenderOptions
 from rireki.show.html.markup import EMPTY, Markup, tag
 from rireki.show.html.words import say
 
@@ -39,7 +39,7 @@ def cut(text: str, lines: int = LINES, size: int = SIZE) -> Cut:
 class Page:
     """One block of the page: knows its message and gives names to what stands inside it."""
 
-    def __init__(self, look: Look, anchor: str, message: str, level: int = 2) -> None:
+    def __init__(self, look: RenderOptions, anchor: str, message: str, level: int = 2) -> None:
         self.look = look
         self.anchor = anchor
         self.message = message

@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from rireki.model.parts import ToolResult
 from rireki.show.html.code import code_block, highlight_lines, language_of
-from rireki.show.html.diff import Change, Diff, diff, patch
+from rireki.show.html.diff import Diff, TextChange, diff, patch
 from rireki.show.html.markup import EMPTY, Markup, exact, join, tag
 from rireki.show.html.page import Page
 from rireki.show.html.prose import prose
@@ -87,7 +87,7 @@ def _edited(found: Diff, used: set[str]) -> Asked:
     return Asked(found.shown, frozenset(used), tag("span", added, " ", removed, class_="stat"))
 
 
-def _changes(arguments: Arguments, page: Page) -> tuple[list[Change], set[str]]:
+def _changes(arguments: Arguments, page: Page) -> tuple[list[TextChange], set[str]]:
     edits = arguments.get("edits")
     if isinstance(edits, list) and edits and all(isinstance(edit, dict) for edit in edits):
         changes = [change for edit in edits if (change := _change(edit, page)[0])]
@@ -97,17 +97,17 @@ def _changes(arguments: Arguments, page: Page) -> tuple[list[Change], set[str]]:
     return ([change] if change else []), used
 
 
-def _change(arguments: Arguments, page: Page) -> tuple[Change | None, set[str]]:
+def _change(arguments: Arguments, page: Page) -> tuple[TextChange | None, set[str]]:
     old, new = _key(arguments, _OLD), _key(arguments, _NEW)
     used = {key for key in (old, new) if key}
     line = arguments.get("insert_line")
     place = page.say("at line {n}", n=line) if isinstance(line, int) else ""
     if old or new:
         used |= {"command", "insert_line"} if _string(arguments, _PATHS) else set()
-        return Change(arguments.get(old or "", ""), arguments.get(new or "", ""), place), used
+        return TextChange(arguments.get(old or "", ""), arguments.get(new or "", ""), place), used
     whole = _key(arguments, _WHOLE)
     if whole and _string(arguments, _PATHS):
-        return Change("", arguments[whole]), {whole, "command"}
+        return TextChange("", arguments[whole]), {whole, "command"}
     return None, set()
 
 

@@ -7,18 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Container
 
-from rireki.show.html.block import Block
+from rireki.show.html.block import MessageBlock
 from rireki.show.html.index import Unit, index
-from rireki.show.html.look import Look
+from rireki.show.html.look import RenderOptions
 from rireki.show.html.markup import EMPTY, Markup, join, tag
 from rireki.show.html.page import Page
 from rireki.show.html.words import say
 from rireki.show.parts import gist
 from rireki.show.safe import one_line
-from rireki.show.story import Story
+from rireki.show.story import Transcript
 from rireki.show.width import truncate
 
-__all__ = ["Teller", "Unit"]
+__all__ = ["TranscriptRenderer", "Unit"]
 
 #: Columns of a prompt's first words.
 _FIRST_WORDS = 80
@@ -26,13 +26,15 @@ _FIRST_WORDS = 80
 _DEEPEST = 5
 
 
-class Teller:
+class TranscriptRenderer:
     """Knows the blocks of a story and makes each on demand.
 
     `prefix` and `level` are for a story told inside another: its names and its headings.
     """
 
-    def __init__(self, story: Story, look: Look, prefix: str = "m", level: int = 2) -> None:
+    def __init__(
+        self, story: Transcript, look: RenderOptions, prefix: str = "m", level: int = 2
+    ) -> None:
         self.story = story
         self.look = look
         self.prefix = prefix
@@ -63,7 +65,7 @@ class Teller:
         """The block of a unit."""
         spot = self._index.spots[index]
         page = Page(self.look, spot.anchor(self.prefix), spot.message.id, self.level)
-        return Block(spot, self._index, page, self._child).article()
+        return MessageBlock(spot, self._index, page, self._child).article()
 
     def branch(self, index: int) -> str | None:
         """The branch a unit stands on, where the person left it: the id of its first message."""
@@ -79,7 +81,7 @@ class Teller:
         told = [self._child(child, number, page) for number, child in enumerate(children)]
         return tag("section", head, *told, class_="orphans")
 
-    def _child(self, child: Story, number: int, page: Page) -> Markup:
+    def _child(self, child: Transcript, number: int, page: Page) -> Markup:
         """A sub-agent: a link, and its own story folded where it was brought along."""
         about = child.conversation
         title = tag("span", one_line(about.title) or about.id, class_="title")
@@ -100,7 +102,7 @@ class Teller:
         # The addresses of messages are those of this story, not of the one inside it.
         look = self.look._replace(message_url=None, raw_url=None)
         prefix = f"s{number}-{page.anchor}"
-        inner = Teller(child, look, prefix, min(self.level + 1, _DEEPEST))
+        inner = TranscriptRenderer(child, look, prefix, min(self.level + 1, _DEEPEST))
         blocks = [Markup(inner.render(index)) for index in range(len(inner.units))]
         body = tag("div", *blocks, Markup(inner.orphans()), class_="inside")
         return tag("details", tag("summary", line), body, class_="subagent")

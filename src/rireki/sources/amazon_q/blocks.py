@@ -9,15 +9,15 @@ import msgspec
 from rireki.model.message import Entry, Message
 from rireki.model.parts import Notice, Part, Text, Thinking, ToolCall, Unknown
 from rireki.model.times import from_ms
-from rireki.sources.amazon_q.draft import Draft, Pictures, prompt, result
+from rireki.sources.amazon_q.draft import Draft, PictureStore, prompt, result
 from rireki.sources.amazon_q.outputs import output_of, says_error
 from rireki.sources.amazon_q.synthetic import rule_of_answer
 from rireki.sources.kit.decode import fit
 
-__all__ = ["Block", "LogMessage", "drafts_of_message"]
+__all__ = ["ContentBlock", "LogMessage", "drafts_of_message"]
 
 
-class Block(msgspec.Struct, frozen=True):
+class ContentBlock(msgspec.Struct, frozen=True):
     kind: str = ""
     data: Any = None
 
@@ -34,7 +34,7 @@ class LogMessage(msgspec.Struct, frozen=True):
     message_id: str | None = None
     id: str | None = None
     role: str | None = None
-    content: list[Block] = []
+    content: list[ContentBlock] = []
     meta: Meta | None = None
     #: By call id: what the engine itself knows of each result.
     results: dict[str, Any] | None = None
@@ -49,15 +49,15 @@ class LogMessage(msgspec.Struct, frozen=True):
         return from_ms(moment * 1000) if moment else None
 
 
-class ToolUse(msgspec.Struct, frozen=True):
+class ToolUseBlock(msgspec.Struct, frozen=True):
     id: str = msgspec.field(default="", name="toolUseId")
     name: str = ""
     input: Any = None
 
 
-class Result(msgspec.Struct, frozen=True):
+class ToolResultBlock(msgspec.Struct, frozen=True):
     id: str = msgspec.field(default="", name="toolUseId")
-    content: list[Block] = []
+    content: list[ContentBlock] = []
     status: str = "success"
 
 
@@ -66,7 +66,7 @@ class ImageSource(msgspec.Struct, frozen=True):
     data: list[int] = []
 
 
-class Image(msgspec.Struct, frozen=True):
+class ImageBlock(msgspec.Struct, frozen=True):
     source: ImageSource
     format: str = "png"
 
@@ -79,7 +79,7 @@ class Thought(msgspec.Struct, frozen=True):
 
 
 def drafts_of_message(
-    message: LogMessage, role: str, name: str, position: int, pictures: Pictures
+    message: LogMessage, role: str, name: str, position: int, pictures: PictureStore
 ) -> list[Draft]:
     if role == "assistant":
         drafts = [_answer(message, name, position, pictures)]
@@ -92,7 +92,7 @@ def drafts_of_message(
     return drafts
 
 
-def _prompt(message: LogMessage, name: str, position: int, pictures: Pictures) -> list[Draft]:
+def _prompt(message: LogMessage, name: str, position: int, pictures: PictureStore) -> list[Draft]:
     context = message.meta.additional_context if message.meta else None
     flags = ("hook context", "Prompt") if context else ("Prompt",)
     typed = prompt(name, _text(message.content), message.at, position, flags)
@@ -114,7 +114,7 @@ def _hook(name: str, context: str, message: LogMessage, position: int) -> Draft:
     )
 
 
-def _results(message: LogMessage, name: str, position: int, pictures: Pictures) -> list[Draft]:
+def _results(message: LogMessage, name: str, position: int, pictures: PictureStore) -> list[Draft]:
     """Results of calls, and what a person typed instead of allowing them."""
     text = _text(message.content)
     flags = ("ToolResults",)
@@ -141,8 +141,10 @@ def _results(message: LogMessage, name: str, position: int, pictures: Pictures) 
     return [*drafts, prompt(name, text, message.at, position, flags)] if text else drafts
 
 
-def _result(block: Block, known: dict[str, Any], told: set[str], pictures: Pictures) -> list[Part]:
-    found = fit(block.data, Result)
+def _result(
+    block: ContentBlock, known: dict[str, Any], told: set[str], pictures: PictureStore
+) -> list[Part]:
+    found = fit(block.data, ToolResultBlock)
     if found is None:
         return [Unknown(block.kind, block.data)]
     told.add(found.id)
@@ -185,7 +187,7 @@ def _items(value: Any) -> list[Any]:
     return [next(iter(item.values()), "") if isinstance(item, dict) else item for item in items]
 
 
-def _answer(message: LogMessage, name: str, position: int, pictures: Pictures) -> Draft:
+def _answer(message: LogMessage, name: str, position: int, pictures: PictureStore) -> Draft:
     text = _text(message.content)
     made_up = rule_of_answer(text)
     parts: list[Part] = []
@@ -194,7 +196,7 @@ def _answer(message: LogMessage, name: str, position: int, pictures: Pictures) -
     for block in message.content:
         if block.kind == "text":
             parts += [Text(block.data)] if isinstance(block.data, str) and block.data else []
-        elif block.kind == "toolUse" and (use := fit(block.data, ToolUse)) is not None:
+        elif block.kind == "toolUse" and (use := fit(block.data, ToolUseBlock)) is not None:
             names.append(use.name)
             parts.append(ToolCall(use.id, use.name, use.input))
         elif block.kind == "thinking" and (thought := fit(block.data, Thought)) is not None:
@@ -225,17 +227,17 @@ def _thinking(thought: Thought) -> list[Part]:
     return [Notice("The provider withheld the thinking.")] if thought.redacted else []
 
 
-def _text(content: list[Block]) -> str:
+def _text(content: list[ContentBlock]) -> str:
     return "\n".join(
         block.data for block in content if block.kind == "text" and isinstance(block.data, str)
     )
 
 
-def _others(content: list[Block], pictures: Pictures) -> list[Part]:
+def _others(content: list[ContentBlock], pictures: PictureStore) -> list[Part]:
     """Pictures, and blocks that we do not know."""
     parts: list[Part] = []
     for block in content:
-        if block.kind == "image" and (image := fit(block.data, Image)) is not None:
+        if block.kind == "image" and (image := fit(block.data, ImageBlock)) is not None:
             parts.append(pictures.add(image.source.data, image.format))
         elif block.kind not in ("text", "json", "toolResult"):
             parts.append(Unknown(block.kind or "block without a kind", block.data))

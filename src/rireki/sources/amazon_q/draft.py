@@ -10,12 +10,12 @@ from typing import Any
 from rireki.model.message import Entry, Message
 from rireki.model.parts import Attachment, Part, ResultStatus, Text, ToolResult, Unknown
 from rireki.model.strand import Ref
-from rireki.sources.amazon_q.synthetic import CANCELLED, Rule, rule_of_prompt
+from rireki.sources.amazon_q.synthetic import CANCELLED, SyntheticRule, rule_of_prompt
 
 __all__ = [
     "TASK",
     "Draft",
-    "Pictures",
+    "PictureStore",
     "divider",
     "make_task",
     "prompt",
@@ -57,7 +57,7 @@ class Draft:
 
 
 @dataclass(slots=True)
-class Pictures:
+class PictureStore:
     """The bytes of the attachments met so far, by digest."""
 
     found: dict[str, bytes] = field(default_factory=dict)
@@ -84,7 +84,7 @@ def prompt(
     at: str | None,
     position: int,
     flags: tuple[str, ...],
-    place: Rule | None = None,
+    place: SyntheticRule | None = None,
 ) -> Draft:
     """What stands in a person's place: typed, chosen by a key, or written by the client.
 

@@ -17,9 +17,9 @@ from rireki.model.message import Display, Entry, Message
 from rireki.model.parts import Notice, Part, Text, Thinking, ToolCall, Unknown
 from rireki.model.times import from_iso, from_ms
 from rireki.sources.amazon_q import state
-from rireki.sources.amazon_q.draft import Draft, Pictures, prompt, result
+from rireki.sources.amazon_q.draft import Draft, PictureStore, prompt, result
 from rireki.sources.amazon_q.outputs import output_of, says_error
-from rireki.sources.amazon_q.synthetic import PUT_IN, Rule, rule_of_answer
+from rireki.sources.amazon_q.synthetic import PUT_IN, SyntheticRule, rule_of_answer
 from rireki.sources.kit.decode import NotReadable, fit, fit_loosely, load, text_of
 from rireki.sources.kit.digests import digest_of_json
 
@@ -97,7 +97,7 @@ def _answer_of(assistant: Any) -> str | None:
     return None
 
 
-def drafts_of(said: Said, name: str, position: int, pictures: Pictures) -> list[Draft]:
+def drafts_of(said: Said, name: str, position: int, pictures: PictureStore) -> list[Draft]:
     """The messages of an entry; `name` is unique to it and stable."""
     at = _from_ms(said.metadata.request_start_timestamp_ms)
     place = PUT_IN if _is_put_in(said) else None
@@ -130,9 +130,9 @@ def user_drafts(
     value: Any,
     name: str,
     position: int,
-    pictures: Pictures,
+    pictures: PictureStore,
     at: str | None = None,
-    place: Rule | None = None,
+    place: SyntheticRule | None = None,
 ) -> list[Draft]:
     """The user side: hook output, tool results, and what was typed."""
     user, misfits = fit_loosely(value, state.UserMessage)
@@ -233,7 +233,7 @@ def _hook_text(context: str) -> str:
     return "\n".join(lines).strip()
 
 
-def _answer(said: Said, name: str, position: int, place: Rule | None) -> Draft:
+def _answer(said: Said, name: str, position: int, place: SyntheticRule | None) -> Draft:
     assistant, misfits = fit_loosely(said.assistant, state.AssistantMessage)
     side = assistant.tool_use if assistant.tool_use is not UNSET else assistant.response
     if side is UNSET:
@@ -263,7 +263,7 @@ def _answer(said: Said, name: str, position: int, place: Rule | None) -> Draft:
     )
 
 
-def _thinking(thinking: state.Thinking | None) -> list[Part]:
+def _thinking(thinking: state.SavedThinking | None) -> list[Part]:
     if thinking is None:
         return []
     if thinking.text:
@@ -271,7 +271,7 @@ def _thinking(thinking: state.Thinking | None) -> list[Part]:
     return [Notice("The provider withheld the thinking.")] if thinking.redacted_content else []
 
 
-def _call(use: state.ToolUse) -> Part:
+def _call(use: state.SavedToolUse) -> Part:
     arguments = use.args if use.orig_args is UNSET or use.orig_args is None else use.orig_args
     return ToolCall(use.id or "", use.orig_name or use.name or "", arguments)
 
@@ -281,7 +281,7 @@ def _tool_names(side: state.Response) -> str:
     return ",".join(use.orig_name or use.name or "" for use in side.tool_uses or ())
 
 
-def _picture(image: state.Image, pictures: Pictures) -> Part:
+def _picture(image: state.SavedImage, pictures: PictureStore) -> Part:
     if isinstance(image.source, str) or image.source.bytes is UNSET:
         return Unknown("picture", text_of(image.source if isinstance(image.source, str) else ""))
     return pictures.add(image.source.bytes, image.format)

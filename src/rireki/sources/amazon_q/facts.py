@@ -14,12 +14,12 @@ from rireki.model.parts import Text, ToolCall, ToolResult
 from rireki.model.strand import Ref, Strand
 from rireki.model.tally import Tally
 from rireki.model.times import from_iso, from_ms, to_datetime
-from rireki.sources.amazon_q.draft import TASK, Draft, Pictures
+from rireki.sources.amazon_q.draft import TASK, Draft, PictureStore
 from rireki.sources.amazon_q.roles import LIVE, V3_LOG, V3_PREFIX, V3_SESSION
-from rireki.sources.amazon_q.session import Session
+from rireki.sources.amazon_q.session import KiroSession
 from rireki.sources.amazon_q.synthetic import REDACTED
 
-__all__ = ["Facts", "Told", "conclude"]
+__all__ = ["RowFacts", "InterpretedConversation", "conclude"]
 
 _TITLE = 150
 #: More rows than this are not told apart where it was not noted how many there were.
@@ -29,18 +29,18 @@ _SHARED = 3
 
 
 @dataclass(slots=True)
-class Facts:
+class RowFacts:
     """What is known about a conversation besides its messages."""
 
     conversation: str
     strands: Sequence[Strand]
-    pictures: Pictures = field(default_factory=Pictures)
+    pictures: PictureStore = field(default_factory=PictureStore)
     entries: int = 0
     directories: list[str] = field(default_factory=list)
     models: list[str] = field(default_factory=list)
     times: list[str] = field(default_factory=list)
     title: str = ""
-    sessions: list[Session] = field(default_factory=list)
+    sessions: list[KiroSession] = field(default_factory=list)
     troubles: list[Trouble] = field(default_factory=list)
     #: It began with the summary of another conversation.
     continues: bool = False
@@ -77,7 +77,7 @@ class Facts:
             self.times.append(known)
 
 
-class Told(NamedTuple):
+class InterpretedConversation(NamedTuple):
     """A conversation, completely understood."""
 
     conversation: Conversation
@@ -89,7 +89,7 @@ class Told(NamedTuple):
     records: dict[str, list[Ref]]
 
 
-def conclude(facts: Facts, flow: list[Draft], live: Sequence[Strand]) -> Told:
+def conclude(facts: RowFacts, flow: list[Draft], live: Sequence[Strand]) -> InterpretedConversation:
     _make_unique(flow)
     tally = _count(flow, facts.entries)
     conversation = _conversation(facts, flow, live)
@@ -101,7 +101,7 @@ def conclude(facts: Facts, flow: list[Draft], live: Sequence[Strand]) -> Told:
         conversation.upstream = "changed"
     answers = [answer for one in facts.sessions for answer in one.answers(facts.conversation)]
     conversation.usage = _total(answers)
-    return Told(
+    return InterpretedConversation(
         conversation,
         [draft.message for draft in flow],
         answers,
@@ -163,7 +163,7 @@ def _finished(flow: Sequence[Draft]) -> bool:
     return not spoken or spoken[-1] != "person"
 
 
-def _conversation(facts: Facts, flow: Sequence[Draft], live: Sequence[Strand]) -> Conversation:
+def _conversation(facts: RowFacts, flow: Sequence[Draft], live: Sequence[Strand]) -> Conversation:
     source = "amazon-q" if any(one.source == "amazon-q" for one in facts.strands) else "kiro"
     for draft in flow:
         facts.note_time(draft.message.at)
@@ -188,7 +188,7 @@ def _conversation(facts: Facts, flow: Sequence[Draft], live: Sequence[Strand]) -
     )
 
 
-def _nature(facts: Facts) -> Literal["conversation", "subagent", "prompts"]:
+def _nature(facts: RowFacts) -> Literal["conversation", "subagent", "prompts"]:
     if facts.is_subagent:
         return "subagent"
     return "prompts" if facts.prompts_only else "conversation"
@@ -265,7 +265,7 @@ def _total(answers: Sequence[Answer]) -> Usage | None:
     )
 
 
-def _aliases(facts: Facts) -> list[Tie]:
+def _aliases(facts: RowFacts) -> list[Tie]:
     """The shorter form of a name still finds it, wherever it was noted down."""
     if facts.native_id == facts.conversation:
         return []
@@ -279,7 +279,7 @@ def _folder(place: str) -> str:
     return place.replace("\\", "/").split("/")[-2] if "/" in place.replace("\\", "/") else ""
 
 
-def _ties(facts: Facts, flow: Sequence[Draft]) -> list[Tie]:
+def _ties(facts: RowFacts, flow: Sequence[Draft]) -> list[Tie]:
     said = list(dict.fromkeys(draft.answer for draft in flow if draft.answer))
     ends = dict.fromkeys([*said[:_SHARED], *said[-_SHARED:]])
     ties = [Tie("subagent", "offer", f"session:{facts.conversation}"), *_aliases(facts)]

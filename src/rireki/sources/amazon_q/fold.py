@@ -14,7 +14,7 @@ from rireki.model.conversation import Reading, Trouble
 from rireki.model.strand import Ref, Strand
 from rireki.model.times import from_iso
 from rireki.sources.amazon_q.draft import Draft, make_task, short_hash
-from rireki.sources.amazon_q.facts import Facts, Told, conclude
+from rireki.sources.amazon_q.facts import InterpretedConversation, RowFacts, conclude
 from rireki.sources.amazon_q.files import open_export
 from rireki.sources.amazon_q.join import join
 from rireki.sources.amazon_q.log import Replay
@@ -30,10 +30,10 @@ from rireki.sources.amazon_q.roles import (
     V3_SESSION,
 )
 from rireki.sources.amazon_q.rows import directory_of, is_left_behind
-from rireki.sources.amazon_q.session import Session, open_session
+from rireki.sources.amazon_q.session import KiroSession, open_session
 from rireki.sources.amazon_q.shown import shown
 from rireki.sources.amazon_q.story import SavedStory
-from rireki.sources.amazon_q.transcript import Noted, add_typed, not_typed
+from rireki.sources.amazon_q.transcript import TranscriptNote, add_typed, not_typed
 from rireki.sources.amazon_q.v3 import Telling, open_v3_session
 from rireki.sources.amazon_q.versions import Chronicle, chronicle
 from rireki.sources.kit.decode import NotReadable, load, text_of
@@ -62,9 +62,9 @@ def interpret(conversation: str, strands: Sequence[Strand]) -> list[Reading]:
     ]
 
 
-def _tell(conversation: str, strands: Sequence[Strand]) -> Told:
+def _tell(conversation: str, strands: Sequence[Strand]) -> InterpretedConversation:
     live = [one for one in strands if one.role in LIVE and not _is_stale(one, strands)] or strands
-    facts = Facts(conversation, strands)
+    facts = RowFacts(conversation, strands)
     flow = _saved(facts, live)
     for one in _of(strands, LOG):
         _join(facts, flow, *_replayed(facts, one))
@@ -93,7 +93,7 @@ def _of(strands: Sequence[Strand], *roles: str) -> list[Strand]:
     return [one for one in strands if one.role in roles]
 
 
-def _saved(facts: Facts, live: Sequence[Strand]) -> list[Draft]:
+def _saved(facts: RowFacts, live: Sequence[Strand]) -> list[Draft]:
     """The rows and `/save` files, as one story."""
     chronicles = [chronicle(one) for one in _of(facts.strands, ROW, SAVE)]
     if not chronicles:
@@ -125,7 +125,7 @@ def _richness(one: Chronicle) -> tuple[bool, int, str]:
     return one.strand.role == ROW, len(one.newest.history), one.strand.last_seen
 
 
-def _replayed(facts: Facts, strand: Strand) -> tuple[list[Draft], int]:
+def _replayed(facts: RowFacts, strand: Strand) -> tuple[list[Draft], int]:
     replay = Replay(strand.place, facts.pictures)
     for line, position, held, refs in _lines(strand):
         replay.feed_line(line, position, held, refs)
@@ -134,7 +134,7 @@ def _replayed(facts: Facts, strand: Strand) -> tuple[list[Draft], int]:
     return replay.finish(strand.present), replay.entries
 
 
-def _told(facts: Facts, strand: Strand) -> tuple[list[Draft], int]:
+def _told(facts: RowFacts, strand: Strand) -> tuple[list[Draft], int]:
     telling = Telling(strand.place)
     for line, position, held, refs in _lines(strand):
         telling.feed_line(line, position, held and strand.present, refs)
@@ -143,7 +143,7 @@ def _told(facts: Facts, strand: Strand) -> tuple[list[Draft], int]:
     return telling.drafts, telling.entries
 
 
-def _exported(facts: Facts, strand: Strand, live: bool) -> tuple[list[Draft], int]:
+def _exported(facts: RowFacts, strand: Strand, live: bool) -> tuple[list[Draft], int]:
     replay = Replay(strand.place, facts.pictures)
     try:
         export = open_export(_bytes(strand))
@@ -187,7 +187,7 @@ def _feed_tail(strand: Strand, teller: Replay | Telling) -> None:
         teller.feed_line(tail, position)
 
 
-def _join(facts: Facts, flow: list[Draft], drafts: list[Draft], entries: int) -> None:
+def _join(facts: RowFacts, flow: list[Draft], drafts: list[Draft], entries: int) -> None:
     """Add what a log has beyond what is told already."""
     alone = not flow
     added = join(flow, drafts)
@@ -195,7 +195,7 @@ def _join(facts: Facts, flow: list[Draft], drafts: list[Draft], entries: int) ->
     facts.entries += entries if alone else len(groups)
 
 
-def _open_sessions(facts: Facts) -> None:
+def _open_sessions(facts: RowFacts) -> None:
     """What the files beside the logs say about the conversation as a whole."""
     for strand in _of(facts.strands, SESSION):
         value = _document(facts, strand)
@@ -212,7 +212,7 @@ def _open_sessions(facts: Facts) -> None:
         facts.note_time(third.modified_at)
 
 
-def _note_session(facts: Facts, session: Session) -> None:
+def _note_session(facts: RowFacts, session: KiroSession) -> None:
     facts.title = facts.title or session.title or ""
     facts.note_directory(session.cwd)
     facts.note_time(session.updated_at)
@@ -227,7 +227,7 @@ def _bytes(strand: Strand) -> bytes:
     return strand.document()
 
 
-def _document(facts: Facts, strand: Strand) -> Any:
+def _document(facts: RowFacts, strand: Strand) -> Any:
     try:
         return load(_bytes(strand))
     except NotReadable as error:
@@ -236,7 +236,7 @@ def _document(facts: Facts, strand: Strand) -> Any:
         return None
 
 
-def _date_answers(facts: Facts, flow: Sequence[Draft]) -> None:
+def _date_answers(facts: RowFacts, flow: Sequence[Draft]) -> None:
     """Answers in a log carry no time and often no model; the session file knows both."""
     ended = {turn.answer: turn.end_timestamp for one in facts.sessions for turn in one.turns}
     model = next((one.model for one in facts.sessions if one.model), None)
@@ -249,9 +249,9 @@ def _date_answers(facts: Facts, flow: Sequence[Draft]) -> None:
         facts.note_model(model)
 
 
-def _typed(strand: Strand) -> list[Noted]:
+def _typed(strand: Strand) -> list[TranscriptNote]:
     return [
-        Noted(
+        TranscriptNote(
             line.data.decode("utf-8", "replace").rstrip("\r\n"),
             line.present,
             [Ref(strand.id, LANE, line.ordinal)],

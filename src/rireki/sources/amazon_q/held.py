@@ -12,18 +12,18 @@ import msgspec
 
 from rireki.errors import SourceTrouble
 from rireki.sources.amazon_q.rows import conversation_of
-from rireki.sources.amazon_q.tables import NEW, Row, fetch, tables_of
+from rireki.sources.amazon_q.tables import NEW, ConversationRow, fetch, tables_of
 from rireki.sources.kit.decode import NotReadable, load
 from rireki.sources.kit.sqlite import Database, open_database
 from rireki.sources.reader import LARGEST
 
-__all__ = ["Held", "held", "mark_of"]
+__all__ = ["HeldRow", "held", "mark_of"]
 
 #: How many of the last entries are opened: more than one turn has.
 LAST = 100
 
 
-class Held(NamedTuple):
+class HeldRow(NamedTuple):
     conversation: str
     #: Another one after every save.
     mark: tuple[Any, ...]
@@ -38,7 +38,7 @@ def mark_of(place: str, directory: str) -> tuple[Any, ...] | None:
         return None if row is None else _mark(row)
 
 
-def held(place: str, directory: str) -> Held | None:
+def held(place: str, directory: str) -> HeldRow | None:
     """What the directory holds; None when that is nothing, or nothing that can be read."""
     with open_database(place) as database:
         row = _row(database, directory)
@@ -49,10 +49,10 @@ def held(place: str, directory: str) -> Held | None:
     value = _opened(found[1])
     if value is None:
         return None
-    return Held(row.conversation or value[0], _mark(row), value[1])
+    return HeldRow(row.conversation or value[0], _mark(row), value[1])
 
 
-def _row(database: Database, directory: str) -> Row | None:
+def _row(database: Database, directory: str) -> ConversationRow | None:
     """Its row, the one that was saved last where there are several."""
     for table in reversed(tables_of(database)):
         new = table == NEW
@@ -63,11 +63,11 @@ def _row(database: Database, directory: str) -> Row | None:
             (directory,),
         )
         for rowid, conversation, length, when in rows:
-            return Row(table, rowid, directory, conversation, length, None, when, None)
+            return ConversationRow(table, rowid, directory, conversation, length, None, when, None)
     return None
 
 
-def _mark(row: Row) -> tuple[Any, ...]:
+def _mark(row: ConversationRow) -> tuple[Any, ...]:
     return (row.table, row.rowid, row.length, row.updated_at)
 
 

@@ -18,7 +18,7 @@ from rireki.model.conversation import Trouble
 from rireki.model.parts import Notice, Text, Unknown
 from rireki.model.strand import Ref
 from rireki.sources.amazon_q.blocks import LogMessage, drafts_of_message
-from rireki.sources.amazon_q.draft import Draft, Pictures, divider, short_hash, unknown
+from rireki.sources.amazon_q.draft import Draft, PictureStore, divider, short_hash, unknown
 from rireki.sources.kit.decode import NotReadable, fit, fit_loosely, load, text_of
 from rireki.sources.kit.digests import digest_of_bytes
 
@@ -39,7 +39,7 @@ class ResetTo(msgspec.Struct, frozen=True):
 
 
 @dataclass(slots=True, eq=False)
-class Item:
+class LogItem:
     """One entry of the log as it is told."""
 
     drafts: list[Draft]
@@ -50,7 +50,7 @@ class Item:
 
 
 #: The live view as a chain: the newest item and the view before it. Going back costs nothing.
-View: TypeAlias = "tuple[Item, View] | None"
+View: TypeAlias = "tuple[LogItem, View] | None"
 
 
 @dataclass(slots=True)
@@ -58,14 +58,14 @@ class Replay:
     """Fed with the entries of a log in order."""
 
     place: str
-    pictures: Pictures
-    items: list[Item] = field(default_factory=list)
+    pictures: PictureStore
+    items: list[LogItem] = field(default_factory=list)
     troubles: list[Trouble] = field(default_factory=list)
     #: Entries that could be read, whatever their kind.
     entries: int = 0
     #: The view after each entry of a known kind; the first is the empty one.
     _views: list[View] = field(default_factory=lambda: [None])
-    _by_id: dict[str, Item] = field(default_factory=dict)
+    _by_id: dict[str, LogItem] = field(default_factory=dict)
 
     def feed_line(
         self, line: bytes, position: int, held: bool = True, refs: Sequence[Ref] = ()
@@ -93,7 +93,7 @@ class Replay:
         if not understood:
             name = f"l{short_hash(text_of(value))}.{position}"
             self.items.append(
-                Item([unknown(name, str(kind or "line"), value, position)], live=True)
+                LogItem([unknown(name, str(kind or "line"), value, position)], live=True)
             )
 
     def finish(self, present: bool) -> list[Draft]:
@@ -144,20 +144,22 @@ class Replay:
             self._views.append(view)
         return True
 
-    def _item(self, message: LogMessage, role: str, position: int) -> Item:
+    def _item(self, message: LogMessage, role: str, position: int) -> LogItem:
         digest = digest_of_bytes(text_of(message.content).encode())
         name = message.name or f"l{digest.hex()[:8]}"
         known = self._by_id.get(name)
         if known is not None and known.digest == digest:
             return known
-        item = Item(drafts_of_message(message, role, name, position, self.pictures), digest, role)
+        item = LogItem(
+            drafts_of_message(message, role, name, position, self.pictures), digest, role
+        )
         if known is not None:
             self._replace(known, name)
         self._by_id[name] = item
         self.items.append(item)
         return item
 
-    def _replace(self, old: Item, name: str) -> None:
+    def _replace(self, old: LogItem, name: str) -> None:
         """The same message came again with other content: the earlier one is a version of it."""
         number = sum(1 for other in self._by_id if other.startswith(f"{name}~")) + 1
         self._by_id[f"{name}~{number}"] = old
@@ -170,13 +172,13 @@ class Replay:
         """The live view is now what the compaction kept; what it held before stays in the story."""
         name = f"c{short_hash(compaction.summary)}.{position}"
         heading = divider(name, "context compacted", [Text(compaction.summary)])
-        self.items.append(Item([heading], live=True))
+        self.items.append(LogItem([heading], live=True))
         view: View = None
         for message in compaction.messages_snapshot:
             view = (self._kept(message, position), view)
         return view
 
-    def _kept(self, message: LogMessage, position: int) -> Item:
+    def _kept(self, message: LogMessage, position: int) -> LogItem:
         known = self._by_id.get(message.name or "")
         if known is not None:
             return known
@@ -195,4 +197,4 @@ class Replay:
 
     def _divide(self, label: str, position: int) -> None:
         name = f"d{position}"
-        self.items.append(Item([divider(name, label, [Notice(label)])], live=True))
+        self.items.append(LogItem([divider(name, label, [Notice(label)])], live=True))

@@ -21,7 +21,7 @@ from rireki.sources.amazon_q.tables import (
     ATTEMPTS,
     NEW,
     OLD,
-    Row,
+    ConversationRow,
     count_rows,
     fetch,
     fetch_start,
@@ -80,7 +80,7 @@ def read_database(origin: Origin, known: Known) -> Iterator[Update | Roll]:
     yield Roll(keys)
 
 
-def _read_row(database: Database, row: Row, memory: _Memory) -> Iterator[Update]:
+def _read_row(database: Database, row: ConversationRow, memory: _Memory) -> Iterator[Update]:
     """A row that changed; nothing when it is gone by now."""
     if (row.length or 0) > memory.largest:
         yield from _read_large(database, row, memory)
@@ -90,7 +90,7 @@ def _read_row(database: Database, row: Row, memory: _Memory) -> Iterator[Update]
         yield _update(database.place, *found, memory)
 
 
-def _read_large(database: Database, row: Row, memory: _Memory) -> Iterator[Update]:
+def _read_large(database: Database, row: ConversationRow, memory: _Memory) -> Iterator[Update]:
     """A row whose value is too large to be looked into: in pieces."""
     begun = False
     for _ in range(ATTEMPTS):
@@ -115,7 +115,7 @@ def _read_large(database: Database, row: Row, memory: _Memory) -> Iterator[Updat
     raise too_fast(database.place, row)
 
 
-def _large(database: Database, row: Row, memory: _Memory) -> Update:
+def _large(database: Database, row: ConversationRow, memory: _Memory) -> Update:
     """What is known of a large row without its value."""
     named = _ID_FIRST.match(fetch_start(database, row))
     said = row.conversation or (load(named[1]) if named else None)
@@ -176,7 +176,7 @@ class _Memory:
         #: How many rows were saved after the one that is being read.
         self.later = 0
 
-    def unchanged(self, row: Row) -> str | None:
+    def unchanged(self, row: ConversationRow) -> str | None:
         """The key of the strand that this row was when last read, if it has not changed."""
         siblings = self._siblings(row)
         newest = max((_turn(cursor) for _, cursor in siblings), default=0)
@@ -192,13 +192,13 @@ class _Memory:
                 return key
         return None
 
-    def replaced(self, row: Row, key: str) -> str | None:
+    def replaced(self, row: ConversationRow, key: str) -> str | None:
         """The key of the chat whose place another took; the old table holds one per directory."""
         siblings = [(name, cursor) for name, cursor in self._siblings(row) if _is_chat(name)]
         last = max(siblings, key=lambda item: _turn(item[1]), default=(None, {}))[0]
         return last if row.table == OLD and last != key else None
 
-    def cursor(self, row: Row, key: str) -> dict[str, Any]:
+    def cursor(self, row: ConversationRow, key: str) -> dict[str, Any]:
         """What to remember of a row. Its turn says who came last: rowids begin anew in a new file."""
         siblings = dict(self._siblings(row))
         turn = 1 + max(map(_turn, siblings.values()), default=0)
@@ -207,7 +207,7 @@ class _Memory:
         later = siblings[key].get("later", self.later) if key in siblings else self.later
         return {**row.marks, "turn": turn, "appeared": appeared, "later": later}
 
-    def _siblings(self, row: Row) -> list[tuple[str, dict[str, Any]]]:
+    def _siblings(self, row: ConversationRow) -> list[tuple[str, dict[str, Any]]]:
         return self._keys.get((row.table, row.directory), [])
 
 
@@ -216,7 +216,7 @@ def _turn(cursor: dict[str, Any]) -> int:
     return turn
 
 
-def _update(place: str, row: Row, value: bytes | None, memory: _Memory) -> Update:
+def _update(place: str, row: ConversationRow, value: bytes | None, memory: _Memory) -> Update:
     try:
         conversation = _conversation(row, value)
     except NotReadable as error:
@@ -237,7 +237,7 @@ def _update(place: str, row: Row, value: bytes | None, memory: _Memory) -> Updat
     return update
 
 
-def _conversation(row: Row, value: bytes | None) -> str:
+def _conversation(row: ConversationRow, value: bytes | None) -> str:
     """The id by which the agent files the row. Raises NotReadable when the value is no conversation."""
     opened = _opened(value)
     if isinstance(opened, dict) and row.conversation:
@@ -248,7 +248,9 @@ def _conversation(row: Row, value: bytes | None) -> str:
     return conversation_of(opened)
 
 
-def _broken(place: str, row: Row, value: bytes | None, reason: str, memory: _Memory) -> Update:
+def _broken(
+    place: str, row: ConversationRow, value: bytes | None, reason: str, memory: _Memory
+) -> Update:
     # Not the key of the conversation: what the row held before it broke stays what it was.
     key = json.dumps([row.table, row.directory, None, row.conversation], ensure_ascii=False)
     return Update(
@@ -266,7 +268,7 @@ def _is_chat(key: str) -> bool:
     return json.loads(key)[2] is not None
 
 
-def _trouble(place: str, row: Row, reason: str) -> Trouble:
+def _trouble(place: str, row: ConversationRow, reason: str) -> Trouble:
     return Trouble(f"{place}: {row.table} row {row.directory}", reason, _HINT)
 
 

@@ -15,7 +15,7 @@ from rireki.model.times import from_iso
 from rireki.sources.amazon_q.state import Duration, ModelInfo
 from rireki.sources.kit.decode import fit_loosely
 
-__all__ = ["Session", "SessionState", "TurnMetadata", "open_session"]
+__all__ = ["KiroSession", "SessionState", "TurnMetadata", "open_session"]
 
 
 class TurnMetadata(msgspec.Struct, frozen=True):
@@ -73,7 +73,7 @@ class SessionState(msgspec.Struct, frozen=True):
     agent_name: str | None = None
 
 
-class Session(msgspec.Struct, frozen=True):
+class KiroSession(msgspec.Struct, frozen=True):
     session_id: str | None = None
     cwd: str | None = None
     created_at: str | None = None
@@ -119,6 +119,6 @@ class Session(msgspec.Struct, frozen=True):
         ]
 
 
-def open_session(value: Any) -> Session:
-    opened, _ = fit_loosely(value, Session)
+def open_session(value: Any) -> KiroSession:
+    opened, _ = fit_loosely(value, KiroSession)
     return opened

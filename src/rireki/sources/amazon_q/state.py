@@ -25,18 +25,18 @@ __all__ = [
     "EnvState",
     "HistoryEntry",
     "HistoryPair",
-    "Image",
+    "SavedImage",
     "ImageBytes",
     "ModelInfo",
-    "Prompt",
+    "PromptContent",
     "RequestMetadata",
     "Response",
     "ResultBlock",
     "TangentState",
-    "Thinking",
-    "Tool",
+    "SavedThinking",
+    "SavedTool",
     "ToolSpecification",
-    "ToolUse",
+    "SavedToolUse",
     "ToolUseResult",
     "ToolUseResults",
     "UserContent",
@@ -84,7 +84,7 @@ class ImageBytes(msgspec.Struct, frozen=True):
     bytes: list[int] | UnsetType = field(default=UNSET, name="Bytes")
 
 
-class Image(msgspec.Struct, frozen=True):
+class SavedImage(msgspec.Struct, frozen=True):
     format: str = "Png"
     source: ImageBytes | str = ""
 
@@ -102,7 +102,7 @@ class ToolUseResult(msgspec.Struct, frozen=True):
     status: str | None = "Success"
 
 
-class Prompt(msgspec.Struct, frozen=True):
+class PromptContent(msgspec.Struct, frozen=True):
     prompt: str | None = None
 
 
@@ -118,7 +118,7 @@ class CancelledToolUses(msgspec.Struct, frozen=True):
 class UserContent(msgspec.Struct, frozen=True):
     """What the user side holds: exactly one of the three."""
 
-    prompt: Prompt | UnsetType = field(default=UNSET, name="Prompt")
+    prompt: PromptContent | UnsetType = field(default=UNSET, name="Prompt")
     results: ToolUseResults | UnsetType = field(default=UNSET, name="ToolUseResults")
     cancelled: CancelledToolUses | UnsetType = field(default=UNSET, name="CancelledToolUses")
 
@@ -130,16 +130,16 @@ class UserMessage(msgspec.Struct, frozen=True):
     env_context: EnvContext | None = None
     #: From 1.13.2: UTC first, with local offset from 1.15; often null.
     timestamp: str | None = None
-    images: list[Image] | None = None
+    images: list[SavedImage] | None = None
 
 
-class Thinking(msgspec.Struct, frozen=True):
+class SavedThinking(msgspec.Struct, frozen=True):
     text: str | None = ""
     signature: Any = None
     redacted_content: Any = None
 
 
-class ToolUse(msgspec.Struct, frozen=True):
+class SavedToolUse(msgspec.Struct, frozen=True):
     """A call. `name` and `args` are what the backend sees, and get rewritten later."""
 
     id: str | None = None
@@ -154,8 +154,8 @@ class Response(msgspec.Struct, frozen=True):
 
     message_id: str | UnsetType | None = UNSET
     content: str | None = ""
-    tool_uses: list[ToolUse] | None = None
-    thinking: Thinking | None = None
+    tool_uses: list[SavedToolUse] | None = None
+    thinking: SavedThinking | None = None
 
 
 class AssistantMessage(msgspec.Struct, frozen=True):
@@ -196,7 +196,7 @@ class ToolSpecification(msgspec.Struct, frozen=True):
     input_schema: Any = None
 
 
-class Tool(msgspec.Struct, frozen=True):
+class SavedTool(msgspec.Struct, frozen=True):
     specification: ToolSpecification | UnsetType = field(default=UNSET, name="ToolSpecification")
 
 
@@ -266,7 +266,7 @@ class ConversationState(msgspec.Struct, frozen=True):
     valid_history_range: Any = None
     transcript: list[str] | None = None
     #: By server name; the built-in tools stand under `native___`.
-    tools: dict[str, list[Tool]] | None = None
+    tools: dict[str, list[SavedTool]] | None = None
     context_manager: ContextManager | None = None
     context_message_length: int | None = None
     #: A text up to 1.12, then a pair of text and request metadata.

@@ -16,11 +16,11 @@ from rireki.model.parts import Text
 from rireki.model.strand import Ref, weave
 from rireki.model.times import from_ms
 from rireki.sources.amazon_q import state
-from rireki.sources.amazon_q.draft import Draft, Pictures, divider, short_hash
+from rireki.sources.amazon_q.draft import Draft, PictureStore, divider, short_hash
 from rireki.sources.amazon_q.entries import Said, drafts_of, open_entry, user_drafts
 from rireki.sources.amazon_q.rewrites import Rewrites
 from rireki.sources.amazon_q.transcript import add_witnessed
-from rireki.sources.amazon_q.versions import Chronicle, Version
+from rireki.sources.amazon_q.versions import Chronicle, RowVersion
 from rireki.sources.kit.decode import fit_loosely, text_of
 
 __all__ = ["SavedStory"]
@@ -48,7 +48,7 @@ class SavedStory:
         self.entries = 0
         self._versions = [version for one in chronicles for version in one.versions]
 
-    def tell(self, pictures: Pictures) -> list[Draft]:
+    def tell(self, pictures: PictureStore) -> list[Draft]:
         """The messages in order, what the transcript alone knows included."""
         flow: list[Draft] = []
         dividers = self._dividers()
@@ -67,7 +67,7 @@ class SavedStory:
         """Whether it began with the summary of another conversation, as Kiro's compactions do."""
         return bool(self.chronicles) and bool(self.chronicles[0].versions[0].summaries)
 
-    def _blocks(self, pictures: Pictures) -> Iterator[tuple[bytes, list[Draft]]]:
+    def _blocks(self, pictures: PictureStore) -> Iterator[tuple[bytes, list[Draft]]]:
         """Each entry's messages, marked with what is known about the entry as a whole."""
         present, talk = self._held_now()
         positions = self._positions()
@@ -145,7 +145,7 @@ class SavedStory:
                         mark.message.upstream = "present"
         return list(found.values())
 
-    def _pending(self, flow: Sequence[Draft], pictures: Pictures) -> list[Draft]:
+    def _pending(self, flow: Sequence[Draft], pictures: PictureStore) -> list[Draft]:
         """Prompts that were typed and had no answer when the conversation was saved."""
         answered = {draft.witness for draft in flow}
         found: dict[str, Draft] = {}
@@ -169,7 +169,7 @@ def _wait(draft: Draft, present: bool) -> None:
     draft.last = True
 
 
-def _unanswered(version: Version) -> list[Any]:
+def _unanswered(version: RowVersion) -> list[Any]:
     tangent = version.head.tangent_state or state.TangentState()
     values = (version.head.next_message, tangent.main_next_message)
     return [value for value in values if isinstance(value, dict)]

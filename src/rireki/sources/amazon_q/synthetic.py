@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["CANCELLED", "PUT_IN", "REDACTED", "Rule", "rule_of_answer", "rule_of_prompt"]
+__all__ = ["CANCELLED", "PUT_IN", "REDACTED", "SyntheticRule", "rule_of_answer", "rule_of_prompt"]
 
 #: The output of every call that a person cancelled.
 CANCELLED = "Tool use was cancelled by the user"
@@ -16,7 +16,7 @@ CANCELLED = "Tool use was cancelled by the user"
 REDACTED = "<tool result redacted>"
 
 
-class Rule(NamedTuple):
+class SyntheticRule(NamedTuple):
     """Why a text is not simply what a person typed or a model said."""
 
     name: str
@@ -26,14 +26,14 @@ class Rule(NamedTuple):
 
 
 #: Any text, of either side, that a prompt of a tool server put in.
-PUT_IN = Rule("MCP prompt", "from an MCP prompt")
-_RESUME = Rule("resume prompt", "asked for a summary on resuming")
-_TIMEOUT_PROMPT = Rule("timeout prompt", "asked again after a timeout")
-_INTERRUPT_PROMPT = Rule("interrupt text", "interrupted")
-_REDACTED = Rule("redacted result", "tool results, left out")
-_DENIAL = Rule("denial", "denied", harness=False)
-_INTERRUPT_ANSWER = Rule("interrupt answer", "interrupted")
-_TIMEOUT_ANSWER = Rule("timeout answer", "timed out")
+PUT_IN = SyntheticRule("MCP prompt", "from an MCP prompt")
+_RESUME = SyntheticRule("resume prompt", "asked for a summary on resuming")
+_TIMEOUT_PROMPT = SyntheticRule("timeout prompt", "asked again after a timeout")
+_INTERRUPT_PROMPT = SyntheticRule("interrupt text", "interrupted")
+_REDACTED = SyntheticRule("redacted result", "tool results, left out")
+_DENIAL = SyntheticRule("denial", "denied", harness=False)
+_INTERRUPT_ANSWER = SyntheticRule("interrupt answer", "interrupted")
+_TIMEOUT_ANSWER = SyntheticRule("timeout answer", "timed out")
 
 _PROMPTS = {
     "In a few words, summarize our conversation so far.": _RESUME,
@@ -51,7 +51,7 @@ _ANSWERS = {
 }
 
 
-def rule_of_prompt(text: str) -> Rule | None:
+def rule_of_prompt(text: str) -> SyntheticRule | None:
     """The rule for a prompt that the client wrote, or None for one that a person typed."""
     exact = _PROMPTS.get(text.strip())
     if exact is not None:
@@ -59,6 +59,6 @@ def rule_of_prompt(text: str) -> Rule | None:
     return next((rule for start, rule in _PROMPT_STARTS.items() if text.startswith(start)), None)
 
 
-def rule_of_answer(text: str) -> Rule | None:
+def rule_of_answer(text: str) -> SyntheticRule | None:
     """The rule for an answer that the client wrote, or None for one that a model gave."""
     return _ANSWERS.get(text.strip())

@@ -18,7 +18,7 @@ __all__ = [
     "ATTEMPTS",
     "NEW",
     "OLD",
-    "Row",
+    "ConversationRow",
     "count_rows",
     "fetch",
     "fetch_start",
@@ -39,7 +39,7 @@ ATTEMPTS = 10
 _START = 4096
 
 
-class Row(NamedTuple):
+class ConversationRow(NamedTuple):
     """A row as the list shows it, without its value."""
 
     table: str
@@ -81,7 +81,7 @@ def count_rows(database: Database, table: str) -> int:
     return number
 
 
-def list_rows(database: Database, table: str) -> Iterator[Row]:
+def list_rows(database: Database, table: str) -> Iterator[ConversationRow]:
     """The rows of a table, in batches of a few short statements; none reads through a value."""
     times = _times(database, table)
     column = "conversation_id" if table == NEW else "NULL"
@@ -96,13 +96,15 @@ def list_rows(database: Database, table: str) -> Iterator[Row]:
         for (rowid, directory, conversation, length), start in zip(batch, starts, strict=True):
             names = (_text(directory), _text(conversation) or None)
             updated = times.get(rowid)
-            yield Row(table, rowid, *names, length, None, _plain(updated), _digest(start))
+            yield ConversationRow(
+                table, rowid, *names, length, None, _plain(updated), _digest(start)
+            )
         if len(batch) < _BATCH:
             return
         last = batch[-1][0]
 
 
-def fetch(database: Database, row: Row) -> tuple[Row, bytes | None] | None:
+def fetch(database: Database, row: ConversationRow) -> tuple[ConversationRow, bytes | None] | None:
     """The row with its value. It may have been saved again, or deleted, since it was listed."""
     for _ in range(ATTEMPTS):
         found = find(database, row)
@@ -116,14 +118,14 @@ def fetch(database: Database, row: Row) -> tuple[Row, bytes | None] | None:
     raise too_fast(database.place, row)
 
 
-def too_fast(place: str, row: Row) -> SourceTrouble:
+def too_fast(place: str, row: ConversationRow) -> SourceTrouble:
     return SourceTrouble(
         f"{place}: {row.table} row {row.directory} changes faster than it can be read",
         "Import again in a moment.",
     )
 
 
-def find(database: Database, row: Row) -> Row | None:
+def find(database: Database, row: ConversationRow) -> ConversationRow | None:
     """The row as it is now: a save may have given it another rowid."""
     for condition, values in _ways_to(row):
         rows = database.rows(
@@ -138,12 +140,12 @@ def find(database: Database, row: Row) -> Row | None:
     return None
 
 
-def fetch_start(database: Database, row: Row) -> bytes:
+def fetch_start(database: Database, row: ConversationRow) -> bytes:
     """How the value begins."""
     return database.slice(row.table, "value", row.rowid, 0, _START) or b""
 
 
-def _ways_to(row: Row) -> list[tuple[str, tuple[Any, ...]]]:
+def _ways_to(row: ConversationRow) -> list[tuple[str, tuple[Any, ...]]]:
     by_rowid = ("rowid = ?", (row.rowid,))
     if row.table == OLD:
         return [by_rowid, ("key = ?", (row.directory,))]
@@ -151,7 +153,9 @@ def _ways_to(row: Row) -> list[tuple[str, tuple[Any, ...]]]:
     return [by_rowid, ("key = ? AND conversation_id = ?", names)]
 
 
-def _fetch_at_once(database: Database, row: Row) -> tuple[Row, bytes | None] | None:
+def _fetch_at_once(
+    database: Database, row: ConversationRow
+) -> tuple[ConversationRow, bytes | None] | None:
     rows = database.rows(
         f"SELECT CAST(value AS BLOB), octet_length(value) FROM {row.table} WHERE rowid = ?",
         (row.rowid,),
@@ -159,7 +163,7 @@ def _fetch_at_once(database: Database, row: Row) -> tuple[Row, bytes | None] | N
     return (row._replace(length=rows[0][1]), rows[0][0]) if rows else None
 
 
-def _fetch_in_slices(database: Database, row: Row) -> bytes | None:
+def _fetch_in_slices(database: Database, row: ConversationRow) -> bytes | None:
     """The value, or None when the row was saved while its slices were read."""
     length = row.length or 0
     slices: list[bytes] = []

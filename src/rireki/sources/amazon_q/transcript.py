@@ -18,7 +18,7 @@ from rireki.model.parts import Notice, Part, Text
 from rireki.model.strand import Ref
 from rireki.sources.amazon_q.draft import Draft, short_hash
 
-__all__ = ["LABEL", "TYPED", "Noted", "add_typed", "add_witnessed", "not_typed"]
+__all__ = ["LABEL", "TYPED", "TranscriptNote", "add_typed", "add_witnessed", "not_typed"]
 
 LABEL, TYPED = "only in the transcript", "only in the list of typed lines"
 _TOOLS = re.compile(r"\n\[Tool uses: ([^\n]*)\]$")
@@ -30,7 +30,7 @@ _CHIP = 60
 _KEYS = ("y", "n", "t")
 
 
-class Noted(NamedTuple):
+class TranscriptNote(NamedTuple):
     """A line as the client noted it, whether the source still has it, and the records that hold it."""
 
     text: str
@@ -42,24 +42,24 @@ class _Line(NamedTuple):
     speaker: str
     text: str
     tools: str
-    noted: Noted
+    noted: TranscriptNote
 
     @property
     def witness(self) -> tuple[str, str]:
         return (self.speaker, _bare(self.text) or self.tools)
 
 
-def add_witnessed(flow: list[Draft], lines: Sequence[Noted]) -> None:
+def add_witnessed(flow: list[Draft], lines: Sequence[TranscriptNote]) -> None:
     """Put in what only the transcript holds, each line before what followed it."""
     _add(flow, [_parse(noted) for noted in lines], LABEL)
 
 
-def add_typed(flow: list[Draft], lines: Sequence[Noted]) -> None:
+def add_typed(flow: list[Draft], lines: Sequence[TranscriptNote]) -> None:
     """The same for a file of typed lines, as Kiro keeps one beside each session."""
     _add(flow, _typed(lines), TYPED)
 
 
-def not_typed(flow: Sequence[Draft], lines: Sequence[Noted]) -> list[Draft]:
+def not_typed(flow: Sequence[Draft], lines: Sequence[TranscriptNote]) -> list[Draft]:
     """What stands in a person's place, but not in the file of typed lines."""
     typed = {line.witness for line in _typed(lines)}
     said = [(draft, draft.witness) for draft in flow if draft.witness]
@@ -70,7 +70,7 @@ def not_typed(flow: Sequence[Draft], lines: Sequence[Noted]) -> list[Draft]:
     ]
 
 
-def _typed(lines: Sequence[Noted]) -> list[_Line]:
+def _typed(lines: Sequence[TranscriptNote]) -> list[_Line]:
     return [
         _Line("user", noted.text.replace("\\n", "\n"), "", noted) for noted in lines if noted.text
     ]
@@ -147,7 +147,7 @@ def _bare(text: str) -> str:
     return text.replace("> \n", "\n").strip()
 
 
-def _parse(noted: Noted) -> _Line:
+def _parse(noted: TranscriptNote) -> _Line:
     line = noted.text
     if line.startswith("> "):
         return _Line("user", line[2:].replace("> \n", "\n"), "", noted)

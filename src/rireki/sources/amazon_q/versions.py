@@ -18,17 +18,17 @@ from rireki.model.conversation import Trouble
 from rireki.model.strand import Ref, State, Strand, expand, weave
 from rireki.sources.amazon_q.split import HEAD, HISTORY, SUMMARY, TRANSCRIPT, WHOLE, split
 from rireki.sources.amazon_q.state import ConversationState
-from rireki.sources.amazon_q.transcript import Noted
+from rireki.sources.amazon_q.transcript import TranscriptNote
 from rireki.sources.kit.decode import TOO_DEEP, NotReadable, fit_loosely, is_too_deep, load
 from rireki.sources.kit.digests import digest_of_json
 
-__all__ = ["Chronicle", "Kept", "Version", "chronicle"]
+__all__ = ["Chronicle", "StoredPiece", "RowVersion", "chronicle"]
 
 #: The name of the field that a list begins after.
 _NAME = re.compile(rb'"(\w+)"\s*:\s*\[\s*$')
 
 
-class Kept(NamedTuple):
+class StoredPiece(NamedTuple):
     """A piece of a version, and the records that hold it."""
 
     data: bytes
@@ -38,7 +38,7 @@ class Kept(NamedTuple):
 
 
 @dataclass(slots=True)
-class Version:
+class RowVersion:
     """What the source held at one moment."""
 
     history: list[bytes] = field(default_factory=list)
@@ -47,7 +47,7 @@ class Version:
     snapshots: list[list[bytes]] = field(default_factory=list)
     #: As the source wrote them: a text, or a pair of text and request metadata; with their records.
     summaries: list[tuple[Any, list[Ref]]] = field(default_factory=list)
-    transcripts: list[list[Noted]] = field(default_factory=list)
+    transcripts: list[list[TranscriptNote]] = field(default_factory=list)
     head: ConversationState = field(default_factory=ConversationState)
 
     @property
@@ -75,14 +75,14 @@ class Chronicle:
     """All that one strand ever held of a conversation."""
 
     strand: Strand
-    versions: list[Version]
-    entries: dict[bytes, Kept]
+    versions: list[RowVersion]
+    entries: dict[bytes, StoredPiece]
     #: Transcript lines in order, each with whether the source still has it.
-    transcript: list[Noted]
+    transcript: list[TranscriptNote]
     troubles: list[Trouble] = field(default_factory=list)
 
     @property
-    def newest(self) -> Version:
+    def newest(self) -> RowVersion:
         return self.versions[-1]
 
 
@@ -94,7 +94,7 @@ def chronicle(strand: Strand) -> Chronicle:
     source = _Whole(readable) if whole else _Pieces(readable)
     versions = [source.version(state) for state in source.states_that_matter()]
     lines = source.transcript(versions)
-    return Chronicle(strand, versions or [Version()], source.entries, lines, source.troubles)
+    return Chronicle(strand, versions or [RowVersion()], source.entries, lines, source.troubles)
 
 
 class _Pieces:
@@ -102,9 +102,9 @@ class _Pieces:
 
     def __init__(self, strand: Strand) -> None:
         self.strand = strand
-        self.entries: dict[bytes, Kept] = {}
+        self.entries: dict[bytes, StoredPiece] = {}
         self.troubles: list[Trouble] = []
-        self._known: dict[tuple[str, int], Kept] = {}
+        self._known: dict[tuple[str, int], StoredPiece] = {}
 
     def states_that_matter(self, lanes: tuple[str, ...] = (HISTORY, SUMMARY)) -> Iterator[State]:
         """The states whose lists the next one does not simply continue."""
@@ -113,7 +113,7 @@ class _Pieces:
             if following is None or not _grew(state, following, lanes):
                 yield state
 
-    def version(self, state: State) -> Version:
+    def version(self, state: State) -> RowVersion:
         parts = (
             (run.lane, self._pieces(run.lane, expand(run.records)))
             for run in state.runs
@@ -121,9 +121,9 @@ class _Pieces:
         )
         return self.assemble(parts)
 
-    def assemble(self, parts: Iterable[tuple[str, list[Kept]]]) -> Version:
+    def assemble(self, parts: Iterable[tuple[str, list[StoredPiece]]]) -> RowVersion:
         """A version from its pieces; the lists are told apart by the field names before them."""
-        version = Version()
+        version = RowVersion()
         name = ""
         head: list[bytes] = []
         for lane, pieces in parts:
@@ -137,7 +137,7 @@ class _Pieces:
                 version.file(name, [piece.digest for piece in pieces])
             elif lane == TRANSCRIPT:
                 lines = ((_loaded(piece.data), piece.refs) for piece in pieces)
-                shown = [Noted(line, True, refs) for line, refs in lines if _is_text(line)]
+                shown = [TranscriptNote(line, True, refs) for line, refs in lines if _is_text(line)]
                 version.transcripts.append(shown)
             elif lane == SUMMARY:
                 version.summaries += [(_loaded(piece.data), piece.refs) for piece in pieces]
@@ -145,13 +145,13 @@ class _Pieces:
         version.head, _ = fit_loosely(_loaded(b"".join(head)), ConversationState)
         return version
 
-    def transcript(self, versions: Sequence[Version]) -> list[Noted]:
+    def transcript(self, versions: Sequence[RowVersion]) -> list[TranscriptNote]:
         """Every line ever shown, in order."""
         states = self.states_that_matter((TRANSCRIPT,))
         places = weave([state.ordinals(TRANSCRIPT) for state in states])
         pieces = self.strand.fetch(TRANSCRIPT, [ordinal for ordinal, _, _ in places])
         return [
-            Noted(line, present and self.strand.present, [self._ref(TRANSCRIPT, ordinal)])
+            TranscriptNote(line, present and self.strand.present, [self._ref(TRANSCRIPT, ordinal)])
             for (ordinal, present, _), line in zip(places, map(_loaded, pieces), strict=True)
             if _is_text(line)
         ]
@@ -159,11 +159,11 @@ class _Pieces:
     def _ref(self, lane: str, ordinal: int) -> Ref:
         return Ref(self.strand.id, lane, ordinal)
 
-    def _pieces(self, lane: str, ordinals: list[int]) -> list[Kept]:
+    def _pieces(self, lane: str, ordinals: list[int]) -> list[StoredPiece]:
         missing = [n for n in dict.fromkeys(ordinals) if (lane, n) not in self._known]
         for ordinal, data in zip(missing, self.strand.fetch(lane, missing), strict=True):
             digest = digest_of_json(data) if lane == HISTORY else b""
-            self._known[lane, ordinal] = Kept(data, digest, [self._ref(lane, ordinal)])
+            self._known[lane, ordinal] = StoredPiece(data, digest, [self._ref(lane, ordinal)])
         return [self._known[lane, ordinal] for ordinal in ordinals]
 
 
@@ -173,7 +173,7 @@ class _Whole(_Pieces):
     def states_that_matter(self, lanes: tuple[str, ...] = ()) -> Iterator[State]:
         yield from self.strand.states
 
-    def version(self, state: State) -> Version:
+    def version(self, state: State) -> RowVersion:
         document = self.strand.document(state)
         if state is self.strand.states[-1] and is_too_deep(document):
             self.troubles.append(Trouble(self.strand.place, TOO_DEEP, "All of it is kept."))
@@ -183,13 +183,16 @@ class _Whole(_Pieces):
                 (run.lane, self._pieces(run.lane, expand(run.records))) for run in state.runs
             )
         return self.assemble(
-            (content.lane, [Kept(piece.data, piece.digest, refs) for piece in content.pieces])
+            (
+                content.lane,
+                [StoredPiece(piece.data, piece.digest, refs) for piece in content.pieces],
+            )
             for content in split(_cuttable(document))
         )
 
-    def transcript(self, versions: Sequence[Version]) -> list[Noted]:
+    def transcript(self, versions: Sequence[RowVersion]) -> list[TranscriptNote]:
         lines: dict[str, int] = {}
-        first: list[Noted] = []
+        first: list[TranscriptNote] = []
         states = []
         for version in versions:
             for noted in (noted for shown in version.transcripts for noted in shown):

@@ -11,7 +11,7 @@ from typing import Any
 
 from rireki.model.activity import WORDS, state_of_ask
 from rireki.model.parts import Notice, Part, Text
-from rireki.sources.bridge.entry import Entry
+from rireki.sources.bridge.entry import BridgeEntry
 
 __all__ = ["ask_label", "ask_parts", "is_decided", "pretty"]
 
@@ -27,19 +27,19 @@ _DONE = {
 }
 
 
-def is_decided(answer: Entry | None) -> bool:
+def is_decided(answer: BridgeEntry | None) -> bool:
     """Whether a person decided it; what nobody answered in time, or was withdrawn, ended by itself."""
     return answer is not None and answer.text("outcome") in ("selected", "refused", "answered")
 
 
-def ask_label(ask: Entry, answer: Entry | None) -> str:
+def ask_label(ask: BridgeEntry, answer: BridgeEntry | None) -> str:
     """How it stands, and what it was about."""
     stands = _stands(ask, answer)
     told = _DONE.get(stands, stands) if is_decided(answer) else stands
     return ": ".join(filter(None, [told, " ".join(ask.text("title").split())]))
 
 
-def ask_parts(ask: Entry, answer: Entry | None) -> list[Part]:
+def ask_parts(ask: BridgeEntry, answer: BridgeEntry | None) -> list[Part]:
     """Exactly what was asked, and exactly what was answered, by whom."""
     asked = [pretty(ask.more.get("detail")), *_questions(ask)]
     told: list[Part] = [Text(words) for words in asked if words.strip()]
@@ -53,7 +53,7 @@ def pretty(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2)
 
 
-def _stands(ask: Entry, answer: Entry | None) -> str:
+def _stands(ask: BridgeEntry, answer: BridgeEntry | None) -> str:
     if answer is None:
         return WORDS[state_of_ask(ask.text("what"))]
     outcome = answer.text("outcome")
@@ -68,7 +68,7 @@ def _stands(ask: Entry, answer: Entry | None) -> str:
     return _ALLOWED.get(str(kind), "answered")
 
 
-def _outcome(ask: Entry, answer: Entry | None) -> str:
+def _outcome(ask: BridgeEntry, answer: BridgeEntry | None) -> str:
     if answer is None:
         return "not answered yet"
     words = [_option(ask, answer).get("name"), answer.text("reason"), *_values(ask, answer)]
@@ -77,14 +77,14 @@ def _outcome(ask: Entry, answer: Entry | None) -> str:
     return f"{_stands(ask, answer)}{by}{': ' if said else ''}{said}"
 
 
-def _option(ask: Entry, answer: Entry) -> dict[str, Any]:
+def _option(ask: BridgeEntry, answer: BridgeEntry) -> dict[str, Any]:
     """The option that was chosen; empty when none was."""
     chosen = answer.more.get("option")
     found = (one for one in _dicts(ask.more.get("options")) if one.get("id") == chosen)
     return next(found, {"name": chosen} if chosen else {})
 
 
-def _questions(ask: Entry) -> Iterator[str]:
+def _questions(ask: BridgeEntry) -> Iterator[str]:
     for question in _dicts(ask.more.get("questions")):
         lines = [str(question.get("question") or "")]
         for option in _dicts(question.get("options")):
@@ -93,7 +93,7 @@ def _questions(ask: Entry) -> Iterator[str]:
         yield "\n".join(lines)
 
 
-def _values(ask: Entry, answer: Entry) -> Iterator[str]:
+def _values(ask: BridgeEntry, answer: BridgeEntry) -> Iterator[str]:
     """What was answered to each question, by its words where they are known."""
     values = answer.more.get("values")
     asked = _dicts(ask.more.get("questions"))

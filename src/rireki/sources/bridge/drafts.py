@@ -9,8 +9,7 @@ from typing import Any
 
 import msgspec
 
-from rireki.model.message import Author, Display, Message
-from rireki.model.message import Entry as Place
+from rireki.model.message import Author, Display, Entry, Message
 from rireki.model.parts import (
     Attachment,
     Notice,
@@ -24,8 +23,8 @@ from rireki.model.parts import (
 from rireki.model.strand import Ref
 from rireki.model.times import from_iso
 from rireki.sources.bridge.asks import ask_label, ask_parts, is_decided, pretty
-from rireki.sources.bridge.entry import Entry
-from rireki.sources.bridge.lines import Line
+from rireki.sources.bridge.entry import BridgeEntry
+from rireki.sources.bridge.lines import BridgeLine
 
 __all__ = ["Draft", "order_of", "picture", "tool_of"]
 
@@ -57,8 +56,8 @@ class Draft(msgspec.Struct, gc=False):
     #: What its entries say, later ones over earlier ones; their stretches of text in a list.
     more: dict[str, Any] = msgspec.field(default_factory=dict)
     stretches: list[str] = msgspec.field(default_factory=list)
-    ask: Entry | None = None
-    answer: Entry | None = None
+    ask: BridgeEntry | None = None
+    answer: BridgeEntry | None = None
     #: A prompt that was neither given nor withdrawn.
     waiting: bool = False
     withdrawn: bool = False
@@ -71,7 +70,7 @@ class Draft(msgspec.Struct, gc=False):
     #: What nobody could make anything of.
     unknown: dict[str, Any] | None = None
 
-    def take(self, line: Line) -> None:
+    def take(self, line: BridgeLine) -> None:
         """A further line that belongs to it."""
         self.refs.append(line.ref)
         self.present = self.present or line.present
@@ -105,7 +104,7 @@ class Draft(msgspec.Struct, gc=False):
             turn=turn,
             upstream="present" if self.present else "gone",
             parts=self._parts(),
-            entry=Place(self.position, _ROLES.get(self.kind, self.kind), self._flags(), self.kind),
+            entry=Entry(self.position, _ROLES.get(self.kind, self.kind), self._flags(), self.kind),
         )
 
     def _flags(self) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-__all__ = ["SILENT", "VERSION", "Entry", "fits", "parse", "spell"]
+__all__ = ["SILENT", "VERSION", "BridgeEntry", "fits", "parse", "spell"]
 
 VERSION = 1
 #: Kinds in which the bridge speaks to itself.
@@ -27,7 +27,7 @@ _TEXTS = ("text", "level", "state")
 _LISTS = ("images", "diffs", "entries")
 
 
-class Entry(msgspec.Struct, frozen=True):
+class BridgeEntry(msgspec.Struct, frozen=True):
     """`more` has the fields of its kind; what nobody knows stays in it, too."""
 
     #: Its number among the bridge's events; always greater than the one before.
@@ -42,7 +42,7 @@ class Entry(msgspec.Struct, frozen=True):
         return value if isinstance(value, str) else ""
 
 
-def fits(entry: Entry) -> bool:
+def fits(entry: BridgeEntry) -> bool:
     """Whether its values are of the sort that its kind has."""
     name = _NAMED.get(entry.kind)
     more = entry.more
@@ -53,7 +53,7 @@ def fits(entry: Entry) -> bool:
     )
 
 
-def spell(entry: Entry) -> bytes:
+def spell(entry: BridgeEntry) -> bytes:
     """The entry as a line of JSON, its newline included."""
     value = {"v": VERSION, "n": entry.number, "at": entry.at, "kind": entry.kind, **entry.more}
     try:
@@ -63,7 +63,7 @@ def spell(entry: Entry) -> bytes:
         return json.dumps(value, separators=(",", ":")).encode() + b"\n"
 
 
-def parse(line: bytes) -> Entry | None:
+def parse(line: bytes) -> BridgeEntry | None:
     """The entry of a line; None when it is none."""
     value = _decode(line)
     if not isinstance(value, dict) or value.pop("v", None) != VERSION:
@@ -71,7 +71,7 @@ def parse(line: bytes) -> Entry | None:
     number, at, kind = value.pop("n", None), value.pop("at", None), value.pop("kind", None)
     if type(number) is not int or not isinstance(at, str) or not isinstance(kind, str):
         return None
-    return Entry(number, at, kind, value)
+    return BridgeEntry(number, at, kind, value)
 
 
 def _decode(line: bytes) -> Any:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from rireki.sources import registry
-from rireki.sources.bridge.entry import Entry, parse
+from rireki.sources.bridge.entry import BridgeEntry, parse
 from rireki.sources.kit.places import BRIDGE
 
 __all__ = ["Filed", "named", "note", "note_line"]
@@ -41,7 +41,7 @@ class Filed(NamedTuple):
         return grouping(self.id) if grouping is not None else self.id
 
 
-def note(filed: Filed, entry: Entry) -> Filed:
+def note(filed: Filed, entry: BridgeEntry) -> Filed:
     """What is known after one more entry."""
     if entry.kind == "start":
         return Filed(entry.text("source") or filed.source, entry.text("continues") or filed.id)
@@ -57,13 +57,13 @@ def note_line(filed: Filed, line: bytes) -> Filed:
     return note(filed, entry) if entry is not None else filed
 
 
-def name_in(entries: Iterable[Entry], group: str) -> str | None:
+def name_in(entries: Iterable[BridgeEntry], group: str) -> str | None:
     """The conversation of a group, by the name a journal gives it; None when it is not its."""
     names = named(entries)
     return next((id for id in names if Filed(names[id], id).group == group), None)
 
 
-def named(entries: Iterable[Entry]) -> dict[str, str]:
+def named(entries: Iterable[BridgeEntry]) -> dict[str, str]:
     """Every conversation that a journal ever said it belongs to: the source by its id."""
     found: dict[str, str] = {}
     filed = Filed()

@@ -10,43 +10,43 @@ import msgspec
 
 from rireki.model.conversation import Trouble
 from rireki.model.strand import Ref, Strand
-from rireki.sources.bridge.entry import Entry, parse
+from rireki.sources.bridge.entry import BridgeEntry, parse
 from rireki.sources.kit.jsonl import LANE
 
-__all__ = ["Journal", "Line", "read_journals"]
+__all__ = ["BridgeJournal", "BridgeLine", "read_journals"]
 
 
-class Line(msgspec.Struct, gc=False):
+class BridgeLine(msgspec.Struct, gc=False):
     """An entry, where it stands, and whether the file still has it."""
 
-    entry: Entry
+    entry: BridgeEntry
     ref: Ref
     present: bool
 
 
-class Journal(msgspec.Struct):
+class BridgeJournal(msgspec.Struct):
     """The journal of one driven conversation, from however many copies of it."""
 
     #: The drive id.
     id: str
     #: By their bytes: a journal that was copied lies in two places, and is told once.
-    lines: dict[bytes, Line] = msgspec.field(default_factory=dict)
+    lines: dict[bytes, BridgeLine] = msgspec.field(default_factory=dict)
 
     @property
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[BridgeEntry]:
         return [line.entry for line in self.lines.values()]
 
 
-def read_journals(strands: Sequence[Strand], troubles: list[Trouble]) -> list[Journal]:
+def read_journals(strands: Sequence[Strand], troubles: list[Trouble]) -> list[BridgeJournal]:
     """The journals, the one that was begun first first."""
-    found: dict[str, Journal] = {}
+    found: dict[str, BridgeJournal] = {}
     for strand in sorted(strands, key=lambda strand: strand.id):
         id = _stem(strand.place)
-        _read(strand, found.setdefault(id, Journal(id)), troubles)
+        _read(strand, found.setdefault(id, BridgeJournal(id)), troubles)
     return sorted(found.values(), key=_begun)
 
 
-def _read(strand: Strand, journal: Journal, troubles: list[Trouble]) -> None:
+def _read(strand: Strand, journal: BridgeJournal, troubles: list[Trouble]) -> None:
     for number, occurrence in enumerate(strand.story(LANE), 1):
         entry = _entry(occurrence.data)
         if entry is None:
@@ -55,11 +55,11 @@ def _read(strand: Strand, journal: Journal, troubles: list[Trouble]) -> None:
             troubles.append(Trouble(place, "not an entry of a driven conversation", hint))
             continue
         ref = Ref(strand.id, LANE, occurrence.ordinal)
-        line = journal.lines.setdefault(occurrence.data, Line(entry, ref, False))
+        line = journal.lines.setdefault(occurrence.data, BridgeLine(entry, ref, False))
         line.present = line.present or occurrence.present
 
 
-def _begun(journal: Journal) -> tuple[int, str]:
+def _begun(journal: BridgeJournal) -> tuple[int, str]:
     return min((entry.number for entry in journal.entries), default=0), journal.id
 
 
@@ -68,7 +68,7 @@ def _stem(place: str) -> str:
     return kind(place).stem
 
 
-def _entry(line: bytes) -> Entry | None:
+def _entry(line: bytes) -> BridgeEntry | None:
     """The entry of a line, fit to be stored and shown; None when it is none, or nested too deep."""
     entry = parse(line)
     if entry is None:
@@ -78,7 +78,7 @@ def _entry(line: bytes) -> Entry | None:
             msgspec.json.encode([entry.at, entry.kind, entry.more])
         except (UnicodeEncodeError, OverflowError):
             at, kind, more = _whole([entry.at, entry.kind, entry.more])
-            return Entry(entry.number, at, kind, more)
+            return BridgeEntry(entry.number, at, kind, more)
     except RecursionError:
         return None
     return entry

@@ -37,7 +37,7 @@ REASONS = {
 }
 
 
-class Bridge:
+class BridgeReader:
     name = NAME
     family = NAME
     reasons = REASONS
@@ -112,4 +112,4 @@ def _is_entry(line: bytes) -> bool:
     return parse(line) is not None
 
 
-READER = Bridge()
+READER = BridgeReader()

@@ -21,11 +21,11 @@ from rireki.model.times import from_iso
 from rireki.sources import registry
 from rireki.sources.bridge import lines
 from rireki.sources.bridge.drafts import picture
-from rireki.sources.bridge.entry import Entry
+from rireki.sources.bridge.entry import BridgeEntry
 from rireki.sources.bridge.filing import name_in, named
 from rireki.sources.bridge.join import Joined, join
-from rireki.sources.bridge.lines import Journal
-from rireki.sources.bridge.story import Story
+from rireki.sources.bridge.lines import BridgeJournal
+from rireki.sources.bridge.story import BridgeTranscript
 from rireki.sources.bridge.words import rule_of
 from rireki.sources.kit.places import BRIDGE
 
@@ -73,11 +73,11 @@ def _is_told(reading: Reading, conversation: str) -> bool:
 
 def _alone(
     conversation: str,
-    journals: Sequence[Journal],
+    journals: Sequence[BridgeJournal],
     strands: Sequence[Strand],
     troubles: list[Trouble],
 ) -> Reading:
-    story = Story(journals)
+    story = BridgeTranscript(journals)
     entries = [entry for journal in journals for entry in journal.entries]
     named_by = (name_in(journal.entries, conversation) for journal in journals)
     conversation = next(filter(None, named_by), conversation)
@@ -106,8 +106,10 @@ def _alone(
     )
 
 
-def _joined(reading: Reading, journals: Sequence[Journal], troubles: list[Trouble]) -> Reading:
-    story = Story(journals)
+def _joined(
+    reading: Reading, journals: Sequence[BridgeJournal], troubles: list[Trouble]
+) -> Reading:
+    story = BridgeTranscript(journals)
     entries = [entry for journal in journals for entry in journal.entries]
     transcript = reading.messages()
     joined = join(transcript, story.messages, story.running)
@@ -129,7 +131,7 @@ def _joined(reading: Reading, journals: Sequence[Journal], troubles: list[Troubl
 
 
 def _count(
-    about: Conversation, transcript: Sequence[Message], joined: Joined, story: Story
+    about: Conversation, transcript: Sequence[Message], joined: Joined, story: BridgeTranscript
 ) -> None:
     """Add what only the journals have."""
     about.messages += len(joined.kept)
@@ -146,7 +148,7 @@ def _count(
     about.pattern = pattern_of(about.tool_calls)
 
 
-def _finished(about: Conversation, joined: Joined, story: Story) -> bool:
+def _finished(about: Conversation, joined: Joined, story: BridgeTranscript) -> bool:
     """As the journals say, if they have the last word; as the agent's own records say, if they do."""
     if any(message.label == "queued" for message in joined.kept):
         return False
@@ -164,7 +166,7 @@ def _results(messages: Sequence[Message]) -> set[str]:
     return {p.call_id for m in messages for p in m.parts if isinstance(p, ToolResult)}
 
 
-def _source(conversation: str, journals: Sequence[Journal]) -> str:
+def _source(conversation: str, journals: Sequence[BridgeJournal]) -> str:
     """Whose conversation it is: what a journal says, or, before it knew, what its agent leaves."""
     for journal in journals:
         if source := named(journal.entries).get(conversation):
@@ -175,7 +177,7 @@ def _source(conversation: str, journals: Sequence[Journal]) -> str:
     return left if left in registry.names() else BRIDGE
 
 
-def _aliases(about: Conversation, journals: Sequence[Journal]) -> list[Tie]:
+def _aliases(about: Conversation, journals: Sequence[BridgeJournal]) -> list[Tie]:
     """The names under which it was known before its own was."""
     names: dict[str, None] = {}
     for journal in journals:
@@ -185,13 +187,13 @@ def _aliases(about: Conversation, journals: Sequence[Journal]) -> list[Tie]:
     return [Tie("alias", "offer", name) for name in names if name not in own]
 
 
-def _said(entries: Sequence[Entry], name: str) -> str:
+def _said(entries: Sequence[BridgeEntry], name: str) -> str:
     """What the newest beginning says of it."""
     said = [entry.text(name) for entry in entries if entry.kind == "start"]
     return next((text for text in reversed(said) if text), "")
 
 
-def _title(entries: Sequence[Entry], messages: Sequence[Message]) -> str:
+def _title(entries: Sequence[BridgeEntry], messages: Sequence[Message]) -> str:
     if title := _said(entries, "title"):
         return title
     typed = [m for m in messages if rule_of(m) == "prompt" and m.label != "withdrawn"]
@@ -202,7 +204,7 @@ def _title(entries: Sequence[Entry], messages: Sequence[Message]) -> str:
     return ""
 
 
-def _date(about: Conversation, entries: Sequence[Entry]) -> None:
+def _date(about: Conversation, entries: Sequence[BridgeEntry]) -> None:
     times = [at for entry in entries if entry.kind in _NEWS and (at := from_iso(entry.at))]
     about.started_at = min([*filter(None, [about.started_at]), *times], default=None)
     about.updated_at = max([*filter(None, [about.updated_at]), *times], default=None)
@@ -214,7 +216,7 @@ def _upstream(strands: Sequence[Strand], messages: Sequence[Message]) -> Convers
     return "changed" if any(message.upstream == "gone" for message in messages) else "present"
 
 
-def _attachment(entries: Sequence[Entry], digest: str) -> bytes | None:
+def _attachment(entries: Sequence[BridgeEntry], digest: str) -> bytes | None:
     for entry in entries:
         images = entry.more.get("images")
         for image in images if isinstance(images, list) else ():

@@ -14,10 +14,10 @@ from rireki.model.parts import Notice
 from rireki.model.strand import Ref
 from rireki.model.tally import Tally
 from rireki.sources.bridge.drafts import Draft, order_of, tool_of
-from rireki.sources.bridge.entry import SILENT, Entry, fits
-from rireki.sources.bridge.lines import Journal, Line
+from rireki.sources.bridge.entry import SILENT, BridgeEntry, fits
+from rireki.sources.bridge.lines import BridgeJournal, BridgeLine
 
-__all__ = ["Story"]
+__all__ = ["BridgeTranscript"]
 
 #: How a turn ended that did not just end, and how grave that is.
 _ENDS: dict[str, tuple[str, Literal["info", "warning", "error"]]] = {
@@ -32,10 +32,10 @@ _ENDS: dict[str, tuple[str, Literal["info", "warning", "error"]]] = {
 _CUT = ("cancelled", "interrupted", "failed")
 
 
-class Story:
+class BridgeTranscript:
     """What some journals tell together."""
 
-    def __init__(self, journals: Sequence[Journal]) -> None:
+    def __init__(self, journals: Sequence[BridgeJournal]) -> None:
         told = [_Teller(journal) for journal in journals]
         drafts = [draft for teller in told for draft in teller.drafts.values()]
         drafts = [draft for draft in drafts if not draft.is_empty()]
@@ -74,7 +74,7 @@ class Story:
 class _Teller:
     """Goes along one journal and gathers what belongs together."""
 
-    def __init__(self, journal: Journal) -> None:
+    def __init__(self, journal: BridgeJournal) -> None:
         #: By what they are and their id.
         self.drafts: dict[tuple[str, str], Draft] = {}
         self.turn: str | None = None
@@ -87,7 +87,7 @@ class _Teller:
             else:
                 take(self, line)
 
-    def _draft(self, line: Line, id: str, message: str = "") -> Draft:
+    def _draft(self, line: BridgeLine, id: str, message: str = "") -> Draft:
         """The draft of that kind and id; a new one stands where the line does."""
         entry = line.entry
         draft = self.drafts.get((entry.kind, id))
@@ -105,37 +105,37 @@ class _Teller:
         draft.take(line)
         return draft
 
-    def _unknown(self, line: Line) -> None:
+    def _unknown(self, line: BridgeLine) -> None:
         """Of a kind that nobody knows yet, or not as its kind should be: kept, and shown folded."""
         if line.entry.kind not in SILENT:
             number = str(line.entry.number)
             self._draft(line, f"unknown {number}", f"n{number}").unknown = line.entry.more
 
-    def _start(self, line: Line) -> None:
+    def _start(self, line: BridgeLine) -> None:
         self.model = line.entry.text("model") or self.model
 
-    def _prompt(self, line: Line) -> None:
+    def _prompt(self, line: BridgeLine) -> None:
         id = line.entry.text("id")
         if id and ("prompt", id) not in self.drafts:
             draft = self._draft(line, id)
             draft.more = line.entry.more
             draft.waiting = True
 
-    def _waiting(self, entry: Entry) -> Draft | None:
+    def _waiting(self, entry: BridgeEntry) -> Draft | None:
         draft = self.drafts.get(("prompt", entry.text("id")))
         return draft if draft is not None and draft.waiting else None
 
-    def _edit(self, line: Line) -> None:
+    def _edit(self, line: BridgeLine) -> None:
         if draft := self._waiting(line.entry):
             draft.more = {**draft.more, **line.entry.more}
             draft.take(line)
 
-    def _withdraw(self, line: Line) -> None:
+    def _withdraw(self, line: BridgeLine) -> None:
         if draft := self._waiting(line.entry):
             draft.waiting, draft.withdrawn = False, True
             draft.take(line)
 
-    def _given(self, line: Line) -> None:
+    def _given(self, line: BridgeLine) -> None:
         entry = line.entry
         self.turn = entry.text("id")
         self.running = {self.turn}
@@ -144,36 +144,36 @@ class _Teller:
             draft.place, draft.at = entry.number, entry.at
             draft.take(line)
 
-    def _stretch(self, line: Line) -> None:
+    def _stretch(self, line: BridgeLine) -> None:
         entry = line.entry
         if block := entry.text("block"):
             draft = self._draft(line, block)
             draft.stretches.append(entry.text("text"))
             draft.more = {**draft.more, "provisional": entry.more.get("provisional") is True}
 
-    def _work(self, line: Line) -> None:
+    def _work(self, line: BridgeLine) -> None:
         """A call or its result."""
         entry = line.entry
         if call := entry.text("call"):
             draft = self._draft(line, call, f"{entry.kind}:{call}")
             draft.more = {**draft.more, **entry.more}
 
-    def _plan(self, line: Line) -> None:
+    def _plan(self, line: BridgeLine) -> None:
         """The newest plan of a turn is the plan of that turn."""
         draft = self._draft(line, self.turn or "", f"n{line.entry.number}")
         draft.more = line.entry.more
 
-    def _ask(self, line: Line) -> None:
+    def _ask(self, line: BridgeLine) -> None:
         if id := line.entry.text("id"):
             self._draft(line, id).ask = line.entry
 
-    def _answer(self, line: Line) -> None:
+    def _answer(self, line: BridgeLine) -> None:
         draft = self.drafts.get(("ask", line.entry.text("id")))
         if draft is not None and draft.answer is None:
             draft.answer = line.entry
             draft.take(line)
 
-    def _turn_end(self, line: Line) -> None:
+    def _turn_end(self, line: BridgeLine) -> None:
         entry = line.entry
         ended = entry.text("prompt") or self.turn or ""
         self.running.discard(ended)
@@ -185,11 +185,13 @@ class _Teller:
             self._chip(line, *_ENDS[reason])
         self.turn = None
 
-    def _state(self, line: Line) -> None:
+    def _state(self, line: BridgeLine) -> None:
         if line.entry.text("state") == "failed":
             self._chip(line, "failed", "error")
 
-    def _chip(self, line: Line, label: str, level: Literal["info", "warning", "error"]) -> None:
+    def _chip(
+        self, line: BridgeLine, label: str, level: Literal["info", "warning", "error"]
+    ) -> None:
         """A turn that failed because its agent did is told once, with what the agent printed."""
         words = line.entry.text("detail") or label
         last = next(reversed(self.drafts.values()), None)
@@ -201,14 +203,14 @@ class _Teller:
         draft = self._draft(line, str(line.entry.number), f"n{line.entry.number}")
         draft.label, draft.notice = label, Notice(words, level)
 
-    def _note(self, line: Line) -> None:
+    def _note(self, line: BridgeLine) -> None:
         level = line.entry.text("level")
         known = level if level in ("warning", "error") else "info"
         draft = self._draft(line, str(line.entry.number), f"n{line.entry.number}")
         draft.notice = Notice(line.entry.text("text"), known)  # type: ignore[arg-type]
 
 
-_KINDS: dict[str, Callable[[_Teller, Line], None]] = {
+_KINDS: dict[str, Callable[[_Teller, BridgeLine], None]] = {
     "start": _Teller._start,
     "prompt": _Teller._prompt,
     "edit": _Teller._edit,

@@ -16,10 +16,10 @@ from rireki.sources.bridge.words import (
     words_of,
 )
 
-__all__ = ["Turn"]
+__all__ = ["TranscriptTurn"]
 
 
-class Turn:
+class TranscriptTurn:
     """What the transcript has of one turn: where each thing stands, and its words."""
 
     def __init__(self, transcript: Sequence[Message], start: int) -> None:

@@ -14,7 +14,7 @@ from itertools import islice
 
 from rireki.model.message import Message
 from rireki.model.parts import Text, ToolCall, ToolResult
-from rireki.sources.bridge.turns import Turn
+from rireki.sources.bridge.turns import TranscriptTurn
 from rireki.sources.bridge.words import (
     flags_of,
     is_given,
@@ -53,13 +53,13 @@ class Twins:
         self.known: list[int] = []
         self.taken: dict[int, int] = {}
         #: The turns of the transcript that were looked into, by where they begin.
-        self.turns: dict[int, Turn] = {}
+        self.turns: dict[int, TranscriptTurn] = {}
 
     def find(self) -> dict[int, int | None]:
         self._prompts_by_id()
         self._prompts_by_time()
         self._prompts_by_order()
-        turn: Turn | None = None
+        turn: TranscriptTurn | None = None
         for at, message in enumerate(self.journal):
             rule = rule_of(message)
             if rule == "prompt":
@@ -201,12 +201,12 @@ class Twins:
                 if twin is not None:
                     self.twins[at] = twin
 
-    def _turn(self, start: int | None) -> Turn | None:
+    def _turn(self, start: int | None) -> TranscriptTurn | None:
         """The turn that a message of the transcript begins; None when it has none of it."""
         if start is None:
             return None
         if start not in self.turns:
-            self.turns[start] = Turn(self.transcript, start)
+            self.turns[start] = TranscriptTurn(self.transcript, start)
         return self.turns[start]
 
 

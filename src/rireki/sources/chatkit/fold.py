@@ -23,10 +23,10 @@ from rireki.sources.chatkit.draft import Draft, make
 from rireki.sources.chatkit.fields import get, string, words
 from rireki.sources.chatkit.items import drafts_of
 from rireki.sources.chatkit.names import NAME, THREAD, digest_of, user_of
-from rireki.sources.chatkit.pictures import Pictures
-from rireki.sources.chatkit.records import Opened, open_record
+from rireki.sources.chatkit.pictures import ThreadPictures
+from rireki.sources.chatkit.records import DecodedRecord, open_record
 from rireki.sources.chatkit.steps import doubled_workflows
-from rireki.sources.chatkit.story import Kept, ranked, rows_of
+from rireki.sources.chatkit.story import ItemVersion, ranked, rows_of
 from rireki.sources.chatkit.tables import ITEMS, THREADS
 from rireki.sources.chatkit.uploads import StoredFile, files_in
 
@@ -80,10 +80,10 @@ class _Telling:
 
     name: str
     copies: list[Strand]
-    head: Kept | None
+    head: ItemVersion | None
     flow: list[Draft] = field(default_factory=list)
     troubles: list[Trouble] = field(default_factory=list)
-    pictures: Pictures = field(default_factory=Pictures)
+    pictures: ThreadPictures = field(default_factory=ThreadPictures)
     entries: int = 0
 
     @property
@@ -123,7 +123,7 @@ def _read(name: str, strands: Sequence[Strand], files: dict[str, StoredFile]) ->
     )
 
 
-def _trouble(told: _Telling, table: str, kept: Kept) -> Trouble:
+def _trouble(told: _Telling, table: str, kept: ItemVersion) -> Trouble:
     place = f"{told.copies[0].place}: {table} row {(kept.row.text('id') or kept.name)[:100]}"
     return Trouble(place, kept.row.wrong, _HINT)
 
@@ -131,7 +131,7 @@ def _trouble(told: _Telling, table: str, kept: Kept) -> Trouble:
 # ── messages ──
 
 
-def _drafts(told: _Telling, kept: Kept, position: int, doubled: bool) -> list[Draft]:
+def _drafts(told: _Telling, kept: ItemVersion, position: int, doubled: bool) -> list[Draft]:
     """The messages of one row."""
     if kept.row.wrong:
         if kept.present:
@@ -204,7 +204,7 @@ def _of_thread(draft: Draft, told: _Telling) -> Draft:
     return draft
 
 
-def _at(row: Opened) -> str | None:
+def _at(row: DecodedRecord) -> str | None:
     """When a row was made: as it was read first, where it does not say so exactly."""
     for time in (row.columns.get("read_as"), row.columns.get("created_at")):
         if moment := from_iso(time) or _of_number(time):

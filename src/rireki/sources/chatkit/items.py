@@ -19,7 +19,7 @@ from typing import Any
 from rireki.model.parts import Attachment, Notice, Part, Text, ToolCall, ToolResult, Unknown
 from rireki.sources.chatkit.draft import Draft, make, unknown
 from rireki.sources.chatkit.fields import get, items, string, words
-from rireki.sources.chatkit.pictures import Pictures
+from rireki.sources.chatkit.pictures import ThreadPictures
 from rireki.sources.chatkit.references import reference
 from rireki.sources.chatkit.steps import task_drafts, workflow_drafts
 from rireki.sources.chatkit.widgets import outline, said_in
@@ -29,7 +29,9 @@ __all__ = ["drafts_of"]
 _CANCELLED = "The user cancelled the stream"
 
 
-def drafts_of(name: str, item: dict[str, Any], pictures: Pictures, doubled: bool) -> list[Draft]:
+def drafts_of(
+    name: str, item: dict[str, Any], pictures: ThreadPictures, doubled: bool
+) -> list[Draft]:
     """The messages of one item, their ids beginning with its name; of `doubled` tasks, each once."""
     kind = string(item, "type")
     if kind == "generated_image":
@@ -45,7 +47,7 @@ def drafts_of(name: str, item: dict[str, Any], pictures: Pictures, doubled: bool
 # ── a person ──
 
 
-def _user(name: str, item: dict[str, Any], pictures: Pictures) -> list[Draft]:
+def _user(name: str, item: dict[str, Any], pictures: ThreadPictures) -> list[Draft]:
     quote = string(item, "quoted_text")
     parts: list[Part] = [Text(_quoted(quote))] if quote.strip() else []
     parts += _typed(item.get("content"))
@@ -92,7 +94,7 @@ def _tag(tag: Any) -> str:
     return f"@{string(tag, 'text')}: {', '.join(filter(None, about))}"
 
 
-def _attached(file: Any, pictures: Pictures) -> Part:
+def _attached(file: Any, pictures: ThreadPictures) -> Part:
     """A file that came with a message: with its bytes, where the store had them."""
     if not isinstance(file, dict):
         return Unknown("attachment", file)
@@ -172,7 +174,7 @@ def _widget(name: str, item: dict[str, Any]) -> list[Draft]:
     ]
 
 
-def _image(name: str, item: dict[str, Any], pictures: Pictures) -> list[Draft]:
+def _image(name: str, item: dict[str, Any], pictures: ThreadPictures) -> list[Draft]:
     image = item.get("image")
     if image is None:
         notice = Notice("The picture was not finished.")

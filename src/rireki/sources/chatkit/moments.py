@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from datetime import datetime, timezone
 from typing import NamedTuple
 
-from rireki.sources.chatkit.tables import Row, Value
+from rireki.sources.chatkit.tables import TableRow, Value
 
 __all__ = ["Dated", "in_order", "spelled"]
 
@@ -20,13 +20,13 @@ _MILLISECONDS = 100_000_000_000
 
 
 class Dated(NamedTuple):
-    row: Row
+    row: TableRow
     moment: datetime | None
     #: The row says a time of day, but not where.
     is_local: bool
 
 
-def in_order(rows: Sequence[Row], times: Sequence[Value]) -> list[Dated]:
+def in_order(rows: Sequence[TableRow], times: Sequence[Value]) -> list[Dated]:
     """The rows by their moments, then as they arrived; one without a moment follows its elder."""
     dated: list[Dated] = []
     keys: list[datetime] = []

@@ -13,13 +13,13 @@ from rireki.model.parts import Attachment, Notice, Part, Unknown
 from rireki.sources.chatkit.fields import string
 from rireki.sources.chatkit.uploads import StoredFile
 
-__all__ = ["Pictures"]
+__all__ = ["ThreadPictures"]
 
 _TYPE = re.compile(r"[\w.+-]{1,60}/[\w.+-]{1,60}", re.ASCII)
 
 
 @dataclass(slots=True)
-class Pictures:
+class ThreadPictures:
     """The bytes of the pictures met so far."""
 
     found: dict[str, bytes] = field(default_factory=dict)

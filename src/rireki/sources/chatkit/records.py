@@ -21,7 +21,7 @@ from rireki.sources.kit.decode import NotReadable, load
 from rireki.sources.kit.digests import digest_of_bytes, digest_of_json
 from rireki.sources.reader import Piece
 
-__all__ = ["Opened", "identity_of", "is_deleted", "open_record", "opened_data", "piece_of"]
+__all__ = ["DecodedRecord", "identity_of", "is_deleted", "open_record", "opened_data", "piece_of"]
 
 DATA = "data"
 #: What does not belong to what a row says: that it was deleted, and the moment it was taken for.
@@ -29,7 +29,7 @@ _OURS = re.compile(rb'(?:,"deleted_at":(null|"[^"]*"))?(?:,"read_as":"[^"]*")?\}
 _KINDS = {list: "a list", str: "a text", bool: "a truth value", type(None): "null"}
 
 
-class Opened(NamedTuple):
+class DecodedRecord(NamedTuple):
     """A record as interpreters want it."""
 
     columns: dict[str, Any]
@@ -62,28 +62,28 @@ def is_deleted(record: bytes) -> bool:
     return found is not None and found[1] not in (None, b"null")
 
 
-def open_record(record: bytes, inner: str) -> Opened:
+def open_record(record: bytes, inner: str) -> DecodedRecord:
     """A record and the object in it, with or without the wrapper `{"item": …}`."""
     try:
         columns = load(record)
     except NotReadable as error:
-        return Opened({}, {}, str(error), record.decode("utf-8", "replace"))
+        return DecodedRecord({}, {}, str(error), record.decode("utf-8", "replace"))
     if not isinstance(columns, dict):
-        return Opened({}, {}, f"{_KINDS.get(type(columns), 'a number')}, not a row", columns)
+        return DecodedRecord({}, {}, f"{_KINDS.get(type(columns), 'a number')}, not a row", columns)
     if "data:large" in columns:
-        return Opened(columns, {}, "too large to be read: kept whole, in a file of its own")
+        return DecodedRecord(columns, {}, "too large to be read: kept whole, in a file of its own")
     if "data:base64" in columns:
-        return Opened(columns, {}, "neither text nor JSON")
+        return DecodedRecord(columns, {}, "neither text nor JSON")
     text = columns.get("data:text")
     try:
         value = load(text.encode()) if isinstance(text, str) else columns.get(DATA)
     except NotReadable as error:
-        return Opened(columns, {}, str(error), text)
+        return DecodedRecord(columns, {}, str(error), text)
     opened = opened_data(value, inner)
     if not isinstance(opened, dict):
         kind = _KINDS.get(type(opened), "a number")
-        return Opened(columns, {}, f"{kind}, not an object", opened)
-    return Opened(columns, opened)
+        return DecodedRecord(columns, {}, f"{kind}, not an object", opened)
+    return DecodedRecord(columns, opened)
 
 
 def opened_data(value: Any, inner: str) -> Any:

@@ -31,8 +31,8 @@ from rireki.sources.chatkit.tables import (
     ITEMS,
     THREADS,
     Large,
-    Row,
     Table,
+    TableRow,
     Value,
     fetch,
     list_rows,
@@ -91,7 +91,7 @@ class _LargeValue(NamedTuple):
 
     table: str
     column: str
-    row: Row
+    row: TableRow
     size: int
     user: str
     conversation: str | None
@@ -299,12 +299,12 @@ class _Reading:
         )
         return update, large
 
-    def _fetch(self, table: str, rowids: Sequence[int]) -> list[Row]:
+    def _fetch(self, table: str, rowids: Sequence[int]) -> list[TableRow]:
         if not rowids:
             return []
         return list(fetch(self.database, self.tables[table], rowids, self.largest))
 
-    def _pieces(self, table: str, rows: Sequence[Row], troubles: list[Trouble]) -> list[Piece]:
+    def _pieces(self, table: str, rows: Sequence[TableRow], troubles: list[Trouble]) -> list[Piece]:
         """The records of some rows, in order; what is wrong with them is noted."""
         pieces = []
         for dated in in_order(rows, [_time(table, row) for row in rows]):
@@ -318,7 +318,7 @@ class _Reading:
 
 
 def _large(
-    table: str, rows: Sequence[Row], user: str, conversation: str | None
+    table: str, rows: Sequence[TableRow], user: str, conversation: str | None
 ) -> list[_LargeValue]:
     return [
         _LargeValue(table, column, row, value.size, user, conversation)
@@ -332,7 +332,7 @@ def _frame(text: bytes) -> Content:
     return Content(FRAME, [Piece(text, digest_of_bytes(text))])
 
 
-def _time(table: str, row: Row) -> Value:
+def _time(table: str, row: TableRow) -> Value:
     """When a row was made: its column says so, else its value."""
     if "created_at" in row.values:
         return row.values["created_at"]
@@ -341,7 +341,7 @@ def _time(table: str, row: Row) -> Value:
     return found if isinstance(found, str | int | float) else None
 
 
-def _mentioned(items: Sequence[Row]) -> list[str]:
+def _mentioned(items: Sequence[TableRow]) -> list[str]:
     """The ids of the files that came with messages."""
     found: dict[str, None] = {}
     for row in items:
@@ -356,7 +356,7 @@ def _mentioned(items: Sequence[Row]) -> list[str]:
     return list(found)
 
 
-def _loaded(row: Row) -> Any:
+def _loaded(row: TableRow) -> Any:
     data = row.values["data"]
     try:
         return load(data.encode()) if isinstance(data, str) else None

@@ -12,21 +12,21 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from rireki.model.strand import Ref, Strand, weave
-from rireki.sources.chatkit.records import Opened, identity_of, is_deleted, open_record
+from rireki.sources.chatkit.records import DecodedRecord, identity_of, is_deleted, open_record
 from rireki.sources.chatkit.rows import INNER
 
-__all__ = ["Kept", "ranked", "rows_of"]
+__all__ = ["ItemVersion", "ranked", "rows_of"]
 
 #: What agents without ids of their own call every answer: the same name, but not the same answer.
 PLACEHOLDERS = ("__fake_id__",)
 
 
-class Kept(NamedTuple):
+class ItemVersion(NamedTuple):
     """One version of one row."""
 
     #: What the messages made of it are called.
     name: str
-    row: Opened
+    row: DecodedRecord
     refs: list[Ref]
     present: bool
     #: The name of the version that took its place.
@@ -35,7 +35,7 @@ class Kept(NamedTuple):
 
 @dataclass(slots=True)
 class _Seen:
-    row: Opened
+    row: DecodedRecord
     identity: bytes
     refs: list[Ref] = field(default_factory=list)
     #: The best copy that holds it still; 0 is the leading one.
@@ -53,7 +53,7 @@ def ranked(strands: Sequence[Strand]) -> list[Strand]:
     )
 
 
-def rows_of(copies: Sequence[Strand], lane: str) -> list[Kept]:
+def rows_of(copies: Sequence[Strand], lane: str) -> list[ItemVersion]:
     """The rows of a table, told from copies of which the leading one comes first."""
     seen: dict[bytes, _Seen] = {}
     orders: list[list[tuple[bytes, bool]]] = []
@@ -95,12 +95,12 @@ def _woven(orders: Sequence[Sequence[tuple[bytes, bool]]]) -> list[tuple[bytes, 
     return [(identities[number], present) for number, present, _ in weave(lists)]
 
 
-def _versions(story: Sequence[_Seen]) -> list[Kept]:
+def _versions(story: Sequence[_Seen]) -> list[ItemVersion]:
     """A row that the app saved again: the older versions step aside, right where they stood."""
     by_id: dict[str, list[_Seen]] = {}
     for one in story:
         by_id.setdefault(one.id, []).append(one)
-    told: dict[bytes, Kept] = {}
+    told: dict[bytes, ItemVersion] = {}
     for name, versions in by_id.items():
         current = versions if name in PLACEHOLDERS else _current(versions)
         # What a row held before it broke was not replaced by anything.
@@ -108,9 +108,11 @@ def _versions(story: Sequence[_Seen]) -> list[Kept]:
         old = [one for one in versions if one not in current]
         for number, one in enumerate(current, 1):
             own = name if number == 1 else f"{name}.{number}"
-            told[one.identity] = Kept(own, one.row, one.refs, one.rank is not None, None)
+            told[one.identity] = ItemVersion(own, one.row, one.refs, one.rank is not None, None)
         for number, one in enumerate(old, 1):
-            told[one.identity] = Kept(f"{name}~{number}", one.row, one.refs, False, successor)
+            told[one.identity] = ItemVersion(
+                f"{name}~{number}", one.row, one.refs, False, successor
+            )
     return [told[one.identity] for one in story]
 
 

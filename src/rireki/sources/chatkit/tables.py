@@ -23,7 +23,7 @@ __all__ = [
     "Large",
     "THREADS",
     "Listed",
-    "Row",
+    "TableRow",
     "Table",
     "fetch",
     "list_rows",
@@ -78,7 +78,7 @@ class Listed(NamedTuple):
     mark: bytes
 
 
-class Row(NamedTuple):
+class TableRow(NamedTuple):
     rowid: int
     values: dict[str, Value]
 
@@ -203,7 +203,7 @@ def _name(values: Sequence[Any], place: int | None, encoding: str) -> str:
 
 def fetch(
     database: Database, table: Table, rowids: Sequence[int], largest: float = inf
-) -> Iterator[Row]:
+) -> Iterator[TableRow]:
     """The rows that are still there, in the order of their numbers; values up to the largest size."""
     for start in range(0, len(rowids), _BATCH):
         some = rowids[start : start + _BATCH]
@@ -223,7 +223,7 @@ def _statement(table: Table, count: int) -> str:
 
 def _row(
     database: Database, table: Table, rowid: int, cells: Sequence[Any], largest: float
-) -> list[Row]:
+) -> list[TableRow]:
     """The row, or nothing when it went while its long values were read."""
     values: dict[str, Value] = {}
     for column, kind, value in zip(table.columns, cells[::2], cells[1::2], strict=True):
@@ -235,7 +235,7 @@ def _row(
             if value is None:
                 return []
         values[column] = _value(kind, value, table.encoding)
-    return [Row(rowid, values)]
+    return [TableRow(rowid, values)]
 
 
 def _value(kind: str, value: Any, encoding: str) -> Value:

@@ -19,7 +19,7 @@ from rireki.sources.kit.sqlite import Database
 from rireki.sources.kit.stamps import is_regular
 from rireki.sources.reader import Content, Piece, Update
 
-__all__ = ["LANE", "StoredFile", "Upload", "files_in", "uploads_of"]
+__all__ = ["LANE", "StoredFile", "SentFile", "files_in", "uploads_of"]
 
 LANE = "bytes"
 #: Records of this size: what two files share at their beginning is kept once.
@@ -28,7 +28,7 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 _BATCH = 200
 
 
-class Upload(NamedTuple):
+class SentFile(NamedTuple):
     """A file that is there, and was sent in a thread."""
 
     number: int
@@ -62,7 +62,7 @@ class Upload(NamedTuple):
         )
 
 
-def uploads_of(database: Database) -> list[Upload]:
+def uploads_of(database: Database) -> list[SentFile]:
     """The files of a store of ours; other stores keep theirs where only their app knows."""
     told = "SELECT 1 FROM pragma_table_list WHERE schema = 'main' AND name = 'uploads'"
     if database.rows("PRAGMA application_id") != [(STORE_ID,)] or not database.rows(told):
@@ -71,10 +71,10 @@ def uploads_of(database: Database) -> list[Upload]:
                       FROM uploads JOIN attachments ON ordinal = attachment
                      WHERE ordinal > ? AND digest IS NOT NULL AND thread_id IS NOT NULL
                      ORDER BY ordinal LIMIT {_BATCH}"""
-    found: list[Upload] = []
+    found: list[SentFile] = []
     last = -1
     while batch := database.rows(statement, (last,)):
-        found += [Upload(*row) for row in batch]
+        found += [SentFile(*row) for row in batch]
         last = batch[-1][0]
     return found
 

@@ -15,7 +15,7 @@ from msgspec import Struct
 from rireki.model.message import Author, Display
 from rireki.sources.claude_code.kinds import CONTEXT as CONTEXTS
 from rireki.sources.claude_code.kinds import FILES, HOOKS, SYNTHETIC
-from rireki.sources.claude_code.shapes import Attached, Look
+from rireki.sources.claude_code.shapes import Attached, LineHead
 from rireki.sources.claude_code.tags import (
     CAVEATS,
     INTERRUPTED,
@@ -28,8 +28,8 @@ from rireki.sources.claude_code.tags import (
 
 __all__ = [
     "Act",
-    "Case",
-    "Rule",
+    "RuleInput",
+    "AuthorRule",
     "judge",
     "judge_answer",
     "judge_attachment",
@@ -40,10 +40,10 @@ __all__ = [
 Act: TypeAlias = Literal["turn", "local", "act", ""]
 
 
-class Case(Struct, gc=False):
+class RuleInput(Struct, gc=False):
     """What the rules look at."""
 
-    look: Look
+    look: LineHead
     text: str
     pictures: bool = False
     #: The entry stands in a sub-agent's conversation.
@@ -52,50 +52,50 @@ class Case(Struct, gc=False):
     under_command: bool = False
 
 
-class Rule(NamedTuple):
+class AuthorRule(NamedTuple):
     row: str
-    hits: Callable[[Case], bool]
+    hits: Callable[[RuleInput], bool]
     author: Author
     display: Display
     act: Act = ""
 
 
-def _meta(*starts: str) -> Callable[[Case], bool]:
+def _meta(*starts: str) -> Callable[[RuleInput], bool]:
     return lambda case: bool(case.look.isMeta) and case.text.startswith(starts)
 
 
-def _starts(*starts: str) -> Callable[[Case], bool]:
+def _starts(*starts: str) -> Callable[[RuleInput], bool]:
     return lambda case: case.text.startswith(starts)
 
 
-def _is_flagged_summary(case: Case) -> bool:
+def _is_flagged_summary(case: RuleInput) -> bool:
     return bool(case.look.isCompactSummary or case.look.isVisibleInTranscriptOnly)
 
 
-def _is_summary(case: Case) -> bool:
+def _is_summary(case: RuleInput) -> bool:
     return _is_flagged_summary(case) or case.text.startswith(SUMMARY)
 
 
-def _from_elsewhere(case: Case) -> bool:
+def _from_elsewhere(case: RuleInput) -> bool:
     look = case.look
     if look.origin is not None and look.origin.kind is not None:
         return look.origin.kind != "human"
     return look.promptSource == "system" or look.turnOrigin == "task_notification"
 
 
-def _is_skill_of_model(case: Case) -> bool:
+def _is_skill_of_model(case: RuleInput) -> bool:
     return bool(case.look.isMeta and case.look.sourceToolUseID)
 
 
-def _is_command(case: Case) -> bool:
+def _is_command(case: RuleInput) -> bool:
     return case.text.startswith("<command-") and "<command-name>" in case.text
 
 
-def _is_local_command(case: Case) -> bool:
+def _is_local_command(case: RuleInput) -> bool:
     return case.text.startswith("<command-name>")
 
 
-def _only_context(case: Case) -> bool:
+def _only_context(case: RuleInput) -> bool:
     context, rest = context_of(case.text)
     return bool(context) and not rest and not case.pictures
 
@@ -104,54 +104,54 @@ _OUTPUT = ("<local-command-stdout>", "<local-command-stderr>")
 _SHELL_OUTPUT = ("<bash-stdout>", "<bash-stderr>")
 
 
-def _empty(*starts: str) -> Callable[[Case], bool]:
+def _empty(*starts: str) -> Callable[[RuleInput], bool]:
     return lambda case: case.text.startswith(starts) and not output_of(case.text)
 
 
 #: Told by how they begin, in old files that mark nothing. A person may quote such a text: where
 #: the entry says that a human wrote it, they do not count.
-_SUMMARY = Rule("3", _starts(SUMMARY), "harness", "divider")
-_SKILL = Rule("4", _starts(SKILL_BODY), "harness", "chip")
-_CAVEAT = Rule("6", _starts(*CAVEATS), "harness", "hidden")
+_SUMMARY = AuthorRule("3", _starts(SUMMARY), "harness", "divider")
+_SKILL = AuthorRule("4", _starts(SKILL_BODY), "harness", "chip")
+_CAVEAT = AuthorRule("6", _starts(*CAVEATS), "harness", "hidden")
 #: Flags decide before text does.
 MARKED = (
-    Rule("2", lambda c: c.agent and c.text.strip() == "Warmup", "harness", "hidden"),
-    Rule("2", lambda c: c.agent and _is_summary(c), "harness", "divider"),
-    Rule("2", lambda c: c.agent and c.text.startswith(INTERRUPTED), "harness", "chip", "act"),
-    Rule("2", lambda c: c.agent and bool(c.look.isMeta), "harness", "fold"),
-    Rule("2", lambda c: c.agent, "harness", "bubble", "turn"),
-    Rule("3", _is_flagged_summary, "harness", "divider"),
+    AuthorRule("2", lambda c: c.agent and c.text.strip() == "Warmup", "harness", "hidden"),
+    AuthorRule("2", lambda c: c.agent and _is_summary(c), "harness", "divider"),
+    AuthorRule("2", lambda c: c.agent and c.text.startswith(INTERRUPTED), "harness", "chip", "act"),
+    AuthorRule("2", lambda c: c.agent and bool(c.look.isMeta), "harness", "fold"),
+    AuthorRule("2", lambda c: c.agent, "harness", "bubble", "turn"),
+    AuthorRule("3", _is_flagged_summary, "harness", "divider"),
     _SUMMARY,
-    Rule("4", _is_skill_of_model, "harness", "chip"),
+    AuthorRule("4", _is_skill_of_model, "harness", "chip"),
     _SKILL,
-    Rule("5", lambda c: bool(c.look.isMeta) and c.under_command, "harness", "fold"),
+    AuthorRule("5", lambda c: bool(c.look.isMeta) and c.under_command, "harness", "fold"),
     _CAVEAT,
-    Rule("7", _meta("[Image: source:"), "harness", "fold"),
-    Rule("8", _meta("Stop hook feedback:"), "harness", "chip"),
-    Rule("9", lambda c: bool(c.look.isMeta), "harness", "hidden"),
-    Rule("10", _from_elsewhere, "harness", "chip"),
+    AuthorRule("7", _meta("[Image: source:"), "harness", "fold"),
+    AuthorRule("8", _meta("Stop hook feedback:"), "harness", "chip"),
+    AuthorRule("9", lambda c: bool(c.look.isMeta), "harness", "hidden"),
+    AuthorRule("10", _from_elsewhere, "harness", "chip"),
 )
 #: Texts that the program wrote into a user entry; where the entry says that a human wrote it,
 #: only those count that stand for something a person does.
 TAGGED = (
-    Rule("11", _starts("<task-notification>"), "harness", "chip"),
-    Rule("12", _starts("<teammate-message", "<agent-message"), "harness", "chip"),
-    Rule("13", _is_local_command, "person", "chip", "local"),
-    Rule("13", _is_command, "person", "chip", "turn"),
-    Rule("14", _empty(*_OUTPUT), "harness", "hidden"),
-    Rule("14", _starts(*_OUTPUT), "harness", "fold"),
-    Rule("15", _starts("<bash-input>"), "person", "bubble", "local"),
-    Rule("15", _empty(*_SHELL_OUTPUT), "harness", "hidden"),
-    Rule("15", _starts(*_SHELL_OUTPUT), "harness", "fold"),
+    AuthorRule("11", _starts("<task-notification>"), "harness", "chip"),
+    AuthorRule("12", _starts("<teammate-message", "<agent-message"), "harness", "chip"),
+    AuthorRule("13", _is_local_command, "person", "chip", "local"),
+    AuthorRule("13", _is_command, "person", "chip", "turn"),
+    AuthorRule("14", _empty(*_OUTPUT), "harness", "hidden"),
+    AuthorRule("14", _starts(*_OUTPUT), "harness", "fold"),
+    AuthorRule("15", _starts("<bash-input>"), "person", "bubble", "local"),
+    AuthorRule("15", _empty(*_SHELL_OUTPUT), "harness", "hidden"),
+    AuthorRule("15", _starts(*_SHELL_OUTPUT), "harness", "fold"),
 )
 #: What an editor or a loop adds around a prompt.
-AROUND = Rule("17", _only_context, "harness", "chip")
+AROUND = AuthorRule("17", _only_context, "harness", "chip")
 TYPED = (
-    Rule("16", _starts(INTERRUPTED), "person", "chip", "act"),
+    AuthorRule("16", _starts(INTERRUPTED), "person", "chip", "act"),
     AROUND,
-    Rule("18", _starts("<user-memory-input>"), "person", "chip", "local"),
-    Rule("19", lambda c: c.pictures or "[Image #" in c.text, "person", "bubble", "turn"),
-    Rule("20", lambda c: True, "person", "bubble", "turn"),
+    AuthorRule("18", _starts("<user-memory-input>"), "person", "chip", "local"),
+    AuthorRule("19", lambda c: c.pictures or "[Image #" in c.text, "person", "bubble", "turn"),
+    AuthorRule("20", lambda c: True, "person", "bubble", "turn"),
 )
 ALL = MARKED + TAGGED + TYPED
 #: What people do by typing is spelled in tags as well.
@@ -166,14 +166,14 @@ PLAIN = tuple(rule for rule in ALL if rule.row in ("10", "19", "20"))
 _OPENINGS = ("<", "[", SKILL_BODY, SUMMARY, *CAVEATS)
 
 
-def judge(case: Case) -> Rule:
+def judge(case: RuleInput) -> AuthorRule:
     for rule in rules_for(case):
         if rule.hits(case):
             return rule
     return TYPED[-1]
 
 
-def rules_for(case: Case) -> tuple[Rule, ...]:
+def rules_for(case: RuleInput) -> tuple[AuthorRule, ...]:
     look = case.look
     marked = case.agent or look.isMeta or look.isCompactSummary or look.isVisibleInTranscriptOnly
     if not marked and not case.text.startswith(_OPENINGS):
@@ -181,10 +181,10 @@ def rules_for(case: Case) -> tuple[Rule, ...]:
     return HUMAN if look.origin is not None and look.origin.kind == "human" else ALL
 
 
-RESULT = Rule("1", bool, "tool", "fold")
-REFUSED = Rule("1a", bool, "person", "bubble", "act")
-ANSWERED = Rule("1b", bool, "person", "bubble", "act")
-PLANNED = Rule("1c", bool, "person", "chip", "act")
+RESULT = AuthorRule("1", bool, "tool", "fold")
+REFUSED = AuthorRule("1a", bool, "person", "bubble", "act")
+ANSWERED = AuthorRule("1b", bool, "person", "bubble", "act")
+PLANNED = AuthorRule("1c", bool, "person", "chip", "act")
 
 #: Tools that ask a person.
 _CHOSEN = {"AskUserQuestion": ANSWERED, "ExitPlanMode": PLANNED}
@@ -207,7 +207,7 @@ _FAILURES = (
 )
 
 
-def judge_result(look: Look, tool: str, error: str, asked: bool) -> Rule:
+def judge_result(look: LineHead, tool: str, error: str, asked: bool) -> AuthorRule:
     """Whether a person's words are in a tool's outcome.
 
     `error` is the text of a failed result; `asked` says that permissions were asked
@@ -230,7 +230,7 @@ def judge_result(look: Look, tool: str, error: str, asked: bool) -> Rule:
     return RESULT
 
 
-def _was_refused(look: Look) -> bool:
+def _was_refused(look: LineHead) -> bool:
     """Whether a newer version noted that a person said no; rules and hooks say no as well."""
     decision, kind = look.permissionDecision, look.toolDenialKind
     by_machine = decision is not None and decision.source in _MACHINES
@@ -239,7 +239,7 @@ def _was_refused(look: Look) -> bool:
     return decision is not None and decision.decision == "reject" and not by_machine
 
 
-def judge_attachment(attached: Attached, prompt: str, agent: bool, empty: bool) -> Rule:
+def judge_attachment(attached: Attached, prompt: str, agent: bool, empty: bool) -> AuthorRule:
     kind = attached.type
     if kind == "queued_command":
         by_person = _typed_meanwhile(attached, agent) and not prompt.startswith(
@@ -262,16 +262,16 @@ def _typed_meanwhile(attached: Attached, agent: bool) -> bool:
     return origin is None and not agent
 
 
-TYPED_MEANWHILE = Rule("A1", bool, "person", "bubble", "turn")
-QUEUED_BY_OTHERS = Rule("A2", bool, "harness", "chip")
-NEVER_SENT = Rule("A3", bool, "person", "bubble", "act")
-HOOK = Rule("A4", bool, "harness", "chip")
-QUIET_HOOK = Rule("A4", bool, "harness", "hidden")
-MENTIONED = Rule("A5", bool, "harness", "fold")
-CONTEXT = Rule("A6", bool, "harness", "hidden")
+TYPED_MEANWHILE = AuthorRule("A1", bool, "person", "bubble", "turn")
+QUEUED_BY_OTHERS = AuthorRule("A2", bool, "harness", "chip")
+NEVER_SENT = AuthorRule("A3", bool, "person", "bubble", "act")
+HOOK = AuthorRule("A4", bool, "harness", "chip")
+QUIET_HOOK = AuthorRule("A4", bool, "harness", "hidden")
+MENTIONED = AuthorRule("A5", bool, "harness", "fold")
+CONTEXT = AuthorRule("A6", bool, "harness", "hidden")
 
 
-def judge_system(case: Case) -> Rule:
+def judge_system(case: RuleInput) -> AuthorRule:
     """A `system` line that says something."""
     if case.look.subtype == "local_command":
         for rule in TAGGED:
@@ -282,19 +282,19 @@ def judge_system(case: Case) -> Rule:
     return NOTICE
 
 
-UNKNOWN_COMMAND = Rule("S1", bool, "person", "chip", "local")
-NOTICE = Rule("S2", bool, "harness", "chip")
-BOUNDARY = Rule("3", bool, "harness", "divider")
+UNKNOWN_COMMAND = AuthorRule("S1", bool, "person", "chip", "local")
+NOTICE = AuthorRule("S2", bool, "harness", "chip")
+BOUNDARY = AuthorRule("3", bool, "harness", "divider")
 #: What is not in the table: kept, shown folded.
-STRANGE = Rule("unknown", bool, "harness", "fold")
-ANSWER = Rule("answer", bool, "agent", "bubble")
-API_ERROR = Rule("api error", bool, "harness", "chip")
-FILLER = Rule("filler", bool, "harness", "hidden")
+STRANGE = AuthorRule("unknown", bool, "harness", "fold")
+ANSWER = AuthorRule("answer", bool, "agent", "bubble")
+API_ERROR = AuthorRule("api error", bool, "harness", "chip")
+FILLER = AuthorRule("filler", bool, "harness", "hidden")
 #: What the program lets the agent say when nobody wants an answer.
 _FILLERS = (b"No response requested.",)
 
 
-def judge_answer(look: Look, data: bytes) -> Rule:
+def judge_answer(look: LineHead, data: bytes) -> AuthorRule:
     """An entry of role "assistant"; `data` is the whole line."""
     if look.isApiErrorMessage:
         return API_ERROR

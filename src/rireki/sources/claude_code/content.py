@@ -29,7 +29,7 @@ from rireki.model.parts import (
 from rireki.sources.claude_code.spills import SPILLED
 
 __all__ = [
-    "Outcome",
+    "ResultNotes",
     "Spill",
     "answer_parts",
     "binaries",
@@ -49,7 +49,7 @@ _REFUSED = (
 )
 
 
-class Outcome(Struct, frozen=True, gc=False):
+class ResultNotes(Struct, frozen=True, gc=False):
     """What is noted about a result besides its text."""
 
     #: A person stopped the tool while it ran.
@@ -60,7 +60,7 @@ class Outcome(Struct, frozen=True, gc=False):
     denied: bool = False
 
 
-_NOTHING = Outcome()
+_NOTHING = ResultNotes()
 
 
 def texts(content: Any) -> str:
@@ -113,7 +113,7 @@ def _answer_block(block: Any) -> Iterator[Part]:
 
 def result_parts(
     block: Any,
-    outcome: Outcome = _NOTHING,
+    outcome: ResultNotes = _NOTHING,
     spill: Spill | None = None,
     refused: bool = False,
     elsewhere: str = "",
@@ -148,7 +148,7 @@ def _beside_text(content: Any) -> Iterator[Part]:
             yield Unknown(kind or "block", item)
 
 
-def _status(failed: bool, outcome: Outcome, output: str) -> ResultStatus:
+def _status(failed: bool, outcome: ResultNotes, output: str) -> ResultStatus:
     if not failed:
         return "cancelled" if outcome.interrupted else "ok"
     return "cancelled" if output.startswith(_REFUSED) or outcome.denied else "error"

@@ -7,8 +7,8 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from rireki.sources.claude_code.classify import Rule
-from rireki.sources.claude_code.lines import Line
+from rireki.sources.claude_code.classify import AuthorRule
+from rireki.sources.claude_code.lines import TranscriptLine
 
 __all__ = ["Draft", "What", "line_id"]
 
@@ -29,18 +29,18 @@ What: TypeAlias = Literal[
 class Draft(Struct, gc=False):
     id: str
     what: What
-    line: Line
-    rule: Rule
+    line: TranscriptLine
+    rule: AuthorRule
     turn: int | None
     #: Further lines of the same message.
-    more: list[Line] | None = None
+    more: list[TranscriptLine] | None = None
     #: The agent said something in words.
     spoke: bool = False
     abandoned: bool = False
     replaced_by: str | None = None
 
     @property
-    def lines(self) -> list[Line]:
+    def lines(self) -> list[TranscriptLine]:
         return [self.line, *self.more] if self.more else [self.line]
 
     @property
@@ -57,7 +57,7 @@ class Draft(Struct, gc=False):
         return self.line.present or any(line.present for line in self.more or ())
 
 
-def line_id(line: Line) -> str:
+def line_id(line: TranscriptLine) -> str:
     """A line's own id, or one made of its bytes: stable wherever the line stands."""
     if line.look is not None and line.look.uuid:
         return line.look.uuid

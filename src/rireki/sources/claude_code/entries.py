@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Raw
 
 from rireki.sources.claude_code.repair import loads
-from rireki.sources.claude_code.shapes import Attached, Block, Look
+from rireki.sources.claude_code.shapes import Attached, ContentItem, LineHead
 
 __all__ = [
     "flags_of",
@@ -26,7 +26,7 @@ _NAMING = ("sessionid", "session", "continuedin", "derivedfrom")
 _SILENCE = (b"", b'""', b"null", b"[]")
 
 
-def flags_of(look: Look) -> list[str]:
+def flags_of(look: LineHead) -> list[str]:
     """The marks on a user entry, as `explain` lists them and the census counts them."""
     flags = []
     if look.isMeta:
@@ -52,7 +52,7 @@ def flags_of(look: Look) -> list[str]:
     return flags
 
 
-def text_of(content: str | list[Block] | None) -> str:
+def text_of(content: str | list[ContentItem] | None) -> str:
     """The words of an entry: its string, or its text blocks."""
     if isinstance(content, str):
         return content
@@ -89,11 +89,11 @@ def sessions_named(data: bytes) -> list[str]:
     ]
 
 
-def has_pictures(content: str | list[Block] | None) -> bool:
+def has_pictures(content: str | list[ContentItem] | None) -> bool:
     return isinstance(content, list) and any(block.type in _PICTURES for block in content)
 
 
-def holds_result(content: str | list[Block] | None) -> bool:
+def holds_result(content: str | list[ContentItem] | None) -> bool:
     if isinstance(content, list):
         for block in content:
             if block.type == "tool_result":
@@ -101,7 +101,7 @@ def holds_result(content: str | list[Block] | None) -> bool:
     return False
 
 
-def is_marked(look: Look) -> bool:
+def is_marked(look: LineHead) -> bool:
     """Whether newer versions noted who decided about a tool."""
     return bool(
         look.holdsPersonsWords or look.toolDenialKind or look.permissionDecision is not None

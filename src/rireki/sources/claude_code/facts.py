@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from rireki.sources.claude_code.entries import flags_of
-from rireki.sources.claude_code.shapes import Look
+from rireki.sources.claude_code.shapes import LineHead
 
-__all__ = ["Facts"]
+__all__ = ["SessionFacts"]
 
 
-class Facts:
+class SessionFacts:
     def __init__(self) -> None:
         #: Earliest and latest time; these start values lose against any.
         self.started = "~"
@@ -22,7 +22,7 @@ class Facts:
         self._directory: str | None = None
         self._session: str | None = None
 
-    def note(self, look: Look) -> None:
+    def note(self, look: LineHead) -> None:
         time = look.timestamp
         if time is not None and time.startswith("2"):
             if time > self.updated:
@@ -38,7 +38,7 @@ class Facts:
             if session := forked or look.sessionId:
                 self.sessions.setdefault(session)
 
-    def count_flags(self, look: Look) -> None:
+    def count_flags(self, look: LineHead) -> None:
         if look.userType:
             flag = f"userType:{look.userType}"
             self.flags[flag] = self.flags.get(flag, 0) + 1

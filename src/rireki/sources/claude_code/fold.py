@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 
 from rireki.model.tally import Tally
 from rireki.sources.claude_code import classify
-from rireki.sources.claude_code.classify import Case, Rule
+from rireki.sources.claude_code.classify import AuthorRule, RuleInput
 from rireki.sources.claude_code.drafts import Draft, What, line_id
 from rireki.sources.claude_code.entries import (
     flat,
@@ -22,9 +22,9 @@ from rireki.sources.claude_code.entries import (
     sessions_named,
     text_of,
 )
-from rireki.sources.claude_code.facts import Facts
+from rireki.sources.claude_code.facts import SessionFacts
 from rireki.sources.claude_code.kinds import QUIET_SYSTEM, SILENT_SYSTEM, is_metadata
-from rireki.sources.claude_code.lines import Line
+from rireki.sources.claude_code.lines import TranscriptLine
 from rireki.sources.claude_code.order import (
     is_finished,
     mark_branches,
@@ -33,7 +33,7 @@ from rireki.sources.claude_code.order import (
     results_of,
 )
 from rireki.sources.claude_code.queue import Queue
-from rireki.sources.claude_code.shapes import Attached, Block, Look
+from rireki.sources.claude_code.shapes import Attached, ContentItem, LineHead
 from rireki.sources.claude_code.tags import context_of, typed_command
 from rireki.sources.claude_code.ties import SPAWNERS, Ties
 from rireki.sources.claude_code.titles import Titles
@@ -51,11 +51,11 @@ _CHOICES = frozenset(("AskUserQuestion", "ExitPlanMode"))
 class Fold:
     """`agent` is true for a sub-agent's conversation: nobody types there."""
 
-    def __init__(self, lines: Iterable[Line], *, agent: bool) -> None:
+    def __init__(self, lines: Iterable[TranscriptLine], *, agent: bool) -> None:
         self.agent = agent
         self.drafts: list[Draft] = []
         self.tally = Tally()
-        self.facts = Facts()
+        self.facts = SessionFacts()
         self.meter = Meter()
         self.titles = Titles()
         self.ties = Ties()
@@ -82,7 +82,7 @@ class Fold:
 
     # --- one line ---------------------------------------------------------------------------
 
-    def _take(self, line: Line) -> None:
+    def _take(self, line: TranscriptLine) -> None:
         look = line.look
         if look is None:
             self._draft(line, "strange", classify.STRANGE)
@@ -103,14 +103,14 @@ class Fold:
             self.tree.add(look.uuid, look.parentUuid, look.logicalParentUuid)
         read(self, line, look)
 
-    def _draft(self, line: Line, what: What, rule: Rule, suffix: str = "") -> Draft:
+    def _draft(self, line: TranscriptLine, what: What, rule: AuthorRule, suffix: str = "") -> Draft:
         """A message in its place, with an id that no other has."""
         name = line_id(line) + suffix
         draft = Draft(name, what, line, rule, self.tally.turns or None)
         self.drafts.append(draft)
         return draft
 
-    def _replaced(self, line: Line, look: Look) -> None:
+    def _replaced(self, line: TranscriptLine, look: LineHead) -> None:
         """An earlier version of a line, which the source wrote anew."""
         content = look.message.content if look.message is not None else None
         if look.type == "assistant":
@@ -126,7 +126,7 @@ class Fold:
 
     # --- what the model was told ------------------------------------------------------------
 
-    def _user(self, line: Line, look: Look) -> None:
+    def _user(self, line: TranscriptLine, look: LineHead) -> None:
         self.tally.entries += 1
         self.facts.count_flags(look)
         if look.message is None:
@@ -150,7 +150,7 @@ class Fold:
         else:
             self._entry(line, case, rule)
 
-    def _entry(self, line: Line, case: Case, rule: Rule) -> None:
+    def _entry(self, line: TranscriptLine, case: RuleInput, rule: AuthorRule) -> None:
         """Something said in role "user", by whomever."""
         look = case.look
         if rule.act == "act":
@@ -166,12 +166,14 @@ class Fold:
             self._draft(line, "context", classify.AROUND, "#context")
         self._draft(line, "prompt", rule)
 
-    def _case(self, look: Look, text: str, content: str | list[Block] | None) -> Case:
+    def _case(
+        self, look: LineHead, text: str, content: str | list[ContentItem] | None
+    ) -> RuleInput:
         parent = look.parentUuid
         under = parent in self._commands and self._commands[parent] == look.promptId
-        return Case(look, text.lstrip(), has_pictures(content), self.agent, under)
+        return RuleInput(look, text.lstrip(), has_pictures(content), self.agent, under)
 
-    def _prompt(self, look: Look, rule: Rule, text: str) -> None:
+    def _prompt(self, look: LineHead, rule: AuthorRule, text: str) -> None:
         """Something was typed: a new turn, a name for the conversation, a place in the tree."""
         self.tally.typed()
         if look.uuid:
@@ -185,7 +187,7 @@ class Fold:
             self._commands[look.uuid] = look.promptId
         self.queue.delivered(text)
 
-    def _result(self, line: Line, look: Look, blocks: list[Block]) -> None:
+    def _result(self, line: TranscriptLine, look: LineHead, blocks: list[ContentItem]) -> None:
         drafts = [self._draft(line, "result", classify.RESULT)]
         said = None
         for block in blocks:
@@ -198,7 +200,7 @@ class Fold:
         if said is not None:
             drafts.append(self._draft(line, "said", said, "#said"))
 
-    def _person_in(self, look: Look, block: Block) -> Rule | None:
+    def _person_in(self, look: LineHead, block: ContentItem) -> AuthorRule | None:
         """What a person did inside a tool's outcome, if anything."""
         tool = self.tools.get(block.tool_use_id or "", "")
         if tool in SPAWNERS:
@@ -212,7 +214,7 @@ class Fold:
 
     # --- what the model said ----------------------------------------------------------------
 
-    def _assistant(self, line: Line, look: Look) -> None:
+    def _assistant(self, line: TranscriptLine, look: LineHead) -> None:
         self.tally.entries += 1
         spoken = look.message
         if spoken is None:
@@ -236,7 +238,7 @@ class Fold:
         elif spoken.content:
             draft.spoke = True
 
-    def _block(self, draft: Draft, block: Block) -> None:
+    def _block(self, draft: Draft, block: ContentItem) -> None:
         kind = block.type
         if kind == "text":
             draft.spoke = True
@@ -251,7 +253,7 @@ class Fold:
 
     # --- what the program noted -------------------------------------------------------------
 
-    def _system(self, line: Line, look: Look) -> None:
+    def _system(self, line: TranscriptLine, look: LineHead) -> None:
         if look.subtype == "compact_boundary":
             self.ties.compacted(look)
             self._boundary = self._draft(line, "divider", classify.BOUNDARY)
@@ -266,14 +268,14 @@ class Fold:
             known = look.subtype in SILENT_SYSTEM
             self._draft(line, "system", classify.CONTEXT if known else classify.STRANGE)
             return
-        rule = classify.judge_system(Case(look, text.lstrip()))
+        rule = classify.judge_system(RuleInput(look, text.lstrip()))
         if rule.author == "person":
             self._prompt(look, rule, text)
         else:
             self._skip(look)
         self._draft(line, "system", rule)
 
-    def _attachment(self, line: Line, look: Look) -> None:
+    def _attachment(self, line: TranscriptLine, look: LineHead) -> None:
         attached = look.attachment or Attached()
         prompt = flat(attached.prompt)
         rule = classify.judge_attachment(attached, prompt, self.agent, is_silent(attached))
@@ -285,15 +287,15 @@ class Fold:
             self.queue.delivered(prompt)
         self._draft(line, "attachment", rule)
 
-    def _progress(self, line: Line, look: Look) -> None:
+    def _progress(self, line: TranscriptLine, look: LineHead) -> None:
         """Ticks of a running tool: they only hold the tree together."""
         self._skip(look)
 
-    def _skip(self, look: Look) -> None:
+    def _skip(self, look: LineHead) -> None:
         if look.uuid:
             self.tree.skip(look.uuid)
 
-    def _metadata(self, line: Line, look: Look) -> None:
+    def _metadata(self, line: TranscriptLine, look: LineHead) -> None:
         if look.type == "queue-operation":
             self._queue(line, look)
         elif not is_metadata(look.type):
@@ -307,7 +309,7 @@ class Fold:
         else:
             self.titles.note(look)
 
-    def _queue(self, line: Line, look: Look) -> None:
+    def _queue(self, line: TranscriptLine, look: LineHead) -> None:
         if not self.tally.entries and self.ties.begun is None:
             self.ties.begun = look.timestamp
         if look.operation == "enqueue":
@@ -317,7 +319,7 @@ class Fold:
         elif look.operation == "dequeue":
             self.queue.dequeue()
 
-    def _summary(self, line: Line, rule: Rule) -> None:
+    def _summary(self, line: TranscriptLine, rule: AuthorRule) -> None:
         """A summary right after a compaction belongs to its divider."""
         boundary, self._boundary = self._boundary, None
         if boundary is None or boundary.more is not None:
@@ -354,7 +356,7 @@ class Fold:
 
 
 #: Outside the class: a fold that held its own methods would be a circle, freed late.
-_READERS: dict[str, Callable[[Fold, Line, Look], None]] = {
+_READERS: dict[str, Callable[[Fold, TranscriptLine, LineHead], None]] = {
     "user": Fold._user,
     "assistant": Fold._assistant,
     "system": Fold._system,

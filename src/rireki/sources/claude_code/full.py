@@ -11,17 +11,17 @@ from typing import Any
 from msgspec import Raw
 
 from rireki.model.parts import Part, Text, Thinking, ToolCall
-from rireki.sources.claude_code.content import Outcome, answer_parts
-from rireki.sources.claude_code.lines import Line
+from rireki.sources.claude_code.content import ResultNotes, answer_parts
+from rireki.sources.claude_code.lines import TranscriptLine
 from rireki.sources.claude_code.repair import loads
-from rireki.sources.claude_code.shapes import Block, Rich
+from rireki.sources.claude_code.shapes import ContentItem, Rich
 
 __all__ = ["answer_in", "get", "outcome_in", "results_in", "value_of"]
 
 _RETURNED = ("tool_result", "text")
 
 
-def value_of(line: Line) -> Any:
+def value_of(line: TranscriptLine) -> Any:
     return loads(line.data)
 
 
@@ -32,7 +32,7 @@ def get(value: Any, *path: str) -> Any:
     return value
 
 
-def answer_in(line: Line) -> list[Part]:
+def answer_in(line: TranscriptLine) -> list[Part]:
     """What an answer is made of."""
     blocks = _blocks(line)
     parts = [part for block in blocks if (part := _answered(block)) is not None]
@@ -41,13 +41,13 @@ def answer_in(line: Line) -> list[Part]:
     return answer_parts(get(value_of(line), "message", "content"))
 
 
-def _blocks(line: Line) -> list[Block]:
+def _blocks(line: TranscriptLine) -> list[ContentItem]:
     """The blocks that a first look found, where it saw the line as it is."""
     spoken = line.look.message if line.look is not None and not line.mended else None
     return spoken.content if spoken is not None and isinstance(spoken.content, list) else []
 
 
-def _answered(block: Block) -> Part | None:
+def _answered(block: ContentItem) -> Part | None:
     """The usual parts; None where more of the block is shown than the look took apart."""
     kind = block.type
     if kind == "text":
@@ -64,7 +64,7 @@ def _text(raw: Raw) -> str:
     return value if isinstance(value, str) else ""
 
 
-def results_in(line: Line) -> Any:
+def results_in(line: TranscriptLine) -> Any:
     """The content of an entry that brings results."""
     blocks = _blocks(line)
     if blocks and all(block.type in _RETURNED for block in blocks):
@@ -72,7 +72,7 @@ def results_in(line: Line) -> Any:
     return get(value_of(line), "message", "content")
 
 
-def _returned(block: Block) -> dict[str, Any]:
+def _returned(block: ContentItem) -> dict[str, Any]:
     """A block with all that is shown of its kind."""
     if block.type == "text":
         return {"type": "text", "text": loads(block.text)}
@@ -84,7 +84,7 @@ def _returned(block: Block) -> dict[str, Any]:
     }
 
 
-def outcome_in(line: Line) -> Outcome:
+def outcome_in(line: TranscriptLine) -> ResultNotes:
     """What a line notes about its results besides their text."""
     look = line.look
     if look is None or line.mended:
@@ -99,5 +99,5 @@ def outcome_in(line: Line) -> Outcome:
     return _outcome(None, None, denied)
 
 
-def _outcome(interrupted: Any, path: Any, denied: Any) -> Outcome:
-    return Outcome(interrupted is True, path if isinstance(path, str) else None, bool(denied))
+def _outcome(interrupted: Any, path: Any, denied: Any) -> ResultNotes:
+    return ResultNotes(interrupted is True, path if isinstance(path, str) else None, bool(denied))

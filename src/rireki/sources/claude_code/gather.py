@@ -13,8 +13,8 @@ from msgspec import Struct, field
 
 from rireki.sources.claude_code.entries import text_of
 from rireki.sources.claude_code.kinds import is_metadata
-from rireki.sources.claude_code.lines import Line
-from rireki.sources.claude_code.shapes import Block
+from rireki.sources.claude_code.lines import TranscriptLine
+from rireki.sources.claude_code.shapes import ContentItem
 
 __all__ = ["Gathered", "gather"]
 
@@ -22,19 +22,19 @@ __all__ = ["Gathered", "gather"]
 class Gathered(Struct):
     """The main line, and the sub-agents that older versions wrote into the same file."""
 
-    main: list[Line] = field(default_factory=list)
+    main: list[TranscriptLine] = field(default_factory=list)
     #: By the uuid of their first line.
-    sidechains: dict[str, list[Line]] = field(default_factory=dict)
+    sidechains: dict[str, list[TranscriptLine]] = field(default_factory=dict)
 
 
-def gather(files: Iterable[list[Line]], *, split: bool) -> Gathered:
+def gather(files: Iterable[list[TranscriptLine]], *, split: bool) -> Gathered:
     """One list out of several files. `split` takes inline sub-agents out of it."""
     gathered = Gathered()
-    known: dict[str, Line] = {}
-    unnamed: dict[bytes, Line] = {}
+    known: dict[str, TranscriptLine] = {}
+    unnamed: dict[bytes, TranscriptLine] = {}
     roots: dict[str, str] = {}
     #: Lines that stand where another stood, by the identity of that one.
-    instead: dict[int, Line] = {}
+    instead: dict[int, TranscriptLine] = {}
     keep = gathered.main.append
     for lines in files:
         for line in lines:
@@ -57,18 +57,25 @@ def gather(files: Iterable[list[Line]], *, split: bool) -> Gathered:
     return gathered
 
 
-def _with_newer(lines: list[Line], instead: dict[int, Line]) -> list[Line]:
+def _with_newer(
+    lines: list[TranscriptLine], instead: dict[int, TranscriptLine]
+) -> list[TranscriptLine]:
     """Each line followed by what took its place, and by what took the place of that."""
-    found: list[Line] = []
+    found: list[TranscriptLine] = []
     for line in lines:
-        newer: Line | None = line
+        newer: TranscriptLine | None = line
         while newer is not None:
             found.append(newer)
             newer = instead.get(id(newer))
     return found
 
 
-def _is_settled(line: Line, known: dict[str, Line], uuid: str, instead: dict[int, Line]) -> bool:
+def _is_settled(
+    line: TranscriptLine,
+    known: dict[str, TranscriptLine],
+    uuid: str,
+    instead: dict[int, TranscriptLine],
+) -> bool:
     """Whether a line needs no place of its own: it says nothing new, or has that of an older one.
 
     Of two that differ, the one the source still has counts, else the later; the other is
@@ -90,7 +97,7 @@ def _is_settled(line: Line, known: dict[str, Line], uuid: str, instead: dict[int
     return newer is line
 
 
-def _says(line: Line) -> object:
+def _says(line: TranscriptLine) -> object:
     """What a line has to say, apart from where it stands."""
     look = line.look
     if look is None:
@@ -102,20 +109,20 @@ def _says(line: Line) -> object:
     return spoken.content if spoken else bytes(look.content), look.attachment
 
 
-def _is_text(content: str | list[Block] | None) -> bool:
+def _is_text(content: str | list[ContentItem] | None) -> bool:
     if isinstance(content, list):
         return all(block.type == "text" for block in content)
     return content is not None
 
 
-def _versions(known: dict[str, Line], uuid: str) -> int:
+def _versions(known: dict[str, TranscriptLine], uuid: str) -> int:
     count = 0
     while f"{uuid}~{count + 1}" in known:
         count += 1
     return count
 
 
-def _is_copy(line: Line, unnamed: dict[bytes, Line]) -> bool:
+def _is_copy(line: TranscriptLine, unnamed: dict[bytes, TranscriptLine]) -> bool:
     """Whether a line without uuid is a copy of one we have.
 
     Known metadata may repeat, its last word counts; the rest becomes messages and must not.
@@ -129,7 +136,9 @@ def _is_copy(line: Line, unnamed: dict[bytes, Line]) -> bool:
     return first is not line
 
 
-def _sidechain(line: Line, roots: dict[str, str], chains: dict[str, list[Line]]) -> None:
+def _sidechain(
+    line: TranscriptLine, roots: dict[str, str], chains: dict[str, list[TranscriptLine]]
+) -> None:
     """Put a line to the sub-agent it belongs to: the one its parent belongs to, else a new one."""
     assert line.look is not None
     uuid = line.look.uuid or ""

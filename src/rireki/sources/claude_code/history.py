@@ -19,7 +19,7 @@ from rireki.model.strand import Ref, Strand
 from rireki.model.tally import Tally
 from rireki.model.times import from_ms
 from rireki.sources.claude_code.drafts import line_id
-from rireki.sources.claude_code.lines import Line, read_strand
+from rireki.sources.claude_code.lines import TranscriptLine, read_strand
 from rireki.sources.claude_code.refs import record_of
 from rireki.sources.claude_code.repair import loads
 from rireki.sources.claude_code.tags import one_line
@@ -30,10 +30,10 @@ __all__ = ["read_history"]
 SURVIVORS = "Only what was typed survives of this session; its transcript was never seen."
 
 
-class Typed(Struct):
+class HistoryPrompt(Struct):
     """One line of the history."""
 
-    line: Line
+    line: TranscriptLine
     text: str
     pasted: list[str]
     at: str | None
@@ -49,10 +49,10 @@ def read_history(strands: Sequence[Strand]) -> list[Reading]:
     return readings
 
 
-def _sessions(strands: Sequence[Strand], troubles: list[Trouble]) -> dict[str, list[Typed]]:
+def _sessions(strands: Sequence[Strand], troubles: list[Trouble]) -> dict[str, list[HistoryPrompt]]:
     """What was typed, by session; by project where older versions named no session."""
-    sessions: dict[str, list[Typed]] = {}
-    seen: dict[bytes, Line] = {}
+    sessions: dict[str, list[HistoryPrompt]] = {}
+    seen: dict[bytes, TranscriptLine] = {}
     for strand in strands:
         for line in read_strand(strand, troubles):
             first = seen.setdefault(line.data.strip(), line)
@@ -71,10 +71,10 @@ def _session(value: dict[str, Any]) -> str:
     return f"history-{sha256(str(project).encode('utf-8', 'replace')).hexdigest()[:8]}"
 
 
-def _typed(line: Line, value: dict[str, Any]) -> Typed:
+def _typed(line: TranscriptLine, value: dict[str, Any]) -> HistoryPrompt:
     time, project, pasted = (value.get(name) for name in ("timestamp", "project", "pastedContents"))
     contents = pasted.values() if isinstance(pasted, dict) else ()
-    return Typed(
+    return HistoryPrompt(
         line=line,
         text=value["display"],
         pasted=[
@@ -87,7 +87,7 @@ def _typed(line: Line, value: dict[str, Any]) -> Typed:
     )
 
 
-def _reading(session: str, typed: list[Typed], strands: Sequence[Strand]) -> Reading:
+def _reading(session: str, typed: list[HistoryPrompt], strands: Sequence[Strand]) -> Reading:
     times = sorted(one.at for one in typed if one.at)
     projects = list(dict.fromkeys(one.project for one in typed if one.project))
     conversation = Conversation(
@@ -116,19 +116,19 @@ def _reading(session: str, typed: list[Typed], strands: Sequence[Strand]) -> Rea
     )
 
 
-def _title(typed: list[Typed]) -> str:
+def _title(typed: list[HistoryPrompt]) -> str:
     """The first prompt; a command only when nothing else was typed."""
     prompts = [one for one in typed if not one.text.startswith("/")] or typed
     return one_line(prompts[0].text)
 
 
-def _upstream(typed: list[Typed], strands: Sequence[Strand]) -> ConversationUpstream:
+def _upstream(typed: list[HistoryPrompt], strands: Sequence[Strand]) -> ConversationUpstream:
     if not any(strand.present for strand in strands):
         return "gone"
     return "present" if all(one.line.present for one in typed) else "changed"
 
 
-def _messages(session: str, typed: list[Typed]) -> list[Message]:
+def _messages(session: str, typed: list[HistoryPrompt]) -> list[Message]:
     notice = Message(
         id=f"{session}#survivors",
         author="harness",
@@ -140,11 +140,11 @@ def _messages(session: str, typed: list[Typed]) -> list[Message]:
     return [notice, *(_message(number, one) for number, one in enumerate(typed, 1))]
 
 
-def _records(typed: list[Typed]) -> dict[str, list[Ref]]:
+def _records(typed: list[HistoryPrompt]) -> dict[str, list[Ref]]:
     return {line_id(one.line): record_of(one.line) for one in typed}
 
 
-def _message(turn: int, typed: Typed) -> Message:
+def _message(turn: int, typed: HistoryPrompt) -> Message:
     parts: list[Part] = [Text(typed.text), *(Text(pasted) for pasted in typed.pasted)]
     command = typed.text.startswith("/")
     return Message(

@@ -27,7 +27,7 @@ from rireki.sources.claude_code.tags import (
 )
 
 __all__ = [
-    "Shown",
+    "ChipContent",
     "attachment_shown",
     "context_shown",
     "divider_shown",
@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 
-class Shown(Struct):
+class ChipContent(Struct):
     label: str
     parts: list[Part]
     at: str | None = None
@@ -47,7 +47,7 @@ class Shown(Struct):
 _BADGES = {"queued": "queued", "sdk": "headless", "suggestion_accepted": "accepted suggestion"}
 
 
-def prompt_shown(row: str, line: Any) -> Shown:
+def prompt_shown(row: str, line: Any) -> ChipContent:
     """A user entry that is no tool result."""
     content = _get(_get(line, "message"), "content")
     text = texts(content)
@@ -55,14 +55,14 @@ def prompt_shown(row: str, line: Any) -> Shown:
     put = _interrupted if stopped else _PUT.get(row)
     if put is not None:
         label, words = put(text.lstrip(), line)
-        return Shown(one_line(label), [Text(words)] if words else [])
+        return ChipContent(one_line(label), [Text(words)] if words else [])
     parts = prompt_parts(content)
     context, rest = context_of(text)
     if context and row in ("19", "20"):
         parts = [part for part in parts if not isinstance(part, Text)]
         parts = [Text(rest), *parts] if rest else parts
     badge = _BADGES.get(_string(line, "promptSource"), "") if row in ("19", "20") else ""
-    return Shown(_FIXED.get(row, badge), parts)
+    return ChipContent(_FIXED.get(row, badge), parts)
 
 
 _FIXED = {
@@ -142,11 +142,11 @@ _PUT = {
 }
 
 
-def context_shown(line: Any) -> Shown:
+def context_shown(line: Any) -> ChipContent:
     """What an editor or a loop put before the person's words."""
     context, _ = context_of(texts(_get(_get(line, "message"), "content")))
     tag = context.lstrip("<").partition(">")[0].partition(" ")[0]
-    return Shown(f"context: {tag}" if tag else "context", [Text(context)])
+    return ChipContent(f"context: {tag}" if tag else "context", [Text(context)])
 
 
 #: How refusals are put for the model when the person gave no words to them.
@@ -157,21 +157,21 @@ _WORDLESS = (
 )
 
 
-def said_shown(row: str, line: Any, tools: Mapping[str, str]) -> Shown:
+def said_shown(row: str, line: Any, tools: Mapping[str, str]) -> ChipContent:
     """A person's words or choice inside a tool's outcome."""
     outcome = _get(line, "toolUseResult")
     block = _result_block(line)
     output = texts(_get(block, "content"))
     tool = tools.get(_string(block, "tool_use_id"), "")
     if row == "1b":
-        return Shown("answered", [Text(_choices(outcome) or output)])
+        return ChipContent("answered", [Text(_choices(outcome) or output)])
     failed = bool(_get(block, "is_error"))
     if row == "1c":
         return _plan(outcome, output, failed)
     label = "plan rejected" if tool == "ExitPlanMode" else "refused" if failed else "said"
     reason = _reason(output)
     stopped = isinstance(reason, Notice) and "stopped while running" in output
-    return Shown("stopped" if stopped else label, [reason])
+    return ChipContent("stopped" if stopped else label, [reason])
 
 
 def _choices(outcome: Any) -> str:
@@ -187,11 +187,11 @@ def _words(value: Any) -> str:
     return value if isinstance(value, str) else str(value)
 
 
-def _plan(outcome: Any, output: str, failed: bool) -> Shown:
+def _plan(outcome: Any, output: str, failed: bool) -> ChipContent:
     if failed:
-        return Shown("plan rejected", [_reason(output)])
+        return ChipContent("plan rejected", [_reason(output)])
     edited = " (edited)" if _get(outcome, "planWasEdited") else ""
-    return Shown(f"plan approved{edited}", [Text(_string(outcome, "plan") or output)])
+    return ChipContent(f"plan approved{edited}", [Text(_string(outcome, "plan") or output)])
 
 
 def _reason(output: str) -> Text | Notice:
@@ -209,7 +209,7 @@ def _result_block(line: Any) -> Any:
     return None
 
 
-def divider_shown(lines: list[Any]) -> Shown:
+def divider_shown(lines: list[Any]) -> ChipContent:
     """A compaction: how much was left out, and the summary that took its place."""
     label = "context compacted"
     parts: list[Part] = []
@@ -222,40 +222,40 @@ def divider_shown(lines: list[Any]) -> Shown:
             label = f"context compacted ({before:,} tokens before)"
         if summary := texts(_get(_get(line, "message"), "content")):
             parts.append(Text(summary))
-    return Shown(label, parts)
+    return ChipContent(label, parts)
 
 
-def attachment_shown(row: str, line: Any) -> Shown:
+def attachment_shown(row: str, line: Any) -> ChipContent:
     attached = _get(line, "attachment")
     if row in ("A1", "A2"):
         prompt = _get(attached, "prompt")
         at = _string(attached, "timestamp") or None
         if row == "A1":
-            return Shown("sent while working", prompt_parts(prompt), at)
+            return ChipContent("sent while working", prompt_parts(prompt), at)
         label, words = _elsewhere(texts(prompt), attached)
-        return Shown(one_line(label), [Text(words)], at)
+        return ChipContent(one_line(label), [Text(words)], at)
     if row == "A4":
         return _hook(attached)
     if row == "A5":
         return _mentioned(attached)
     kind = _string(attached, "type") or "attachment"
-    return Shown(kind, [Unknown(kind, attached)])
+    return ChipContent(kind, [Unknown(kind, attached)])
 
 
-def _hook(attached: Any) -> Shown:
+def _hook(attached: Any) -> ChipContent:
     name = _string(attached, "hookName") or _string(attached, "hookEvent")
     label = f"hook: {name}" if name else "hook"
     blocked = _get(attached, "blockingError")
     if blocked is not None:
         words = _string(blocked, "blockingError") or (blocked if isinstance(blocked, str) else "")
-        return Shown(label, [Notice(without_colours(words).strip(), "error")])
+        return ChipContent(label, [Notice(without_colours(words).strip(), "error")])
     said = texts(_get(attached, "content")) or _lines(_get(attached, "content"))
     pieces = [said, *(_string(attached, name) for name in ("message", "stdout", "stderr"))]
     unique = dict.fromkeys(without_colours(piece).strip() for piece in pieces if piece.strip())
     failed = "error" in _string(attached, "type")
     if failed:
-        return Shown(label, [Notice("\n".join(unique), "warning")])
-    return Shown(label, [Text("\n".join(unique))])
+        return ChipContent(label, [Notice("\n".join(unique), "warning")])
+    return ChipContent(label, [Text("\n".join(unique))])
 
 
 def _lines(value: Any) -> str:
@@ -266,7 +266,7 @@ def _lines(value: Any) -> str:
     )
 
 
-def _mentioned(attached: Any) -> Shown:
+def _mentioned(attached: Any) -> ChipContent:
     """The body of a file or folder that a prompt mentioned."""
     name = (
         _string(attached, "displayPath")
@@ -276,25 +276,27 @@ def _mentioned(attached: Any) -> Shown:
     content = _get(attached, "content")
     label = f"{_string(attached, 'type')}: {name}"
     if isinstance(content, str):
-        return Shown(label, [Text(content)] if content else [])
+        return ChipContent(label, [Text(content)] if content else [])
     file = _get(content, "file")
     if text := _string(file, "content"):
-        return Shown(label, [Text(text)])
+        return ChipContent(label, [Text(text)])
     picture = picture_of_file(file, name)
-    return Shown(label, [picture if isinstance(picture, Attachment) else Unknown("file", content)])
+    return ChipContent(
+        label, [picture if isinstance(picture, Attachment) else Unknown("file", content)]
+    )
 
 
-def system_shown(row: str, line: Any) -> Shown:
+def system_shown(row: str, line: Any) -> ChipContent:
     text = texts(_get(line, "content"))
     if row == "unknown":
         kind = _string(line, "subtype") or "system"
-        return Shown(kind, [Unknown(kind, line)])
+        return ChipContent(kind, [Unknown(kind, line)])
     if row in _PUT:
         label, words = _PUT[row](text.lstrip(), line)
-        return Shown(one_line(label), [Text(words)] if words else [])
+        return ChipContent(one_line(label), [Text(words)] if words else [])
     if row == "S1":
-        return Shown(one_line(text), [Text(text.strip())])
-    return Shown(_string(line, "subtype") or "notice", [_notice(line, text)])
+        return ChipContent(one_line(text), [Text(text.strip())])
+    return ChipContent(_string(line, "subtype") or "notice", [_notice(line, text)])
 
 
 def _notice(line: Any, text: str) -> Notice:
@@ -321,8 +323,8 @@ def _error(error: Any) -> str:
     return " ".join(told) or dumps(error, ensure_ascii=False)
 
 
-def queued_shown(line: Any) -> Shown:
-    return Shown("never sent", prompt_parts(_get(line, "content")))
+def queued_shown(line: Any) -> ChipContent:
+    return ChipContent("never sent", prompt_parts(_get(line, "content")))
 
 
 def _get(value: Any, name: str) -> Any:

@@ -17,12 +17,12 @@ from msgspec.structs import force_setattr
 from rireki.model.conversation import Trouble
 from rireki.model.strand import Occurrence, Strand
 from rireki.sources.claude_code.repair import loads, objects_in
-from rireki.sources.claude_code.shapes import Look
+from rireki.sources.claude_code.shapes import LineHead
 from rireki.sources.kit.jsonl import LANE
 
-__all__ = ["Line", "read_strand"]
+__all__ = ["TranscriptLine", "read_strand"]
 
-_look = msgspec.json.Decoder(Look).decode
+_look = msgspec.json.Decoder(LineHead).decode
 _STEP = re.compile(r"\.([^.\[`]+)|\[(\d+)\]")
 #: A line whose fields keep having other types than ours is given up after so many corrections.
 CORRECTIONS = 40
@@ -30,14 +30,14 @@ CORRECTIONS = 40
 MANY = 10_000
 
 
-class Line(Struct, gc=False):
+class TranscriptLine(Struct, gc=False):
     """One object of a transcript and where it stood."""
 
     number: int
     data: bytes
     present: bool
     #: None when the line could not be understood at all.
-    look: Look | None
+    look: LineHead | None
     #: Where its bytes are kept. The unfinished end of a file is no record yet.
     strand: int = 0
     record: int | None = None
@@ -47,17 +47,17 @@ class Line(Struct, gc=False):
     version: int = 0
 
 
-def read_strand(strand: Strand, troubles: list[Trouble]) -> list[Line]:
+def read_strand(strand: Strand, troubles: list[Trouble]) -> list[TranscriptLine]:
     """Every line the file ever held, in order; what is wrong with them goes to `troubles`."""
-    lines: list[Line] = []
+    lines: list[TranscriptLine] = []
     add = lines.append
     number, name = 0, strand.id
-    before = Look()
+    before = LineHead()
     for number, record in enumerate(strand.occurrences(LANE), 1):
         ordinal, data, present, _ = record
         try:
             look = _look(data)
-            add(Line(number, data, present, look, name, ordinal))
+            add(TranscriptLine(number, data, present, look, name, ordinal))
             if number > MANY:
                 _share(look, before)
                 before = look
@@ -69,7 +69,7 @@ def read_strand(strand: Strand, troubles: list[Trouble]) -> list[Line]:
     return lines
 
 
-def _share(look: Look, before: Look) -> None:
+def _share(look: LineHead, before: LineHead) -> None:
     """What a line has in common with the one before it is held once: a quarter of what a very long
     transcript would take besides its bytes."""
     if look.sessionId == before.sessionId:
@@ -80,14 +80,16 @@ def _share(look: Look, before: Look) -> None:
         force_setattr(look, "parentUuid", before.uuid)
 
 
-def _read_tail(strand: Strand, number: int, tail: bytes, troubles: list[Trouble]) -> list[Line]:
+def _read_tail(
+    strand: Strand, number: int, tail: bytes, troubles: list[Trouble]
+) -> list[TranscriptLine]:
     """The last line has no newline: whole when its JSON is, otherwise still being written."""
     try:
-        return [Line(number, tail, strand.present, _look(tail))]
+        return [TranscriptLine(number, tail, strand.present, _look(tail))]
     except (ValueError, RecursionError):
         found = _look_leniently(tail)
     if found is not None:
-        return [Line(number, tail, strand.present, found, mended=True)]
+        return [TranscriptLine(number, tail, strand.present, found, mended=True)]
     troubles.append(
         Trouble(
             f"{strand.place}: line {number}",
@@ -100,11 +102,13 @@ def _read_tail(strand: Strand, number: int, tail: bytes, troubles: list[Trouble]
 
 def _mend(
     strand: Strand, number: int, record: Occurrence, troubles: list[Trouble]
-) -> Iterator[Line]:
+) -> Iterator[TranscriptLine]:
     """The lines in a damaged one, and one trouble unless nothing was missing."""
 
-    def line(data: bytes, look: Look | None) -> Line:
-        return Line(number, data, record.present, look, strand.id, record.ordinal, mended=True)
+    def line(data: bytes, look: LineHead | None) -> TranscriptLine:
+        return TranscriptLine(
+            number, data, record.present, look, strand.id, record.ordinal, mended=True
+        )
 
     data = record.data
     if not data.strip():
@@ -128,7 +132,7 @@ def _mend(
     )
 
 
-def _look_leniently(data: bytes) -> Look | None:
+def _look_leniently(data: bytes) -> LineHead | None:
     """A look at a line with half a character in it, or with fields of unexpected types."""
     value = loads(data)
     if not isinstance(value, dict):

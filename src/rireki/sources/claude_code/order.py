@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Container
 
 from rireki.sources.claude_code.drafts import Draft, line_id
-from rireki.sources.claude_code.shapes import Block
+from rireki.sources.claude_code.shapes import ContentItem
 from rireki.sources.claude_code.tree import Tree
 
 __all__ = [
@@ -41,7 +41,7 @@ def calls_of(draft: Draft) -> list[str]:
     ]
 
 
-def results_of(draft: Draft) -> list[Block]:
+def results_of(draft: Draft) -> list[ContentItem]:
     """The outcomes of tools in an entry."""
     look = draft.line.look
     content = look.message.content if look is not None and look.message is not None else None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from rireki.sources.claude_code.lines import Line
+from rireki.sources.claude_code.lines import TranscriptLine
 from rireki.sources.claude_code.tags import one_line
 
 __all__ = ["Queue"]
@@ -21,7 +21,7 @@ _INJECTED = ("<task-notification>", "<teammate-message", "<agent-message", "<tic
 
 
 class _Waiting(Struct, gc=False):
-    line: Line
+    line: TranscriptLine
     text: str
     taken: bool = False
 
@@ -30,7 +30,7 @@ class Queue:
     def __init__(self) -> None:
         self._waiting: list[_Waiting] = []
 
-    def enqueue(self, line: Line, text: str) -> None:
+    def enqueue(self, line: TranscriptLine, text: str) -> None:
         self._waiting.append(_Waiting(line, _beginning(text)))
 
     def dequeue(self) -> None:
@@ -63,7 +63,7 @@ class Queue:
                 self._waiting.remove(waiting)
                 return
 
-    def never_sent(self) -> list[Line]:
+    def never_sent(self) -> list[TranscriptLine]:
         return [
             waiting.line
             for waiting in self._waiting

@@ -9,7 +9,7 @@ from rireki.sources.claude_code.drafts import Draft
 from rireki.sources.claude_code.entries import flat
 from rireki.sources.claude_code.fold import Fold
 from rireki.sources.claude_code.full import outcome_in
-from rireki.sources.claude_code.lines import Line
+from rireki.sources.claude_code.lines import TranscriptLine
 from rireki.sources.claude_code.order import results_of
 from rireki.sources.claude_code.spills import SPILLED, Spills
 from rireki.sources.kit.document import LANE as WHOLE
@@ -31,7 +31,7 @@ def records_of(fold: Fold, strands: Sequence[Strand]) -> dict[str, list[Ref]]:
     return found
 
 
-def record_of(line: Line) -> list[Ref]:
+def record_of(line: TranscriptLine) -> list[Ref]:
     """The record that holds a line; the unfinished end of a file is none."""
     return [Ref(line.strand, LANE, line.record)] if line.record is not None else []
 

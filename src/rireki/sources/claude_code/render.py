@@ -20,7 +20,7 @@ from rireki.sources.claude_code.fold import Fold
 from rireki.sources.claude_code.full import answer_in, get, outcome_in, results_in, value_of
 from rireki.sources.claude_code.kinds import SYNTHETIC
 from rireki.sources.claude_code.labels import (
-    Shown,
+    ChipContent,
     attachment_shown,
     context_shown,
     divider_shown,
@@ -29,7 +29,7 @@ from rireki.sources.claude_code.labels import (
     said_shown,
     system_shown,
 )
-from rireki.sources.claude_code.lines import Line
+from rireki.sources.claude_code.lines import TranscriptLine
 from rireki.sources.claude_code.spills import Spills, base_name
 
 __all__ = ["find_attachment", "render", "render_each"]
@@ -61,7 +61,7 @@ def render_each(fold: Fold, strands: Sequence[Strand]) -> Iterator[Message]:
         yield message
 
 
-def find_attachment(lines: Sequence[Line], digest: str) -> bytes | None:
+def find_attachment(lines: Sequence[TranscriptLine], digest: str) -> bytes | None:
     """The bytes of a picture, looked for where they stand."""
     for line in lines:
         if b"base64" not in line.data and b'"source"' not in line.data:
@@ -126,7 +126,7 @@ class _Rendering:
             entry=_entry(draft),
         )
 
-    def _shown(self, draft: Draft) -> Shown:
+    def _shown(self, draft: Draft) -> ChipContent:
         if draft.what == "answer":
             return self._answer(draft)
         if draft.what == "result":
@@ -149,14 +149,14 @@ class _Rendering:
                 return queued_shown(value)
         return _strange(draft.line, value)
 
-    def _answer(self, draft: Draft) -> Shown:
+    def _answer(self, draft: Draft) -> ChipContent:
         parts = [part for line in draft.lines for part in answer_in(line)]
         if draft.rule.row != "api error":
-            return Shown("", parts)
+            return ChipContent("", parts)
         words = [part.text for part in parts if isinstance(part, Text)]
-        return Shown("error", [Notice("\n".join(words), "error")])
+        return ChipContent("error", [Notice("\n".join(words), "error")])
 
-    def _result(self, draft: Draft) -> Shown:
+    def _result(self, draft: Draft) -> ChipContent:
         refused = draft.uuid in self.refused
         content, outcome = results_in(draft.line), outcome_in(draft.line)
         parts: list[Part] = []
@@ -167,7 +167,7 @@ class _Rendering:
                 names.setdefault(self.fold.tools.get(str(block.get("tool_use_id")), ""))
             else:
                 parts += prompt_parts([block])
-        return Shown(", ".join(name for name in names if name), parts)
+        return ChipContent(", ".join(name for name in names if name), parts)
 
     def _parent(self, draft: Draft) -> str | None:
         """The message above: the nearest line up the tree that became one."""
@@ -204,9 +204,9 @@ def _named(parts: list[Part], names: list[str]) -> list[Part]:
     ]
 
 
-def _strange(line: Line, value: Any) -> Shown:
+def _strange(line: TranscriptLine, value: Any) -> ChipContent:
     if line.look is None:
         text = line.data.decode("utf-8", "replace").strip()
-        return Shown("unreadable line", [Unknown("unreadable line", text)])
+        return ChipContent("unreadable line", [Unknown("unreadable line", text)])
     name = line.look.type or "line"
-    return Shown(name, [Unknown(name, value)])
+    return ChipContent(name, [Unknown(name, value)])

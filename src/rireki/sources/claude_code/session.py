@@ -17,7 +17,7 @@ from rireki.model.strand import Strand
 from rireki.model.times import from_iso
 from rireki.sources.claude_code.fold import Fold
 from rireki.sources.claude_code.gather import gather
-from rireki.sources.claude_code.lines import Line, read_strand
+from rireki.sources.claude_code.lines import TranscriptLine, read_strand
 from rireki.sources.claude_code.refs import records_of
 from rireki.sources.claude_code.render import find_attachment, render, render_each
 from rireki.sources.claude_code.repair import loads
@@ -38,12 +38,12 @@ __all__ = ["read_session"]
 _TRANSCRIPTS = ("main", "agent")
 
 
-class Told(Struct):
+class SessionReading(Struct):
     """One conversation found in the files of a group."""
 
     native_id: str
     fold: Fold
-    lines: list[Line]
+    lines: list[TranscriptLine]
     agent: bool = False
     ties: list[Tie] = field(default_factory=list)
     title: str = ""
@@ -54,13 +54,13 @@ def read_session(conversation: str, strands: Sequence[Strand]) -> list[Reading]:
     return [_reading(told, strands) for told in _tell(conversation, strands)]
 
 
-def _tell(conversation: str, strands: Sequence[Strand]) -> list[Told]:
+def _tell(conversation: str, strands: Sequence[Strand]) -> list[SessionReading]:
     files = [strand for strand in strands if strand.role in _TRANSCRIPTS]
     troubles: list[Trouble] = []
     agent = any(strand.role == "agent" for strand in files)
     gathered = gather([read_strand(strand, troubles) for strand in files], split=not agent)
     fold = Fold(gathered.main, agent=agent)
-    told = Told(conversation, fold, gathered.main, agent, troubles=troubles)
+    told = SessionReading(conversation, fold, gathered.main, agent, troubles=troubles)
     if agent:
         _tie_agent(told, strands)
     else:
@@ -73,11 +73,11 @@ def _tell(conversation: str, strands: Sequence[Strand]) -> list[Told]:
     return _distinct(found)
 
 
-def _names_others(told: Told) -> bool:
+def _names_others(told: SessionReading) -> bool:
     return any((tie.kind, tie.role) == ("title", "offer") for tie in told.ties)
 
 
-def _distinct(found: list[Told]) -> list[Told]:
+def _distinct(found: list[SessionReading]) -> list[SessionReading]:
     """No two of the same name, although a sub-agent's is only the beginning of a uuid."""
     taken: dict[str, int] = {}
     for told in found:
@@ -87,7 +87,7 @@ def _distinct(found: list[Told]) -> list[Told]:
     return found
 
 
-def _tie_agent(told: Told, strands: Sequence[Strand]) -> None:
+def _tie_agent(told: SessionReading, strands: Sequence[Strand]) -> None:
     """A sub-agent looks for the call that started it; without a note of it, for its own name.
 
     Some were started by no call at all (to suggest a prompt, say): those belong to the session.
@@ -118,7 +118,9 @@ def _meta(strands: Sequence[Strand]) -> dict[str, Any]:
     return {}
 
 
-def _sidechain(session: str, root: str, lines: list[Line], calls: dict[str, str]) -> Told:
+def _sidechain(
+    session: str, root: str, lines: list[TranscriptLine], calls: dict[str, str]
+) -> SessionReading:
     """A sub-agent inside the session's own file; its prompt tells which call started it."""
     fold = Fold(lines, agent=True)
     token = prompt_token(fold.first_prompt)
@@ -127,10 +129,10 @@ def _sidechain(session: str, root: str, lines: list[Line], calls: dict[str, str]
         del calls[call]
     want = call_token(session, call) if call else f"{session}/{token}"
     ties = [Tie("subagent", "want", want), *fold.ties.children(session)]
-    return Told(f"{session}/sidechain-{root[:8]}", fold, lines, True, ties)
+    return SessionReading(f"{session}/sidechain-{root[:8]}", fold, lines, True, ties)
 
 
-def _reading(told: Told, strands: Sequence[Strand]) -> Reading:
+def _reading(told: SessionReading, strands: Sequence[Strand]) -> Reading:
     fold, facts = told.fold, told.fold.facts
     directories = list(facts.directories)
     answers = fold.meter.answers()
@@ -165,7 +167,7 @@ def _reading(told: Told, strands: Sequence[Strand]) -> Reading:
     )
 
 
-def _nature(told: Told) -> Literal["conversation", "subagent", "titles"]:
+def _nature(told: SessionReading) -> Literal["conversation", "subagent", "titles"]:
     if told.agent:
         return "subagent"
     return "conversation" if told.fold.drafts or told.troubles else "titles"
@@ -177,7 +179,7 @@ def _title(fold: Fold) -> str:
     return fold.titles.title(fold.tree.parents, fold.left)
 
 
-def _upstream(told: Told, strands: Sequence[Strand]) -> ConversationUpstream:
+def _upstream(told: SessionReading, strands: Sequence[Strand]) -> ConversationUpstream:
     if all(line.present for line in told.lines):
         return "present"
     if not any(strand.present for strand in strands if strand.role in _TRANSCRIPTS):

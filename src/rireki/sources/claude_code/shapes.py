@@ -11,12 +11,22 @@ from typing import Any
 
 from msgspec import Raw, Struct
 
-__all__ = ["Attached", "Block", "Decision", "Forked", "Kind", "Look", "Rich", "Spoken", "Tokens"]
+__all__ = [
+    "Attached",
+    "ContentItem",
+    "PermissionDecision",
+    "Forked",
+    "Kind",
+    "LineHead",
+    "Rich",
+    "Spoken",
+    "Tokens",
+]
 
 _NOTHING = Raw()
 
 
-class Block(Struct, frozen=True, gc=False):
+class ContentItem(Struct, frozen=True, gc=False):
     type: str = ""
     id: str | None = None
     name: str | None = None
@@ -42,7 +52,7 @@ class Spoken(Struct, frozen=True, gc=False):
     model: str | None = None
     stop_reason: str | None = None
     usage: Tokens | None = None
-    content: str | list[Block] | None = None
+    content: str | list[ContentItem] | None = None
 
 
 class Kind(Struct, frozen=True, gc=False):
@@ -55,7 +65,7 @@ class Forked(Struct, frozen=True, gc=False):
     sessionId: str | None = None
 
 
-class Decision(Struct, frozen=True, gc=False):
+class PermissionDecision(Struct, frozen=True, gc=False):
     decision: str | None = None
     source: str | None = None
 
@@ -82,7 +92,7 @@ class Rich(Struct, frozen=True, gc=False):
     agentId: Any = None
 
 
-class Look(Struct, frozen=True, gc=False):
+class LineHead(Struct, frozen=True, gc=False):
     """One line at first sight."""
 
     type: str = ""
@@ -112,7 +122,7 @@ class Look(Struct, frozen=True, gc=False):
     toolUseResult: Rich | str | float | bool | list[Raw] | None = None
     holdsPersonsWords: bool | None = None
     toolDenialKind: str | None = None
-    permissionDecision: Decision | None = None
+    permissionDecision: PermissionDecision | None = None
     forkedFrom: Forked | None = None
     # answers
     isApiErrorMessage: bool | None = None

@@ -16,7 +16,7 @@ from rireki.model.conversation import Tie
 from rireki.sources.claude_code.drafts import Draft
 from rireki.sources.claude_code.entries import text_of
 from rireki.sources.claude_code.repair import loads
-from rireki.sources.claude_code.shapes import Block, Look, Rich
+from rireki.sources.claude_code.shapes import ContentItem, LineHead, Rich
 
 __all__ = ["SPAWNERS", "Ties", "agent_token", "call_token", "prompt_token", "session_token"]
 
@@ -43,7 +43,7 @@ def session_token(session: str) -> str:
     return f"session:{session}"
 
 
-def line_token(look: Look) -> str:
+def line_token(look: LineHead) -> str:
     """A line wherever it is copied to. Its uuid alone may have been chosen by a program, twice."""
     return f"line:{look.uuid}@{look.timestamp}"
 
@@ -72,11 +72,11 @@ class Ties:
         #: Agents that results name, and the calls those results answer.
         self.agents: dict[str, str | None] = {}
 
-    def entered(self, look: Look) -> None:
+    def entered(self, look: LineHead) -> None:
         if len(self.beginnings) < 2 and look.uuid:
             self.beginnings.append(line_token(look))
 
-    def compacted(self, look: Look) -> None:
+    def compacted(self, look: LineHead) -> None:
         if look.uuid:
             self.compactions.append(line_token(look))
 
@@ -85,13 +85,13 @@ class Ties:
         if draft.rule.row == "answer":
             self.taken_over = draft
 
-    def called(self, block: Block) -> None:
+    def called(self, block: ContentItem) -> None:
         """The agent started a sub-agent; its prompt is the last resort to find it by."""
         value = loads(bytes(block.input))
         prompt = value.get("prompt") if isinstance(value, dict) else None
         self.calls[block.id or ""] = prompt_token(prompt) if isinstance(prompt, str) else None
 
-    def returned(self, block: Block, outcome: object) -> None:
+    def returned(self, block: ContentItem, outcome: object) -> None:
         """A sub-agent's result names it, in the rich outcome or at least in the text."""
         agent = outcome.agentId if isinstance(outcome, Rich) else None
         if not isinstance(agent, str):

@@ -6,7 +6,7 @@ import re
 from itertools import islice
 
 from rireki.model.conversation import Tie
-from rireki.sources.claude_code.shapes import Look
+from rireki.sources.claude_code.shapes import LineHead
 from rireki.sources.claude_code.tags import one_line
 
 __all__ = ["Titles", "is_failure"]
@@ -42,7 +42,7 @@ class Titles:
         self._typed: list[tuple[str, str]] = []
         self._command = ""
 
-    def note(self, look: Look) -> None:
+    def note(self, look: LineHead) -> None:
         """A metadata line; the last of each kind counts."""
         if look.customTitle is not None:
             self._custom = look.customTitle

@@ -14,7 +14,7 @@ from rireki.model.conversation import Answer
 from rireki.model.message import Usage
 from rireki.model.times import from_iso
 from rireki.sources.claude_code.kinds import SYNTHETIC
-from rireki.sources.claude_code.lines import Line
+from rireki.sources.claude_code.lines import TranscriptLine
 from rireki.sources.claude_code.shapes import Spoken, Tokens
 
 __all__ = ["Meter", "total"]
@@ -39,7 +39,7 @@ class Meter:
     def __init__(self) -> None:
         self._readings: dict[str, _Reading] = {}
 
-    def note(self, line: Line, spoken: Spoken) -> None:
+    def note(self, line: TranscriptLine, spoken: Spoken) -> None:
         key, tokens = spoken.id, spoken.usage
         if key is None or tokens is None or spoken.model == SYNTHETIC:
             return

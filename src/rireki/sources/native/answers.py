@@ -7,7 +7,7 @@ from typing import Any
 from rireki.model.conversation import Answer
 from rireki.model.message import Usage
 from rireki.model.times import from_iso
-from rireki.sources.native.entry import Entry
+from rireki.sources.native.entry import JournalEntry
 
 __all__ = ["answer_of", "model_of", "total"]
 
@@ -50,7 +50,7 @@ _INCLUSIVE = frozenset({"openai", "responses", "gemini"})
 _THOUGHTS = "usageMetadata.thoughtsTokenCount"
 
 
-def model_of(entry: Entry) -> str | None:
+def model_of(entry: JournalEntry) -> str | None:
     """The model that answered, where the answer was kept whole."""
     if not entry.more.get("answer") or not isinstance(entry.raw, dict):
         return None
@@ -58,7 +58,7 @@ def model_of(entry: Entry) -> str | None:
     return name if isinstance(name, str) else None
 
 
-def answer_of(entry: Entry) -> Answer | None:
+def answer_of(entry: JournalEntry) -> Answer | None:
     """The tokens of an answer that was kept whole; the same answer in a fork has the same key."""
     counts = _COUNTS.get(entry.provider or "")
     if counts is None or not entry.more.get("answer"):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rireki.providers import Call, Result, Turn
 from rireki.providers.pairing import pair
-from rireki.sources.native.entry import Entry
+from rireki.sources.native.entry import JournalEntry
 
 __all__ = ["Calls"]
 
@@ -23,7 +23,7 @@ class Calls:
         #: The tool behind each call.
         self.tools: dict[str, str] = {}
 
-    def skip(self, entry: Entry) -> None:
+    def skip(self, entry: JournalEntry) -> None:
         """The turns of an entry that is told in another way."""
         self.place += sum(len(turns) for turns in entry.turns)
 

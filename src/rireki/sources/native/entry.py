@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rireki.providers import Turn
 
-__all__ = ["GOES_ON", "MESSAGES", "VERSION", "Entry", "parse", "parse_all", "spell"]
+__all__ = ["GOES_ON", "MESSAGES", "VERSION", "JournalEntry", "parse", "parse_all", "spell"]
 
 VERSION = 1
 #: Of entries that were kept together, every one but the last has this: more of them follow.
@@ -22,7 +22,7 @@ GOES_ON = "and"
 MESSAGES = frozenset({"user", "assistant", "tool", "system", "repair"})
 
 
-class Entry:
+class JournalEntry:
     """`more` has what only some kinds need: `keep`, `after`, `call`, `title`, `answer` …"""
 
     __slots__ = (
@@ -111,7 +111,7 @@ def _summary_message(summary: str) -> dict[str, Any]:
     return {"role": "user", "content": f"[summary]\n{summary}"}
 
 
-def spell(entry: Entry) -> bytes:
+def spell(entry: JournalEntry) -> bytes:
     """The entry as a line of JSON, its newline included."""
     value: dict[str, Any] = {
         "v": VERSION,
@@ -141,12 +141,12 @@ def _encode(value: Any) -> bytes:
         return json.dumps(value, separators=(",", ":")).encode()
 
 
-def parse(line: bytes) -> Entry | None:
+def parse(line: bytes) -> JournalEntry | None:
     """The entry of a line; None when it is none."""
     return _made(_decode(line))
 
 
-def parse_all(lines: Sequence[bytes]) -> list[Entry | None]:
+def parse_all(lines: Sequence[bytes]) -> list[JournalEntry | None]:
     """What `parse` says of each line, sooner."""
     import msgspec
 
@@ -159,7 +159,7 @@ def parse_all(lines: Sequence[bytes]) -> list[Entry | None]:
     return [_made(value) for value in values]
 
 
-def _made(value: Any) -> Entry | None:
+def _made(value: Any) -> JournalEntry | None:
     if type(value) is not dict:
         return None
     take = value.pop
@@ -167,7 +167,7 @@ def _made(value: Any) -> Entry | None:
     if take("v", None) != VERSION or type(id) is not str or type(kind) is not str or not id:
         return None
     # Made by hand: a history of thousands is read when it is gone on with, and this is sooner.
-    entry = Entry.__new__(Entry)
+    entry = JournalEntry.__new__(JournalEntry)
     entry.id, entry.kind, entry.raw = id, kind, take("raw", None)
     provider, parent = take("provider", None), take("parent", None)
     seq, at = take("seq", None), take("at", None)

@@ -17,7 +17,7 @@ from rireki.model.tally import Tally, pattern_of
 from rireki.model.times import from_iso
 from rireki.providers import Call, Result
 from rireki.sources.native.answers import answer_of, total
-from rireki.sources.native.entry import Entry
+from rireki.sources.native.entry import JournalEntry
 from rireki.sources.native.story import ASK, read_entry, tally_of
 
 __all__ = ["Folded", "fold"]
@@ -50,9 +50,9 @@ def fold(
     return _grown(known, entries, tally, [*answers, *fresh]), [*answers, *fresh]
 
 
-def _entries(lines: Sequence[bytes], seq: int) -> list[Entry] | None:
+def _entries(lines: Sequence[bytes], seq: int) -> list[JournalEntry] | None:
     """The entries, if each is a plain one that follows the one before."""
-    found: list[Entry] = []
+    found: list[JournalEntry] = []
     for number, line in enumerate(lines, seq + 1):
         entry = read_entry(line)
         if entry is None or entry.kind not in _PLAIN or entry.seq != number:
@@ -63,7 +63,7 @@ def _entries(lines: Sequence[bytes], seq: int) -> list[Entry] | None:
     return found
 
 
-def _is_closed(entries: Sequence[Entry], is_new: Callable[[str], bool]) -> bool:
+def _is_closed(entries: Sequence[JournalEntry], is_new: Callable[[str], bool]) -> bool:
     """Whether every result is that of a call among them, and no call was there before."""
     calls: set[str] = set()
     parts = (part for e in entries for turns in e.turns for turn in turns for part in turn.parts)
@@ -78,7 +78,7 @@ def _is_closed(entries: Sequence[Entry], is_new: Callable[[str], bool]) -> bool:
 
 
 def _grown(
-    known: Conversation, entries: Sequence[Entry], tally: Tally, answers: list[Answer]
+    known: Conversation, entries: Sequence[JournalEntry], tally: Tally, answers: list[Answer]
 ) -> Conversation:
     times = [at for entry in entries if (at := from_iso(entry.at))]
     before = [at for at in (known.started_at, known.updated_at) if at]

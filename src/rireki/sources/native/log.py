@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, TypeAlias
 
-from rireki.sources.native.entry import MESSAGES, Entry
+from rireki.sources.native.entry import MESSAGES, JournalEntry
 
-__all__ = ["SAID", "Edit", "Item", "Log", "View"]
+__all__ = ["SAID", "Edit", "Item", "EntryLog", "ModelView"]
 
 #: Kinds whose messages come after those that are there.
 SAID = MESSAGES - {"repair"}
 #: A message and the entry it came with.
-Item: TypeAlias = "tuple[Entry, Any]"
+Item: TypeAlias = "tuple[JournalEntry, Any]"
 
 
-class Edit(Entry):
+class Edit(JournalEntry):
     """Messages that a program put in place of what was there; happens in memory only."""
 
     __slots__ = ("items",)
@@ -29,7 +29,7 @@ class Edit(Entry):
         self.items = items
 
 
-class View:
+class ModelView:
     """The messages that a model is shown, each with its entry."""
 
     def __init__(self) -> None:
@@ -42,7 +42,7 @@ class View:
         #: Raised by every change that is more than messages at the end.
         self.revision = 0
 
-    def apply(self, entry: Entry) -> None:
+    def apply(self, entry: JournalEntry) -> None:
         kind = entry.kind
         if kind in SAID:
             for message in entry.messages:
@@ -77,7 +77,7 @@ class View:
         self.items[:] = items
         self.messages[:] = [message for _, message in self.items]
 
-    def _insert(self, entry: Entry) -> None:
+    def _insert(self, entry: JournalEntry) -> None:
         """After the entry it names: where its calls stand."""
         self.revision += 1
         after = entry.text("after")
@@ -87,7 +87,7 @@ class View:
         self.items[place:place] = new
         self.messages[place:place] = [message for _, message in new]
 
-    def _kept(self, entry: Entry) -> list[Item]:
+    def _kept(self, entry: JournalEntry) -> list[Item]:
         """From the entry that is named as the first to keep; of nothing named, nothing."""
         keep = entry.text("keep")
         for place, (one, _) in enumerate(self.items):
@@ -96,17 +96,17 @@ class View:
         return []
 
 
-class Log:
-    def __init__(self, entries: Iterable[Entry] = ()) -> None:
-        self.entries: dict[str, Entry] = {}
+class EntryLog:
+    def __init__(self, entries: Iterable[JournalEntry] = ()) -> None:
+        self.entries: dict[str, JournalEntry] = {}
         #: What each entry follows: always one that was written before it.
         self.parents: dict[str, str | None] = {}
         self.head: str | None = None
-        self.view = View()
+        self.view = ModelView()
         for entry in entries:
             self.add(entry)
 
-    def add(self, entry: Entry) -> None:
+    def add(self, entry: JournalEntry) -> None:
         """An entry that follows the last one, or, if it is a branch, the one it names."""
         if entry.id in self.entries:
             # Two of one id would make a ring of what follows what.
@@ -129,16 +129,16 @@ class Log:
         """Whether one can go back there; None is the beginning."""
         return id is None or id in self.entries
 
-    def chain(self, id: str | None) -> list[Entry]:
+    def chain(self, id: str | None) -> list[JournalEntry]:
         """The entries that lead to one, the first one first."""
-        found: list[Entry] = []
+        found: list[JournalEntry] = []
         while id is not None:
             found.append(self.entries[id])
             id = self.parents[id]
         return found[::-1]
 
     def _go_back(self, id: str | None) -> None:
-        then = View()
+        then = ModelView()
         for entry in self.chain(id):
             if entry.kind != "branch":
                 then.apply(entry)

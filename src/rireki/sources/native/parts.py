@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from hashlib import sha256
 
 from rireki.model import parts as model
-from rireki.providers import Call, Media, Opaque, Part, Result, Text, Thinking, Turn
+from rireki.providers import Call, Media, NeutralText, NeutralThinking, Opaque, Part, Result, Turn
 
 __all__ = ["parts_of"]
 
@@ -23,10 +23,10 @@ def parts_of(turn: Turn, chosen: Callable[[int], bool], ids: Sequence[str]) -> l
 
 
 def _shown(part: Part, id: str) -> Iterator[model.Part]:
-    if isinstance(part, Text):
+    if isinstance(part, NeutralText):
         if part.text:
             yield model.Text(part.text)
-    elif isinstance(part, Thinking):
+    elif isinstance(part, NeutralThinking):
         yield model.Thinking(part.text) if part.text else model.Unknown("hidden thinking", part.raw)
     elif isinstance(part, Call):
         yield model.ToolCall(id, part.name, part.arguments)
@@ -39,7 +39,7 @@ def _shown(part: Part, id: str) -> Iterator[model.Part]:
 
 
 def _result(part: Result, id: str) -> Iterator[model.Part]:
-    said = [one.text for one in part.content if isinstance(one, Text | Opaque)]
+    said = [one.text for one in part.content if isinstance(one, NeutralText | Opaque)]
     output = "\n".join(text for text in said if text)
     yield model.ToolResult(id, "error" if part.is_error else "ok", output)
     for one in part.content:

@@ -18,20 +18,18 @@ import msgspec
 from rireki.errors import RirekiError
 from rireki.model.clusters import beginning
 from rireki.model.conversation import Conversation, ConversationUpstream, Reading, Tie, Trouble
-from rireki.model.message import Author, Display, Message
-from rireki.model.message import Entry as Place
+from rireki.model.message import Author, Display, Entry, Message
 from rireki.model.parts import Notice, Part, Text, Unknown
 from rireki.model.strand import Ref, Strand
 from rireki.model.tally import Tally
 from rireki.model.times import from_iso
-from rireki.providers import Call, Media, Result, Turn
-from rireki.providers import Text as Said
+from rireki.providers import Call, Media, NeutralText, Result, Turn
 from rireki.providers.archived import DECISION
 from rireki.sources.kit.jsonl import LANE
 from rireki.sources.native.answers import answer_of, model_of, total
 from rireki.sources.native.calls import Calls
-from rireki.sources.native.entry import MESSAGES, Entry, parse
-from rireki.sources.native.log import Log
+from rireki.sources.native.entry import MESSAGES, JournalEntry, parse
+from rireki.sources.native.log import EntryLog
 from rireki.sources.native.parts import parts_of
 from rireki.sources.native.reader import NAME
 
@@ -46,10 +44,10 @@ TITLE = 200
 ASK, CANCELLED = "ask_user", "[User cancelled the question]"
 
 
-class Line(msgspec.Struct):
+class HistoryLine(msgspec.Struct):
     """An entry, where it stands, and whether the file still has it."""
 
-    entry: Entry
+    entry: JournalEntry
     data: bytes
     ref: Ref
     present: bool
@@ -96,16 +94,16 @@ def read_journals(conversation: str, strands: Sequence[Strand]) -> list[Reading]
     ]
 
 
-def tally_of(entries: Sequence[Entry], finished: bool) -> Tally:
+def tally_of(entries: Sequence[JournalEntry], finished: bool) -> Tally:
     """What is counted of entries that follow a story which was finished, or was not."""
-    story = _Story([Line(entry, b"", Ref(0, LANE, 0), True) for entry in entries])
+    story = _Story([HistoryLine(entry, b"", Ref(0, LANE, 0), True) for entry in entries])
     story.tally.finished = finished
     story.tell()
     return story.tally
 
 
-def _lines(strand: Strand, troubles: list[Trouble]) -> list[Line]:
-    found: list[Line] = []
+def _lines(strand: Strand, troubles: list[Trouble]) -> list[HistoryLine]:
+    found: list[HistoryLine] = []
     for number, occurrence in enumerate(strand.story(LANE), 1):
         entry = read_entry(occurrence.data)
         if entry is None:
@@ -114,11 +112,11 @@ def _lines(strand: Strand, troubles: list[Trouble]) -> list[Line]:
             troubles.append(Trouble(place, "not an entry of a history", hint))
             continue
         ref = Ref(strand.id, LANE, occurrence.ordinal)
-        found.append(Line(entry, occurrence.data, ref, occurrence.present))
+        found.append(HistoryLine(entry, occurrence.data, ref, occurrence.present))
     return found
 
 
-def read_entry(line: bytes) -> Entry | None:
+def read_entry(line: bytes) -> JournalEntry | None:
     """The entry of a line, if its message can be read as well: nested too deep, it cannot."""
     entry = parse(line)
     if entry is None:
@@ -130,7 +128,7 @@ def read_entry(line: bytes) -> Entry | None:
         return None
 
 
-def _mend(entry: Entry) -> None:
+def _mend(entry: JournalEntry) -> None:
     """Half a surrogate pair stays in the record; it can neither be stored nor shown."""
     try:
         msgspec.json.encode([entry.id, entry.at, entry.provider, entry.raw, entry.more])
@@ -150,9 +148,9 @@ def _whole(value: Any) -> Any:
     return value
 
 
-def _once(lines: list[Line]) -> list[Line]:
+def _once(lines: list[HistoryLine]) -> list[HistoryLine]:
     """A journal that was copied or put back lies in two places: each entry is told once."""
-    found: dict[bytes, Line] = {}
+    found: dict[bytes, HistoryLine] = {}
     for line in lines:
         known = found.setdefault(line.data, line)
         known.present = known.present or line.present
@@ -162,9 +160,9 @@ def _once(lines: list[Line]) -> list[Line]:
 class _Story:
     """Messages in the order of the journal; a repair stands where its calls do."""
 
-    def __init__(self, lines: list[Line]) -> None:
+    def __init__(self, lines: list[HistoryLine]) -> None:
         self.lines = lines
-        self.log = Log(line.entry for line in lines)
+        self.log = EntryLog(line.entry for line in lines)
         self.tally = Tally()
         self.records: dict[str, list[Ref]] = {}
         self.left = self._left()
@@ -208,7 +206,7 @@ class _Story:
             found += self.told.get((entry.id, place), ())
         return found
 
-    def _ordered(self) -> list[Line]:
+    def _ordered(self) -> list[HistoryLine]:
         places = {line.entry.id: place for place, line in enumerate(self.lines)}
         keys: list[tuple[int, int]] = []
         for place, line in enumerate(self.lines):
@@ -216,7 +214,7 @@ class _Story:
             keys.append((place, 0) if after is None or after > place else (after, place))
         return [self.lines[place] for place in sorted(range(len(keys)), key=keys.__getitem__)]
 
-    def _messages(self, line: Line, calls: Calls) -> list[tuple[int, Message]]:
+    def _messages(self, line: HistoryLine, calls: Calls) -> list[tuple[int, Message]]:
         """What is told of an entry, with the place of the message in it that it came from."""
         entry = line.entry
         if entry.kind in _DIVIDERS:
@@ -255,15 +253,17 @@ class _Story:
             and not part.is_error
             and (ASK in (part.name, calls.tools.get(id)) or id in self.waiting)
         ]
-        texts = [one.text for part in answers for one in part.content if isinstance(one, Said)]
+        texts = [
+            one.text for part in answers for one in part.content if isinstance(one, NeutralText)
+        ]
         return [Text(text) for text in texts if text.strip() and text != CANCELLED]
 
-    def _decision(self, line: Line, parts: list[Part], suffix: str) -> Message:
+    def _decision(self, line: HistoryLine, parts: list[Part], suffix: str) -> Message:
         message = self._message(line, "person", "bubble", parts, "answered", suffix)
-        message.entry = Place(line.ref.record + 1, line.entry.kind, rule=DECISION)
+        message.entry = Entry(line.ref.record + 1, line.entry.kind, rule=DECISION)
         return message
 
-    def _said(self, line: Line, author: Author, parts: list[Part], suffix: str) -> Message:
+    def _said(self, line: HistoryLine, author: Author, parts: list[Part], suffix: str) -> Message:
         display: Display = "bubble" if author in ("person", "agent") else "fold"
         entry = line.entry
         label = {"system": "system", "repair": "repaired"}.get(entry.kind)
@@ -276,7 +276,7 @@ class _Story:
             message.usage = answer.usage if answer else None
         return message
 
-    def _divider(self, line: Line) -> Message:
+    def _divider(self, line: HistoryLine) -> Message:
         entry = line.entry
         summary = isinstance(entry.raw, str) and entry.kind == "summary"
         parts: list[Part] = [Text(str(entry.raw))] if summary else []
@@ -284,7 +284,7 @@ class _Story:
 
     def _message(
         self,
-        line: Line,
+        line: HistoryLine,
         author: Author,
         display: Display,
         parts: list[Part],
@@ -302,7 +302,7 @@ class _Story:
             upstream="present" if line.present else "gone",
             parts=parts,
             abandoned=entry.id in self.left,
-            entry=Place(line.ref.record + 1, entry.kind, rule=entry.kind),
+            entry=Entry(line.ref.record + 1, entry.kind, rule=entry.kind),
         )
 
     def _count(self, author: Author, turn: Turn, ids: Sequence[str], message: Message) -> None:
@@ -324,11 +324,11 @@ class _Story:
         return self.ends.get(id or "")
 
 
-def _is_repair(entry: Entry) -> bool:
+def _is_repair(entry: JournalEntry) -> bool:
     return entry.kind == "repair"
 
 
-def _spoken(turn: Turn, entry: Entry) -> list[tuple[Author, Callable[[int], bool]]]:
+def _spoken(turn: Turn, entry: JournalEntry) -> list[tuple[Author, Callable[[int], bool]]]:
     """Who said which parts of a turn: results are a tool's, although they come as the user's."""
     if turn.role == "assistant":
         return [("agent", lambda index: True)]
@@ -344,7 +344,7 @@ def _spoken(turn: Turn, entry: Entry) -> list[tuple[Author, Callable[[int], bool
     return spoken
 
 
-def _last(entries: Sequence[Entry], name: str) -> str:
+def _last(entries: Sequence[JournalEntry], name: str) -> str:
     said = [entry.text(name) for entry in entries if entry.kind not in MESSAGES]
     return next((text for text in reversed(said) if text), "")
 
@@ -358,7 +358,7 @@ def _first_words(messages: Sequence[Message]) -> str:
     return ""
 
 
-def _ties(conversation: str, entries: Sequence[Entry]) -> list[Tie]:
+def _ties(conversation: str, entries: Sequence[JournalEntry]) -> list[Tie]:
     wants = [entry.text("forked_from") for entry in entries if entry.kind == "start"]
     return [
         Tie("fork", "offer", conversation),
@@ -372,7 +372,7 @@ def _upstream(strands: Sequence[Strand], messages: Sequence[Message]) -> Convers
     return "changed" if any(message.upstream == "gone" for message in messages) else "present"
 
 
-def _attachment(entries: Sequence[Entry], digest: str) -> bytes | None:
+def _attachment(entries: Sequence[JournalEntry], digest: str) -> bytes | None:
     for entry in entries:
         for turn in (turn for turns in entry.turns for turn in turns):
             inner = [one for part in turn.parts if isinstance(part, Result) for one in part.content]

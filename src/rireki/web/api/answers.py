@@ -21,17 +21,17 @@ __all__ = [
     "Health",
     "MessageAnswer",
     "MessagesPage",
-    "Problem",
+    "ErrorBody",
     "RawMessage",
     "RawRecord",
     "Sources",
     "StrandVersions",
-    "Version",
+    "VersionInfo",
     "Versions",
 ]
 
 
-class Problem(msgspec.Struct, kw_only=True, omit_defaults=True):
+class ErrorBody(msgspec.Struct, kw_only=True, omit_defaults=True):
     """What went wrong and what to do about it."""
 
     code: str
@@ -43,7 +43,7 @@ class Problem(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 
 class Failure(msgspec.Struct):
-    error: Problem
+    error: ErrorBody
 
 
 class Health(msgspec.Struct, kw_only=True):
@@ -124,7 +124,7 @@ class RawMessage(msgspec.Struct):
     records: list[RawRecord]
 
 
-class Version(msgspec.Struct):
+class VersionInfo(msgspec.Struct):
     """What a file or row held from one moment on."""
 
     number: int
@@ -144,7 +144,7 @@ class StrandVersions(msgspec.Struct, kw_only=True):
     first_seen: str
     last_seen: str
     vanished_at: str | None
-    versions: list[Version]
+    versions: list[VersionInfo]
 
 
 class Versions(msgspec.Struct):

@@ -9,21 +9,21 @@ from urllib.parse import quote, urlencode
 import msgspec
 
 from rireki.web.api.asked import plain
-from rireki.web.desk import Desk
-from rireki.web.hub import Hub
+from rireki.web.desk import ArchiveReader
+from rireki.web.hub import Broadcaster
 
 if TYPE_CHECKING:
     from rireki.web.driving import Driving
 
-__all__ = ["PREFIX", "Call", "Operation", "address"]
+__all__ = ["PREFIX", "ApiCall", "Operation", "address"]
 
 PREFIX = "/api/v1"
 A = TypeVar("A")
 
 
-class Call(msgspec.Struct, Generic[A], frozen=True):
-    desk: Desk
-    hub: Hub
+class ApiCall(msgspec.Struct, Generic[A], frozen=True):
+    desk: ArchiveReader
+    hub: Broadcaster
     asked: A
     #: What stands in the address itself: `conversation`, `message`, `digest`.
     names: Mapping[str, str] = {}
@@ -48,7 +48,7 @@ class Operation(NamedTuple):
     asks: type[msgspec.Struct]
     #: The type of the JSON it gives; bytes for what is no JSON.
     gives: Any
-    answer: Callable[[Call[Any]], Awaitable[Any]]
+    answer: Callable[[ApiCall[Any]], Awaitable[Any]]
     method: Literal["GET", "POST", "PUT", "DELETE"] = "GET"
     #: The type of the JSON that is sent along, where something is.
     takes: Any = None

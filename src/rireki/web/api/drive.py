@@ -12,12 +12,12 @@ import msgspec
 from msgspec import Meta
 
 from rireki.drive.session import Session
-from rireki.drive.values import Answer, Given, Prompt, Status
+from rireki.drive.values import AskAnswer, Prompt, PromptReceipt, Status
 from rireki.errors import NotFound
 from rireki.show.catalogue.errors import in_tongue
 from rireki.web.api.answers import Directory, DriveAgent, Files
 from rireki.web.api.asked import Nothing
-from rireki.web.api.call import Call, Operation
+from rireki.web.api.call import ApiCall, Operation
 from rireki.web.driving import OFF, Driving
 from rireki.web.projects import find_files, near, recent_projects
 
@@ -50,9 +50,9 @@ class Start(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     prompt: Prompt | None = None
 
 
-class Started(msgspec.Struct, kw_only=True):
+class StartedSession(msgspec.Struct, kw_only=True):
     session: Status
-    given: Given | None = None
+    given: PromptReceipt | None = None
     #: What the person should know, and was not asked about.
     warnings: list[str] = msgspec.field(default_factory=list)
 
@@ -61,7 +61,7 @@ class Words(msgspec.Struct, forbid_unknown_fields=True):
     text: str
 
 
-class Answered(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+class AnswerBody(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """The answer to something the agent waits for."""
 
     ask: str
@@ -79,7 +79,7 @@ class DirectoryAsked(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     path: Annotated[str, Meta(description="A directory, as somebody types it.", max_length=4000)]
 
 
-async def drive(call: Call[Nothing]) -> Drive:
+async def drive(call: ApiCall[Nothing]) -> Drive:
     driving = _driving(call)
     return Drive(
         agents=[
@@ -99,7 +99,7 @@ async def drive(call: Call[Nothing]) -> Drive:
     )
 
 
-async def start(call: Call[Nothing]) -> Started:
+async def start(call: ApiCall[Nothing]) -> StartedSession:
     asked: Start = call.body
     session = await _driving(call).bridge.start(
         asked.id,
@@ -110,65 +110,65 @@ async def start(call: Call[Nothing]) -> Started:
         by=BY,
     )
     given = await session.send(asked.prompt, BY) if asked.prompt else None
-    return Started(session=session.status, given=given, warnings=list(session.warnings))
+    return StartedSession(session=session.status, given=given, warnings=list(session.warnings))
 
 
-async def session(call: Call[Nothing]) -> Status:
+async def session(call: ApiCall[Nothing]) -> Status:
     return _session(call).status
 
 
-async def send_prompt(call: Call[Nothing]) -> Given:
+async def send_prompt(call: ApiCall[Nothing]) -> PromptReceipt:
     return await _session(call).send(call.body, BY)
 
 
-async def edit_prompt(call: Call[Nothing]) -> Status:
+async def edit_prompt(call: ApiCall[Nothing]) -> Status:
     session = _session(call)
     await session.edit(call.names["prompt"], call.body.text, BY)
     return session.status
 
 
-async def withdraw_prompt(call: Call[Nothing]) -> Status:
+async def withdraw_prompt(call: ApiCall[Nothing]) -> Status:
     session = _session(call)
     await session.withdraw(call.names["prompt"], BY)
     return session.status
 
 
-async def answer_ask(call: Call[Nothing]) -> Given:
-    said: Answered = call.body
-    answer = Answer(option=said.option, reason=said.reason, values=said.values)
+async def answer_ask(call: ApiCall[Nothing]) -> PromptReceipt:
+    said: AnswerBody = call.body
+    answer = AskAnswer(option=said.option, reason=said.reason, values=said.values)
     return await _session(call).answer(said.ask, answer, BY)
 
 
-async def stop_session(call: Call[Nothing]) -> Status:
+async def stop_session(call: ApiCall[Nothing]) -> Status:
     session = _session(call)
     await session.stop()
     return session.status
 
 
-async def kill_session(call: Call[Nothing]) -> Status:
+async def kill_session(call: ApiCall[Nothing]) -> Status:
     session = _session(call)
     await session.kill()
     return session.status
 
 
-async def restart_session(call: Call[Nothing]) -> Status:
+async def restart_session(call: ApiCall[Nothing]) -> Status:
     session = _session(call)
     await session.restart()
     return session.status
 
 
-async def proceed_session(call: Call[Nothing]) -> Status:
+async def proceed_session(call: ApiCall[Nothing]) -> Status:
     session = _session(call)
     await session.proceed(BY)
     return session.status
 
 
-async def files(call: Call[FilesAsked]) -> Files:
+async def files(call: ApiCall[FilesAsked]) -> Files:
     settings = _driving(call).settings
     return await call.desk.read(lambda _: find_files(settings, call.asked.project, call.asked.q))
 
 
-async def directory(call: Call[DirectoryAsked]) -> Directory:
+async def directory(call: ApiCall[DirectoryAsked]) -> Directory:
     settings = _driving(call).settings
     found = await call.desk.read(lambda _: near(settings, call.asked.path))
     found.message = in_tongue(call.tongue, found.message)
@@ -176,20 +176,20 @@ async def directory(call: Call[DirectoryAsked]) -> Directory:
     return found
 
 
-def _driving(call: Call[Any]) -> Driving:
+def _driving(call: ApiCall[Any]) -> Driving:
     if call.driving is None:
         raise NotFound(*OFF)
     return call.driving
 
 
-def _session(call: Call[Any]) -> Session:
+def _session(call: ApiCall[Any]) -> Session:
     return _driving(call).bridge.session(call.names["session"])
 
 
 DRIVE = [
     Operation("/drive", "Agents, and what they are doing.", Nothing, Drive, drive),
     Operation(
-        "/drive", "Let an agent work in a directory.", Nothing, Started, start, "POST", Start
+        "/drive", "Let an agent work in a directory.", Nothing, StartedSession, start, "POST", Start
     ),
     Operation("/drive/files", "Files of a project, for mentions.", FilesAsked, Files, files),
     Operation(
@@ -204,7 +204,7 @@ DRIVE = [
         _SESSION + "/prompts",
         "Send a prompt; the same id twice runs once.",
         Nothing,
-        Given,
+        PromptReceipt,
         send_prompt,
         "POST",
         Prompt,
@@ -230,10 +230,10 @@ DRIVE = [
         _SESSION + "/answers",
         "Answer what the agent asks.",
         Nothing,
-        Given,
+        PromptReceipt,
         answer_ask,
         "POST",
-        Answered,
+        AnswerBody,
     ),
     Operation(
         _SESSION + "/stop", "Stop the turn that runs.", Nothing, Status, stop_session, "POST"

@@ -13,7 +13,7 @@ from rireki.errors import Ambiguous, ArchiveTrouble, NotFound, RirekiError
 from rireki.search.query import QueryError
 from rireki.show.catalogue.errors import in_tongue
 from rireki.show.json import line
-from rireki.web.api.answers import Failure, Problem
+from rireki.web.api.answers import ErrorBody, Failure
 from rireki.web.api.asked import BadRequest
 from rireki.web.api.body import TooLarge
 from rireki.web.pages.tongue import tongue_of
@@ -37,7 +37,7 @@ def json_answer(value: Any, status: int = 200) -> Response:
 
 
 def failure(status: int, code: str, message: str, hint: str = "", **more: int) -> Response:
-    return json_answer(Failure(Problem(code=code, message=message, hint=hint, **more)), status)
+    return json_answer(Failure(ErrorBody(code=code, message=message, hint=hint, **more)), status)
 
 
 def told(request: Request, error: Exception) -> Response:

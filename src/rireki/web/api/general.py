@@ -11,7 +11,7 @@ from rireki import __version__
 from rireki.archive.base import Archive, Filter
 from rireki.intake.survey import survey
 from rireki.live.status import KeeperStatus
-from rireki.search.results import Results, Wish
+from rireki.search.results import Results, SearchOptions
 from rireki.show.figures import figures
 from rireki.web.api.answers import ConversationsPage, Health, Sources
 from rireki.web.api.asked import (
@@ -22,15 +22,15 @@ from rireki.web.api.asked import (
     StatsAsked,
     moment,
 )
-from rireki.web.api.call import Call
-from rireki.web.desk import Desk
+from rireki.web.api.call import ApiCall
+from rireki.web.desk import ArchiveReader
 
 __all__ = ["conversations", "health", "search", "sources", "stats"]
 
 _CURSOR = msgspec.json.Decoder(tuple[str | None, str])
 
 
-async def health(call: Call[Nothing]) -> Health:
+async def health(call: ApiCall[Nothing]) -> Health:
     def look(archive: Archive) -> tuple[int, int]:
         return archive.number(), archive.count()
 
@@ -47,24 +47,24 @@ async def health(call: Call[Nothing]) -> Health:
     )
 
 
-async def sources(call: Call[Nothing]) -> Sources:
+async def sources(call: ApiCall[Nothing]) -> Sources:
     found = await call.desk.read(lambda archive: survey(archive, call.desk.places))
     return Sources(found, _keeper(call.desk))
 
 
-def _keeper(desk: Desk) -> KeeperStatus | None:
+def _keeper(desk: ArchiveReader) -> KeeperStatus | None:
     return desk.keeper.status if desk.keeper else None
 
 
-async def stats(call: Call[StatsAsked]) -> dict[str, Any]:
+async def stats(call: ApiCall[StatsAsked]) -> dict[str, Any]:
     return await call.desk.read(lambda archive: figures(archive, call.asked.source))
 
 
-async def search(call: Call[SearchAsked]) -> Results:
+async def search(call: ApiCall[SearchAsked]) -> Results:
     asked = call.asked
     if not asked.q.strip():
         raise BadRequest("there is nothing to search for", "Say what: ?q=WORDS.")
-    wish = Wish(
+    wish = SearchOptions(
         limit=asked.limit,
         offset=asked.offset,
         newest=asked.newest,
@@ -74,7 +74,7 @@ async def search(call: Call[SearchAsked]) -> Results:
     return await call.desk.search(asked.q, wish)
 
 
-async def conversations(call: Call[ConversationsAsked]) -> ConversationsPage:
+async def conversations(call: ApiCall[ConversationsAsked]) -> ConversationsPage:
     asked = call.asked
     wanted = Filter(
         source=asked.source,

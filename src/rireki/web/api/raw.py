@@ -16,7 +16,7 @@ from rireki.intake.understand import read_conversation
 from rireki.model.strand import Ref, Strand
 from rireki.web.api.answers import RawMessage, RawRecord
 from rireki.web.api.asked import Nothing, RawAsked, moment, plain
-from rireki.web.api.call import Call
+from rireki.web.api.call import ApiCall
 
 __all__ = ["attachment", "kind_of_picture", "raw", "raw_message"]
 
@@ -39,7 +39,7 @@ def kind_of_picture(data: bytes) -> str | None:
     return next((kind for start, kind in _PICTURES.items() if data.startswith(start)), None)
 
 
-async def attachment(call: Call[Nothing]) -> Response:
+async def attachment(call: ApiCall[Nothing]) -> Response:
     digest = call.names["digest"]
     data = await call.desk.attachment(call.conversation, digest)
     if data is None:
@@ -53,7 +53,7 @@ async def attachment(call: Call[Nothing]) -> Response:
     return Response(data, media_type=kind, headers=_SANDBOX)
 
 
-async def raw(call: Call[RawAsked]) -> Response:
+async def raw(call: ApiCall[RawAsked]) -> Response:
     """The bytes of every file and row, one after the other, as `rireki show --raw` gives them."""
     as_of = moment(call.asked.as_of, end_of_day=True)
 
@@ -83,7 +83,7 @@ def _saved(data: bytes, name: str) -> Response:
     return Response(data, media_type=_UNTYPED, headers=told)
 
 
-async def raw_message(call: Call[Nothing]) -> RawMessage:
+async def raw_message(call: ApiCall[Nothing]) -> RawMessage:
     def look(archive: Archive) -> RawMessage:
         found = archive.find(call.conversation)
         known = read_conversation(archive, found).records()

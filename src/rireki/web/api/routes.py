@@ -43,7 +43,7 @@ from rireki.web.api.asked import (
     read_asked,
 )
 from rireki.web.api.body import read_body
-from rireki.web.api.call import PREFIX, Call, Operation
+from rireki.web.api.call import PREFIX, ApiCall, Operation
 from rireki.web.api.drive import DRIVE
 from rireki.web.api.drive_events import DriveEvents
 from rireki.web.api.failures import json_answer, told
@@ -123,7 +123,7 @@ async def _answer(request: Request, operation: Operation, names: Mapping[str, st
         state = request.app.state
         body = await read_body(request, operation.takes) if operation.takes else None
         tongue = tongue_of(request)
-        call = Call(state.desk, state.hub, asked, names, state.driving, body, tongue)
+        call = ApiCall(state.desk, state.hub, asked, names, state.driving, body, tongue)
         answer = await operation.answer(call)
     except Exception as error:  # noqa: BLE001 - whatever it is, a program gets JSON
         return told(request, error)

@@ -19,7 +19,7 @@ from rireki.web.api.answers import (
     MessageAnswer,
     MessagesPage,
     StrandVersions,
-    Version,
+    VersionInfo,
     Versions,
 )
 from rireki.web.api.asked import (
@@ -30,13 +30,13 @@ from rireki.web.api.asked import (
     moment,
     plain,
 )
-from rireki.web.api.call import Call, address
-from rireki.web.desk import Talk
+from rireki.web.api.call import ApiCall, address
+from rireki.web.desk import OpenConversation
 
 __all__ = ["conversation", "explain", "message", "messages", "place_of", "versions"]
 
 
-async def conversation(call: Call[Nothing]) -> ConversationAnswer:
+async def conversation(call: ApiCall[Nothing]) -> ConversationAnswer:
     def look(archive: Archive) -> ConversationAnswer:
         found = archive.find(call.conversation).conversation
         (heading,) = archive.headings(ids=[found.id])
@@ -52,7 +52,7 @@ async def conversation(call: Call[Nothing]) -> ConversationAnswer:
     return await call.desk.read(look)
 
 
-async def messages(call: Call[MessagesAsked]) -> MessagesPage:
+async def messages(call: ApiCall[MessagesAsked]) -> MessagesPage:
     asked = call.asked
     as_of = moment(asked.as_of, end_of_day=True)
     talk = await call.desk.talk(call.conversation, as_of)
@@ -74,7 +74,9 @@ async def messages(call: Call[MessagesAsked]) -> MessagesPage:
     )
 
 
-def _window(talk: Talk, chosen: Sequence[Message], asked: MessagesAsked) -> tuple[int, int]:
+def _window(
+    talk: OpenConversation, chosen: Sequence[Message], asked: MessagesAsked
+) -> tuple[int, int]:
     """Which of the messages the page has: from the first up to, not including, the last."""
     places = {"before": asked.before, "after": asked.after, "around": asked.around}
     given = {side: id for side, id in places.items() if id is not None}
@@ -95,7 +97,7 @@ def _window(talk: Talk, chosen: Sequence[Message], asked: MessagesAsked) -> tupl
     return first, min(first + asked.limit, count)
 
 
-def place_of(talk: Talk, chosen: Sequence[Message], id: str) -> int:
+def place_of(talk: OpenConversation, chosen: Sequence[Message], id: str) -> int:
     """Where a message stands. Raises NotFound, which says whether it is only hidden."""
     for place, message in enumerate(chosen):
         if plain(message.id) == id:
@@ -107,20 +109,20 @@ def place_of(talk: Talk, chosen: Sequence[Message], id: str) -> int:
     )
 
 
-async def message(call: Call[Nothing]) -> MessageAnswer:
+async def message(call: ApiCall[Nothing]) -> MessageAnswer:
     talk = await call.desk.talk(call.conversation)
     place = place_of(talk, talk.messages, call.names["message"])
     return MessageAnswer(talk.conversation.id, talk.changed, talk.messages[place])
 
 
-async def explain(call: Call[ExplainAsked]) -> Decisions:
+async def explain(call: ApiCall[ExplainAsked]) -> Decisions:
     talk = await call.desk.talk(call.conversation)
     every = explained(talk.conversation, talk.messages)
     found = every if call.asked.all else filter(may_be_typed, every)
     return Decisions(talk.conversation.id, list(found))
 
 
-async def versions(call: Call[Nothing]) -> Versions:
+async def versions(call: ApiCall[Nothing]) -> Versions:
     def look(archive: Archive) -> Versions:
         found = archive.find(call.conversation)
         strands = archive.strands(found.family, found.grouping)
@@ -145,14 +147,14 @@ def _strand(strand: Strand) -> StrandVersions:
     )
 
 
-def _version(before: State | None, now: State) -> Version:
+def _version(before: State | None, now: State) -> VersionInfo:
     grown, known = _grown(now), _grown(before) if before else 0
     if grown is not None and known is not None:
         # By far the most: a file that only grew, thousands of times.
         added, lost = max(grown - known, 0), max(known - grown, 0)
-        return Version(now.number, now.at, grown, added, lost)
+        return VersionInfo(now.number, now.at, grown, added, lost)
     held, older = _held(now), _held(before) if before else set()
-    return Version(now.number, now.at, len(held), len(held - older), len(older - held))
+    return VersionInfo(now.number, now.at, len(held), len(held - older), len(older - held))
 
 
 def _grown(state: State) -> int | None:

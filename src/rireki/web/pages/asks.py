@@ -11,8 +11,8 @@ from typing import Any
 from rireki.drive.values import Ask
 from rireki.show.html.calls import raw_value
 from rireki.show.html.code import code_block
-from rireki.show.html.diff import Change, diff
-from rireki.show.html.look import Look
+from rireki.show.html.diff import TextChange, diff
+from rireki.show.html.look import RenderOptions
 from rireki.show.html.markup import Markup, anchor, join, tag
 from rireki.show.html.page import Page
 from rireki.show.html.prose import prose
@@ -24,7 +24,7 @@ __all__ = ["tell_ask"]
 
 def tell_ask(ask: Ask, tongue: str) -> Markup:
     """The part of a card that says what would be done."""
-    page = Page(Look(tongue=tongue, full=True), anchor(ask.id, "ask"), ask.id, level=3)
+    page = Page(RenderOptions(tongue=tongue, full=True), anchor(ask.id, "ask"), ask.id, level=3)
     return join(_told(ask, page, tongue))
 
 
@@ -51,4 +51,4 @@ def _told(ask: Ask, page: Page, tongue: str) -> Iterator[Markup]:
 
 def _changed(change: Mapping[str, Any], page: Page) -> Markup:
     old, new = change.get("old") or "", change.get("new") or ""
-    return diff([Change(str(old), str(new), str(change.get("path") or ""))], page).shown
+    return diff([TextChange(str(old), str(new), str(change.get("path") or ""))], page).shown

@@ -12,14 +12,14 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from rireki.drive.agents import Agent
+from rireki.drive.agents import AgentProgram
 from rireki.drive.checks import checked_project
 from rireki.drive.values import Ask, Status
 from rireki.errors import NotFound, RirekiError
 from rireki.model.conversation import Conversation
 from rireki.show.handover import so_far
 from rireki.sources import registry
-from rireki.web.desk import Talk
+from rireki.web.desk import OpenConversation
 from rireki.web.driving import OFF, PREFIX, Driving
 from rireki.web.pages.asks import tell_ask
 from rireki.web.pages.frame import answer, desk_of, is_on, number_of, page, piece, told
@@ -44,7 +44,7 @@ class Region(NamedTuple):
 
     #: The drive id; empty when nobody drives it.
     session: str
-    agents: list[Agent]
+    agents: list[AgentProgram]
 
 
 class Card(NamedTuple):
@@ -81,14 +81,14 @@ async def show_new(request: Request) -> Response:
     )
 
 
-def _offered(agents: Sequence[Agent], earlier: Conversation | None) -> list[Agent]:
+def _offered(agents: Sequence[AgentProgram], earlier: Conversation | None) -> list[AgentProgram]:
     """Those that are here; of a conversation that is to go on elsewhere, its own agent last."""
     here = [agent for agent in agents if agent.found]
     own = {earlier.source, *earlier.held_by} if earlier else set()
     return sorted(here, key=lambda agent: agent.source in own)
 
 
-def _so_far(earlier: Talk, tongue: str) -> str:
+def _so_far(earlier: OpenConversation, tongue: str) -> str:
     """The conversation as the beginning of a prompt that the person looks over and sends."""
     found = so_far(earlier.messages)
     gap = say(tongue, "[Messages left out here: {n}]", n=found.left_out) if found.left_out else ""
@@ -157,7 +157,7 @@ def driving_of(request: Request) -> Driving | None:
     return driving
 
 
-def drive_region(request: Request, talk: Talk) -> Region | None:
+def drive_region(request: Request, talk: OpenConversation) -> Region | None:
     """None where agents are not driven, or neither drive this one nor could."""
     driving = driving_of(request)
     if driving is None:
@@ -179,7 +179,7 @@ class Obstacle(NamedTuple):
     command: str = ""
 
 
-def obstacle_of(request: Request, talk: Talk) -> Obstacle | None:
+def obstacle_of(request: Request, talk: OpenConversation) -> Obstacle | None:
     """None where agents are not driven, where one can go on, and where none ever could."""
     driving, about = driving_of(request), talk.conversation
     if driving is None or not _goes_on_somewhere(about) or drive_region(request, talk) is not None:
@@ -217,26 +217,26 @@ def _goes_on_somewhere(about: Conversation) -> bool:
     return reader is not None and reader.resume(about) is not None
 
 
-def _holders(driving: Driving, about: Conversation) -> list[Agent]:
+def _holders(driving: Driving, about: Conversation) -> list[AgentProgram]:
     holders = {about.source, *about.held_by}
     return [agent for agent in driving.settings.agents if agent.source in holders]
 
 
-def _could_go_on(driving: Driving, about: Conversation) -> list[Agent]:
+def _could_go_on(driving: Driving, about: Conversation) -> list[AgentProgram]:
     """The agents that are here and know the conversation, if its directory is one of ours."""
     if not _goes_on_somewhere(about) or not is_allowed(driving.settings, about.project or ""):
         return []
     return [agent for agent in _holders(driving, about) if agent.found]
 
 
-def goes_on_elsewhere(request: Request, talk: Talk) -> bool:
+def goes_on_elsewhere(request: Request, talk: OpenConversation) -> bool:
     """Whether an agent is here that could be told of the conversation and go on from there."""
     driving = driving_of(request)
     here = driving is not None and any(agent.found for agent in driving.settings.agents)
     return here and any(message.author in ("person", "agent") for message in talk.messages)
 
 
-def begun_talk(request: Request, id: str) -> Talk | None:
+def begun_talk(request: Request, id: str) -> OpenConversation | None:
     """A conversation that was begun from here, and is not in the archive yet."""
     driving = driving_of(request)
     session = driving.session_of(id) if driving else None
@@ -253,7 +253,7 @@ def begun_talk(request: Request, id: str) -> Talk | None:
         started_at=status.started_at or None,
         updated_at=status.started_at or None,
     )
-    return Talk(
+    return OpenConversation(
         conversation=about, family=source, grouping=native, messages=[], changed=0, children=[]
     )
 

@@ -13,11 +13,11 @@ from rireki.archive.base import Archive
 from rireki.errors import RirekiError
 from rireki.intake.understand import read_conversation
 from rireki.show.html.export import export_html
-from rireki.show.html.look import Look
+from rireki.show.html.look import RenderOptions
 from rireki.show.json import line
 from rireki.show.markdown import markdown
 from rireki.show.safe import one_line
-from rireki.show.story import Story
+from rireki.show.story import Transcript
 from rireki.web.pages.frame import desk_of, is_on, told
 from rireki.web.pages.talk import as_of_of
 from rireki.web.pages.tellers import story_of
@@ -63,23 +63,23 @@ async def export_talk(request: Request) -> Response:
     )
 
 
-def _markdown(story: Story, full: bool) -> str:
+def _markdown(story: Transcript, full: bool) -> str:
     return "".join(f"{row}\n" for row in markdown(story, full))
 
 
-def _html(archive: Archive, story: Story, as_of: str | None, full: bool, tongue: str) -> str:
+def _html(archive: Archive, story: Transcript, as_of: str | None, full: bool, tongue: str) -> str:
     """With its pictures inside, so that it can be kept and sent as one file."""
     found = archive.find(story.conversation.id)
     bytes_of = read_conversation(archive, found, as_of).attachment
-    look = Look(tongue=tongue, attachment_bytes=lambda part: bytes_of(part.digest))
+    look = RenderOptions(tongue=tongue, attachment_bytes=lambda part: bytes_of(part.digest))
     return "".join(export_html(story, look, full))
 
 
-def _json(story: Story) -> str:
+def _json(story: Transcript) -> str:
     return line({"conversation": story.conversation, "messages": story.messages}) + "\n"
 
 
-def _disposition(story: Story, ending: str) -> str:
+def _disposition(story: Transcript, ending: str) -> str:
     """A download under the conversation's title, spelled for browsers old and new."""
     about = story.conversation
     title = _UNFIT.sub(" ", one_line(about.title)).strip(" .")[:80] or "conversation"

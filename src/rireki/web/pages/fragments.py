@@ -19,13 +19,13 @@ from rireki.web.pages.drive import drive_region
 from rireki.web.pages.frame import answer, is_on, number_of, piece, told
 from rireki.web.pages.talk import (
     SIZE,
-    Window,
+    UnitRange,
     last_window,
     regions_of,
     told_at,
     window_around,
 )
-from rireki.web.pages.tellers import Prompt, Told
+from rireki.web.pages.tellers import OutlinePrompt, RenderedConversation
 
 __all__ = ["talk_fragments"]
 
@@ -55,7 +55,7 @@ async def talk_fragments(request: Request) -> Response:
     return answer({**told, "journal": ready.talk.journal.number})
 
 
-def _window(request: Request, ready: Told) -> Window | None:
+def _window(request: Request, ready: RenderedConversation) -> UnitRange | None:
     given = request.query_params
     total = len(ready)
     edge = given.get("before") or given.get("after")
@@ -65,14 +65,14 @@ def _window(request: Request, ready: Told) -> Window | None:
         if place is None:
             return None
         if "before" in given:
-            return Window(max(place - SIZE, 0), place)
-        return Window(place + 1, min(place + 1 + SIZE, total))
+            return UnitRange(max(place - SIZE, 0), place)
+        return UnitRange(place + 1, min(place + 1 + SIZE, total))
     if "around" in given:
         return window_around(total, _index(ready, given["around"]))
-    return last_window(total) if is_on(request, "end") else Window(0, min(SIZE, total))
+    return last_window(total) if is_on(request, "end") else UnitRange(0, min(SIZE, total))
 
 
-def _index(ready: Told, message: str) -> int:
+def _index(ready: RenderedConversation, message: str) -> int:
     index = ready.place(message)
     if index is None:
         raise NotFound(
@@ -82,7 +82,7 @@ def _index(ready: Told, message: str) -> int:
     return index
 
 
-def _units(ready: Told, indexes: Iterable[int]) -> list[dict[str, Any]]:
+def _units(ready: RenderedConversation, indexes: Iterable[int]) -> list[dict[str, Any]]:
     return [
         {
             "id": ready.name(index),
@@ -94,7 +94,7 @@ def _units(ready: Told, indexes: Iterable[int]) -> list[dict[str, Any]]:
     ]
 
 
-async def _changed(request: Request, ready: Told, number: int) -> dict[str, Any]:
+async def _changed(request: Request, ready: RenderedConversation, number: int) -> dict[str, Any]:
     """The units that tell these messages, and the head of the conversation, which counts them."""
     wanted = _named(ready, request.query_params.getlist("messages"))
     # A prompt does not change when it is answered, but its mark does.
@@ -120,7 +120,7 @@ async def _changed(request: Request, ready: Told, number: int) -> dict[str, Any]
     }
 
 
-def _tail(ready: Told) -> dict[str, Any]:
+def _tail(ready: RenderedConversation) -> dict[str, Any]:
     """The order of the last units, where it may change: what waits in a queue stands behind all else."""
     if not ready.talk.journal.number:
         return {}
@@ -128,12 +128,12 @@ def _tail(ready: Told) -> dict[str, Any]:
     return {"tail": {"first": first, "ids": [ready.name(i) for i in range(first, len(ready))]}}
 
 
-def _prompts(ready: Told, places: set[int]) -> list[Prompt]:
+def _prompts(ready: RenderedConversation, places: set[int]) -> list[OutlinePrompt]:
     """The lines of the outline that changed."""
     return [prompt for prompt in ready.outline(places) if prompt.place in places]
 
 
-def _named(ready: Told, given: list[str]) -> list[str]:
+def _named(ready: RenderedConversation, given: list[str]) -> list[str]:
     """Ids, each for itself or several with commas between them."""
     names: list[str] = []
     for value in given:

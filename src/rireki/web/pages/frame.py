@@ -24,7 +24,7 @@ from rireki.show.catalogue.errors import in_tongue
 from rireki.show.html import look as renderer
 from rireki.show.safe import one_line_for_browsers, safe, safe_for_browsers
 from rireki.show.words import folder, size, source_name
-from rireki.web.desk import Desk
+from rireki.web.desk import ArchiveReader
 from rireki.web.pages import dates, urls
 from rireki.web.pages.tongue import COOKIE, TONGUES, asked_for, tongue_of
 from rireki.web.pages.words import counted, say, script_words
@@ -50,8 +50,8 @@ YEAR = 365 * 86400
 _log = logging.getLogger("rireki.web")
 
 
-def desk_of(request: Request) -> Desk:
-    desk: Desk = request.app.state.desk
+def desk_of(request: Request) -> ArchiveReader:
+    desk: ArchiveReader = request.app.state.desk
     return desk
 
 

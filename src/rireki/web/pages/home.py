@@ -14,12 +14,12 @@ from starlette.responses import Response
 from rireki.archive.base import Archive, Filter, Heading
 from rireki.model.activity import Activity
 from rireki.model.conversation import Conversation
-from rireki.web.desk import Desk
+from rireki.web.desk import ArchiveReader
 from rireki.web.pages import dates
 from rireki.web.pages.doing import doing_now
 from rireki.web.pages.frame import answer, desk_of, is_on, number_of, page, piece, told
 from rireki.web.pages.warm import warm
-from rireki.web.pages.watched import Watched, is_first_visit, watched
+from rireki.web.pages.watched import WatchStatus, is_first_visit, watched
 
 __all__ = ["home_rows", "show_home", "status_piece"]
 
@@ -146,7 +146,7 @@ async def status_piece(request: Request) -> Response:
     return answer({"done": False, "html": piece(request, "_first.html", seen=seen)})
 
 
-async def _first_visit(desk: Desk) -> Watched | None:
+async def _first_visit(desk: ArchiveReader) -> WatchStatus | None:
     """What was found on this machine, while the first import runs or when there is nothing."""
     empty = not await desk.read(lambda archive: archive.count())
     if not is_first_visit(desk, empty):

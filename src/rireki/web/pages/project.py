@@ -17,13 +17,13 @@ from rireki.web.pages.doing import doing_now
 from rireki.web.pages.frame import desk_of, is_on, number_of, page, told
 from rireki.web.pages.talk import as_of_of
 
-__all__ = ["Held", "held_in", "show_project"]
+__all__ = ["DirectoryEntry", "held_in", "show_project"]
 
 #: The width the bars are drawn on.
 WIDTH = 1000
 
 
-class Held(NamedTuple):
+class DirectoryEntry(NamedTuple):
     """A conversation, and from when to when the directory held it."""
 
     conversation: Conversation
@@ -65,7 +65,7 @@ async def show_project(request: Request) -> Response:
     )
 
 
-def held_in(seen: Sequence[Sighting], now: str) -> list[Held]:
+def held_in(seen: Sequence[Sighting], now: str) -> list[DirectoryEntry]:
     """The conversations of a directory with the bars of a common time line."""
     rows = [_held(sighting) for sighting in seen]
     begin = min(_seconds(row.first) for row in rows)
@@ -82,12 +82,12 @@ def held_in(seen: Sequence[Sighting], now: str) -> list[Held]:
     return placed
 
 
-def _held(sighting: Sighting) -> Held:
+def _held(sighting: Sighting) -> DirectoryEntry:
     about = sighting.conversation
     first = min(filter(None, [about.started_at, sighting.first_seen]))
     is_there = sighting.current or about.upstream != "gone"
     last = None if is_there else max(filter(None, [about.updated_at, sighting.last_seen]))
-    return Held(about, sighting.directory, first, last, sighting.current)
+    return DirectoryEntry(about, sighting.directory, first, last, sighting.current)
 
 
 def _sightings(archive: Archive, path: str, below: bool) -> list[Sighting]:

@@ -22,7 +22,7 @@ __all__ = ["show_raw"]
 SHOWN = 400_000
 
 
-class Piece(NamedTuple):
+class RecordView(NamedTuple):
     """One record, where it stood and what it says."""
 
     place: str
@@ -61,7 +61,7 @@ async def show_raw(request: Request) -> Response:
     )
 
 
-def _download(pieces: list[Piece], wanted: str, id: str) -> Response:
+def _download(pieces: list[RecordView], wanted: str, id: str) -> Response:
     # Numbers of thousands of digits are none that Python would read.
     if not wanted.isdecimal() or len(wanted) > 9 or int(wanted) >= len(pieces):
         raise NotFound(f"{id} has no record {wanted} here", "Go back to the raw view.")
@@ -73,7 +73,7 @@ def _download(pieces: list[Piece], wanted: str, id: str) -> Response:
 
 def _records(
     archive: Archive, id: str, messages: Sequence[str]
-) -> tuple[Conversation, list[Piece]]:
+) -> tuple[Conversation, list[RecordView]]:
     found = archive.find(id)
     known = read_conversation(archive, found).records()
     refs = [ref for message in messages for ref in known.get(message, [])]
@@ -86,6 +86,6 @@ def _records(
     return found.conversation, [_piece(ref, strands[ref.strand]) for ref in dict.fromkeys(refs)]
 
 
-def _piece(ref: Ref, strand: Strand) -> Piece:
+def _piece(ref: Ref, strand: Strand) -> RecordView:
     (data,) = strand.fetch(ref.lane, [ref.record])
-    return Piece(strand.place, strand.key, ref.record, data)
+    return RecordView(strand.place, strand.key, ref.record, data)

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from rireki.search.match import Matcher
 from rireki.search.parse import parse
 from rireki.search.query import QueryError
-from rireki.search.results import Hit, Results, Talk, Wish
+from rireki.search.results import ConversationHits, Hit, Results, SearchOptions
 from rireki.show.catalogue.errors import in_tongue
 from rireki.show.hits import Marked, is_gone, marked, painted, quoted
 from rireki.show.safe import one_line
@@ -45,7 +45,7 @@ class Fault(NamedTuple):
     hint: str
 
 
-class Found(NamedTuple):
+class SearchOutcome(NamedTuple):
     """One search, whatever came of it."""
 
     query: str
@@ -63,7 +63,7 @@ async def show_search(request: Request) -> Response:
     offset = _offset(request)
     limit = QUICK if quick and not is_on(request, "page") else PAGE
     newest = is_on(request, "newest")
-    wish = Wish(limit=limit, offset=offset, newest=newest, hits=HITS)
+    wish = SearchOptions(limit=limit, offset=offset, newest=newest, hits=HITS)
     found = await _find(request, wish, typing=quick)
     matcher = _matcher(found.results)
     values: dict[str, Any] = {
@@ -91,10 +91,10 @@ def _offset(request: Request) -> int:
     return min(int(given), 10_000) if given.isdecimal() and len(given) < 6 else 0
 
 
-async def _find(request: Request, wish: Wish, typing: bool) -> Found:
+async def _find(request: Request, wish: SearchOptions, typing: bool) -> SearchOutcome:
     """What a query finds; while it is being typed, what can be understood of it already."""
     query = request.query_params.get("q", "")
-    found, part = Found(query), query
+    found, part = SearchOutcome(query), query
     for _ in range(UNFINISHED):
         if not part.strip():
             break
@@ -104,13 +104,13 @@ async def _find(request: Request, wish: Wish, typing: bool) -> Found:
             fault = found.fault or _fault(query, error, tongue_of(request))
             rest = understood(part, error) if typing else None
             if rest is None:
-                return Found(query, fault=fault)
+                return SearchOutcome(query, fault=fault)
             part = rest
-            found = Found(query, fault=fault, part=part)
+            found = SearchOutcome(query, fault=fault, part=part)
     return found
 
 
-async def _search(request: Request, part: str, typed: str, wish: Wish) -> Results:
+async def _search(request: Request, part: str, typed: str, wish: SearchOptions) -> Results:
     results = await desk_of(request).search(part, wish)
     half = begun(part, typed)
     if results.talks or half is None:
@@ -133,12 +133,12 @@ def _fault(query: str, error: QueryError, tongue: str) -> Fault:
     return Fault(query[:start], query[start:end], query[end:], message, hint)
 
 
-def _title(talk: Talk, unnamed: str) -> Markup:
+def _title(talk: ConversationHits, unnamed: str) -> Markup:
     title = marked(talk.conversation.title, talk.title_marks)
     return _marks(title if title.text else Marked(unnamed))
 
 
-def _place(talk: Talk, matcher: Matcher | None) -> Markup:
+def _place(talk: ConversationHits, matcher: Matcher | None) -> Markup:
     """The last name of its directory; all of it, where that is why the conversation was found."""
     project = talk.conversation.project or ""
     by_message = any(hit.message for hit in talk.hits)

@@ -17,7 +17,7 @@ from rireki.sources import registry
 from rireki.web.pages import dates
 from rireki.web.pages.frame import desk_of, number_of, page, told
 
-__all__ = ["Bar", "Day", "bars", "calendar", "show_stats"]
+__all__ = ["ChartBar", "Day", "bars", "calendar", "show_stats"]
 
 #: Weeks of the calendar, and bars of one chart.
 WEEKS, MOST = 53, 12
@@ -25,7 +25,7 @@ WEEKS, MOST = 53, 12
 STEPS = 4
 
 
-class Bar(NamedTuple):
+class ChartBar(NamedTuple):
     name: str
     value: int
     #: Of the longest bar, in percent.
@@ -74,7 +74,9 @@ def _values(archive: Archive, source: str | None) -> dict[str, Any]:
     }
 
 
-def bars(values: Mapping[str, int], bounded: Iterable[str] = (), sort: bool = True) -> list[Bar]:
+def bars(
+    values: Mapping[str, int], bounded: Iterable[str] = (), sort: bool = True
+) -> list[ChartBar]:
     """The largest first; bars of one chart are as long as they are large."""
     least = set(bounded)
     ordered = (
@@ -82,7 +84,7 @@ def bars(values: Mapping[str, int], bounded: Iterable[str] = (), sort: bool = Tr
     )
     longest = max(values.values(), default=0) or 1
     return [
-        Bar(name, value, round(100 * value / longest, 2), name in least)
+        ChartBar(name, value, round(100 * value / longest, 2), name in least)
         for name, value in ordered[:MOST]
     ]
 

@@ -23,14 +23,14 @@ from rireki.search.texts import docs_of
 from rireki.show.heading import RELATIONS
 from rireki.show.safe import safe
 from rireki.sources import registry
-from rireki.web.desk import Talk
+from rireki.web.desk import OpenConversation
 from rireki.web.pages.doing import doing_now
 from rireki.web.pages.drive import drive_region, goes_on_elsewhere, obstacle_of
 from rireki.web.pages.frame import desk_of, is_on, number_of, page, piece, told
-from rireki.web.pages.tellers import Told, told_of
+from rireki.web.pages.tellers import RenderedConversation, told_of
 
 __all__ = [
-    "Window",
+    "UnitRange",
     "as_of_of",
     "last_window",
     "regions_of",
@@ -57,21 +57,21 @@ _REGIONS = {
 LIVELY = timedelta(minutes=15)
 
 
-class Window(NamedTuple):
+class UnitRange(NamedTuple):
     """The units from one to another, the second not included."""
 
     first: int
     last: int
 
 
-def window_around(total: int, index: int, size: int = SIZE) -> Window:
+def window_around(total: int, index: int, size: int = SIZE) -> UnitRange:
     """The unit stands in the upper half, with something before it to read on from."""
     first = max(min(index - size // 4, total - size), 0)
-    return Window(first, min(first + size, total))
+    return UnitRange(first, min(first + size, total))
 
 
-def last_window(total: int, size: int = SIZE) -> Window:
-    return Window(max(total - size, 0), total)
+def last_window(total: int, size: int = SIZE) -> UnitRange:
+    return UnitRange(max(total - size, 0), total)
 
 
 @told
@@ -110,7 +110,7 @@ async def show_talk(request: Request) -> Response:
     )
 
 
-async def told_at(request: Request, at: str | None) -> tuple[Told, bool]:
+async def told_at(request: Request, at: str | None) -> tuple[RenderedConversation, bool]:
     """The conversation, with all it has when that is asked for or a hidden message is."""
     id = request.path_params["id"]
     as_of = as_of_of(request)
@@ -133,7 +133,7 @@ def as_of_of(request: Request) -> str | None:
     return when(given, datetime.now(timezone.utc), end_of_day=True) if given else None
 
 
-async def regions_of(request: Request, talk: Talk) -> dict[str, Markup]:
+async def regions_of(request: Request, talk: OpenConversation) -> dict[str, Markup]:
     """What surrounds the messages and changes with them, by the id of its element on the page.
 
     All of it: a command that goes on with what the source has thrown away since would lead the
@@ -149,20 +149,22 @@ def _opens_at_end(request: Request, lively: bool) -> bool:
     return is_on(request, "end") or (lively and not is_on(request, "start"))
 
 
-def _window(total: int, target: int | None, at_end: bool) -> Window:
+def _window(total: int, target: int | None, at_end: bool) -> UnitRange:
     if target is not None:
         return window_around(total, target)
-    return last_window(total) if at_end else Window(0, min(SIZE, total))
+    return last_window(total) if at_end else UnitRange(0, min(SIZE, total))
 
 
-def _is_lively(talk: Talk) -> bool:
+def _is_lively(talk: OpenConversation) -> bool:
     if talk.conversation.seen_once:
         return False
     last = to_datetime(talk.conversation.updated_at or "")
     return last is not None and datetime.now(timezone.utc) - last < LIVELY
 
 
-def _rendered(request: Request, ready: Told, window: Window, target: int | None) -> list[Markup]:
+def _rendered(
+    request: Request, ready: RenderedConversation, window: UnitRange, target: int | None
+) -> list[Markup]:
     # What a search found may stand where a long output is usually cut.
     whole = bool(request.query_params.get("q", "").strip())
     return [
@@ -171,7 +173,7 @@ def _rendered(request: Request, ready: Told, window: Window, target: int | None)
     ]
 
 
-def _found_words(request: Request, ready: Told, target: int | None) -> list[str]:
+def _found_words(request: Request, ready: RenderedConversation, target: int | None) -> list[str]:
     """What a search that led here found in the message, as it is written there."""
     query = request.query_params.get("q", "")
     if target is None or not query.strip():
@@ -191,7 +193,7 @@ def _found_words(request: Request, ready: Told, target: int | None) -> list[str]
     return [word for word in found if word.strip()][:FOUND]
 
 
-async def _around(request: Request, talk: Talk) -> dict[str, Any]:
+async def _around(request: Request, talk: OpenConversation) -> dict[str, Any]:
     """What it is tied to, and how to go on with it."""
     about = talk.conversation
     return {

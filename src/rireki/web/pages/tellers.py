@@ -19,18 +19,18 @@ from starlette.requests import Request
 from rireki.errors import NotFound
 from rireki.model.message import Message
 from rireki.search.texts import docs_of
-from rireki.show.html.look import Look
-from rireki.show.html.tell import Teller, Unit
+from rireki.show.html.look import RenderOptions
+from rireki.show.html.tell import TranscriptRenderer, Unit
 from rireki.show.safe import safe
-from rireki.show.story import Story, choose, is_over
-from rireki.web.desk import Talk
+from rireki.show.story import Transcript, choose, is_over
+from rireki.web.desk import OpenConversation
 from rireki.web.pages import urls
 from rireki.web.pages.drive import begun_talk
 from rireki.web.pages.frame import desk_of
 from rireki.web.pages.tongue import tongue_of
 from rireki.web.pages.words import counted, say
 
-__all__ = ["Branch", "Prompt", "Told", "story_of", "told_of"]
+__all__ = ["Branch", "OutlinePrompt", "RenderedConversation", "story_of", "told_of"]
 
 #: Conversations that are kept ready, and rendered units of each.
 KEPT, RENDERED = 16, 400
@@ -55,7 +55,7 @@ class Branch(NamedTuple):
     units: int
 
 
-class Prompt(NamedTuple):
+class OutlinePrompt(NamedTuple):
     """A line of the outline."""
 
     id: str
@@ -65,15 +65,17 @@ class Prompt(NamedTuple):
     turn: int
 
 
-class Told:
+class RenderedConversation:
     """One conversation, in one language, with or without what is usually hidden."""
 
-    def __init__(self, talk: Talk, story: Story, look: Look, lost: frozenset[str]) -> None:
+    def __init__(
+        self, talk: OpenConversation, story: Transcript, look: RenderOptions, lost: frozenset[str]
+    ) -> None:
         self.talk = talk
         self.story = story
         self.look = look
         self.tongue = look.tongue
-        self.teller = Teller(story, look)
+        self.teller = TranscriptRenderer(story, look)
         #: Messages that the source held then and does not hold now.
         self.lost = lost
         messages = {message.id: message for message in story.messages}
@@ -109,12 +111,12 @@ class Told:
         index = self.teller.place(message)
         return [message] if index is None else self.teller.units[index].messages
 
-    def outline(self, among: Container[int] | None = None) -> list[Prompt]:
+    def outline(self, among: Container[int] | None = None) -> list[OutlinePrompt]:
         prompts = []
         for id, words in self.teller.outline(among):
             index = self.teller.place(id)
             if index is not None:
-                prompts.append(Prompt(id, words, index, self.turns[index]))
+                prompts.append(OutlinePrompt(id, words, index, self.turns[index]))
         return prompts
 
     def orphans(self) -> Markup:
@@ -146,7 +148,9 @@ class Told:
         return sum(len(text) for doc in docs for _, text in doc.parts)
 
     def _wrapped(self, index: int, opened: bool = False, whole: bool = False) -> Markup:
-        teller = Teller(self.story, self.look._replace(full=True)) if whole else self.teller
+        teller = (
+            TranscriptRenderer(self.story, self.look._replace(full=True)) if whole else self.teller
+        )
         unit = self.teller.units[index]
         branch = self.branches[index]
         lost = any(message in self.lost for message in unit.messages)
@@ -188,14 +192,14 @@ class _Tellers:
     """What was told lately; belongs to one app."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[tuple[object, ...], Told] = OrderedDict()
+        self._known: OrderedDict[tuple[object, ...], RenderedConversation] = OrderedDict()
         self._lock = threading.Lock()
 
-    def get(self, name: tuple[object, ...]) -> Told | None:
+    def get(self, name: tuple[object, ...]) -> RenderedConversation | None:
         with self._lock:
             return self._known.pop(name, None)
 
-    def put(self, name: tuple[object, ...], told: Told) -> None:
+    def put(self, name: tuple[object, ...], told: RenderedConversation) -> None:
         with self._lock:
             self._known[name] = told
             while len(self._known) > KEPT:
@@ -204,7 +208,7 @@ class _Tellers:
 
 async def told_of(
     request: Request, id: str, everything: bool = False, as_of: str | None = None
-) -> Told:
+) -> RenderedConversation:
     """The conversation as it is, or as it was at a time. Raises NotFound or Ambiguous."""
     talk = await _talk(request, id, as_of)
     now = await desk_of(request).talk(id) if as_of else talk
@@ -220,7 +224,7 @@ async def told_of(
     return known
 
 
-async def _talk(request: Request, id: str, as_of: str | None) -> Talk:
+async def _talk(request: Request, id: str, as_of: str | None) -> OpenConversation:
     try:
         return await desk_of(request).talk(id, as_of)
     except NotFound:
@@ -239,9 +243,11 @@ def _tellers(request: Request) -> _Tellers:
     return tellers
 
 
-def _make(talk: Talk, now: Talk, tongue: str, everything: bool, as_of: str | None) -> Told:
+def _make(
+    talk: OpenConversation, now: OpenConversation, tongue: str, everything: bool, as_of: str | None
+) -> RenderedConversation:
     id = talk.conversation.id
-    look = Look(
+    look = RenderOptions(
         tongue=tongue,
         talk_url=urls.talk_url,
         message_url=partial(urls.message_url, id, as_of=as_of, all="1" if everything else None),
@@ -250,19 +256,21 @@ def _make(talk: Talk, now: Talk, tongue: str, everything: bool, as_of: str | Non
         attachment_url=lambda part: urls.attachment_url(id, part.digest) if part.digest else None,
     )
     lost = _lost(talk.messages, now.messages) if as_of else frozenset()
-    told = Told(talk, story_of(talk, everything, as_of), look, lost)
+    told = RenderedConversation(talk, story_of(talk, everything, as_of), look, lost)
     return told
 
 
-def story_of(talk: Talk, everything: bool = False, as_of: str | None = None) -> Story:
+def story_of(
+    talk: OpenConversation, everything: bool = False, as_of: str | None = None
+) -> Transcript:
     """What `rireki show` would tell of it."""
     children = [
-        Story(child, [])
+        Transcript(child, [])
         for child in talk.children
         if not as_of or (child.started_at or "") <= as_of
     ]
     over = is_over(talk.conversation, datetime.now(timezone.utc))
-    return Story(talk.conversation, choose(talk.messages, everything), children, over)
+    return Transcript(talk.conversation, choose(talk.messages, everything), children, over)
 
 
 def _lost(then: Sequence[Message], now: Sequence[Message]) -> frozenset[str]:
@@ -279,7 +287,7 @@ def _turns(units: Sequence[Message]) -> list[int]:
     return turns
 
 
-def _branches(teller: Teller) -> list[Branch | None]:
+def _branches(teller: TranscriptRenderer) -> list[Branch | None]:
     """The branch of each unit that stands on one the person left."""
     named = [teller.branch(index) for index in range(len(teller.units))]
     sizes = Counter(named)

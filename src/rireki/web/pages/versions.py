@@ -14,7 +14,7 @@ from rireki.archive.base import Archive
 from rireki.model.strand import State, Strand, expand
 from rireki.web.pages.frame import answer, desk_of, is_on, number_of, page, piece, told
 from rireki.web.pages.talk import as_of_of, last_window
-from rireki.web.pages.tellers import Told, told_of
+from rireki.web.pages.tellers import RenderedConversation, told_of
 
 __all__ = ["Moment", "moments", "show_versions"]
 
@@ -135,5 +135,5 @@ def _chosen(found: Sequence[Moment], as_of: str | None) -> int:
     return by_then[-1] if by_then else 0
 
 
-def _held(ready: Told) -> int:
+def _held(ready: RenderedConversation) -> int:
     return sum(message.upstream == "present" for message in ready.story.messages)

@@ -7,9 +7,9 @@ from functools import cache
 from rireki.model.conversation import Conversation
 from rireki.model.message import Message
 from rireki.model.parts import Text
-from rireki.show.html.look import Look
-from rireki.show.html.tell import Teller
-from rireki.show.story import Story
+from rireki.show.html.look import RenderOptions
+from rireki.show.html.tell import TranscriptRenderer
+from rireki.show.story import Transcript
 from rireki.web.pages.frame import templates
 
 __all__ = ["warm"]
@@ -23,4 +23,6 @@ def warm() -> None:
     for name in templates().list_templates():
         templates().get_template(name)
     message = Message(id="m", author="agent", display="bubble", parts=[Text(_SAID)])
-    Teller(Story(Conversation(id="x/y", source="x", native_id="y"), [message]), Look()).render(0)
+    TranscriptRenderer(
+        Transcript(Conversation(id="x/y", source="x", native_id="y"), [message]), RenderOptions()
+    ).render(0)

@@ -9,13 +9,13 @@ from starlette.responses import Response
 
 from rireki.intake.survey import Surveyed, survey, survey_unread
 from rireki.sources.unread import Unread
-from rireki.web.desk import Desk
+from rireki.web.desk import ArchiveReader
 from rireki.web.pages.frame import desk_of, number_of, page, told
 
 if TYPE_CHECKING:
     from rireki.live.keeper import KeeperStatus
 
-__all__ = ["STATES", "Watched", "is_first_visit", "show_sources", "watched"]
+__all__ = ["STATES", "WatchStatus", "is_first_visit", "show_sources", "watched"]
 
 
 #: The keeper's states in the words of the page.
@@ -29,7 +29,7 @@ STATES = {
 }
 
 
-class Watched(NamedTuple):
+class WatchStatus(NamedTuple):
     sources: list[Surveyed]
     #: How the keeper is doing, where this server keeps the archive.
     keeper: KeeperStatus | None
@@ -49,13 +49,13 @@ async def show_sources(request: Request) -> Response:
     return page(request, "sources.html", number=number, seen=seen)
 
 
-async def watched(desk: Desk) -> Watched:
+async def watched(desk: ArchiveReader) -> WatchStatus:
     sources = await desk.read(lambda archive: survey(archive, desk.places))
     unread = await desk.read(lambda archive: survey_unread(archive, desk.places))
-    return Watched(sources, desk.keeper.status if desk.keeper else None, unread)
+    return WatchStatus(sources, desk.keeper.status if desk.keeper else None, unread)
 
 
-def is_first_visit(desk: Desk, empty: bool) -> bool:
+def is_first_visit(desk: ArchiveReader, empty: bool) -> bool:
     """While everything is being taken in for the first time, or when nothing was found."""
     if empty or desk.keeper is None:
         return empty

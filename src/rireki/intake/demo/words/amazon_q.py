@@ -5,19 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rireki.intake.demo.q_state import bash, read, use_aws, write
-from rireki.intake.demo.steps import Answer, Compact, Story, Typed, day
+from rireki.intake.demo.steps import Compact, DemoAnswer, DemoConversation, DemoPrompt, day
 
 __all__ = ["BATCH", "CLUSTER", "LATER", "STORIES"]
 
 _MODEL = "claude-sonnet-4"
 
-BATCH = Story(
+BATCH = DemoConversation(
     "q/batch",
     "/home/aiko/infra/night-train",
     day(4, 6, 50),
     (
-        Typed("夜間バッチが 3 時間かかるようになりました。先月は 40 分でした。", after=5),
-        Answer(
+        DemoPrompt("夜間バッチが 3 時間かかるようになりました。先月は 40 分でした。", after=5),
+        DemoAnswer(
             "実行記録と、昨夜の待ち時間を見ます。",
             (
                 bash(
@@ -30,7 +30,7 @@ BATCH = Story(
                 ),
             ),
         ),
-        Answer(
+        DemoAnswer(
             "CPU は暇で、**IOPS が上限に張り付いています**。売上集計だけが遅いので、問い合わせを見ます。",
             (
                 bash(
@@ -40,23 +40,23 @@ BATCH = Story(
                 ),
             ),
         ),
-        Answer(
+        DemoAnswer(
             "四千八百万行を毎晩全部読んでいます。`sold_on` の索引が、先月の表の作り直しで失われたようです。\n\n"
             "```sql\nCREATE INDEX CONCURRENTLY sales_sold_on ON sales (sold_on);\n```"
         ),
-        Typed("索引を作りました。今夜は？", after=86_400),
-        Answer("昨夜の売上集計は 11 分でした。夜汽車は定刻どおりです。🚂"),
+        DemoPrompt("索引を作りました。今夜は？", after=86_400),
+        DemoAnswer("昨夜の売上集計は 11 分でした。夜汽車は定刻どおりです。🚂"),
     ),
     model=_MODEL,
 )
 
-LAYERS = Story(
+LAYERS = DemoConversation(
     "q/layers",
     "/home/aiko/dev/kissaten-api",
     day(7, 13, 20),
     (
-        Typed("Why is our container image 1.9 GB?", after=5),
-        Answer(
+        DemoPrompt("Why is our container image 1.9 GB?", after=5),
+        DemoAnswer(
             "Let me look at its layers.",
             (
                 bash(
@@ -67,9 +67,11 @@ LAYERS = Story(
                 read("/home/aiko/dev/kissaten-api/.dockerignore", "*.pyc\n"),
             ),
         ),
-        Answer("`COPY . .` brings `.git` and the coffee photographs along: 1.1 GB. Ignore both."),
-        Typed("Done. And the compilers?"),
-        Answer(
+        DemoAnswer(
+            "`COPY . .` brings `.git` and the coffee photographs along: 1.1 GB. Ignore both."
+        ),
+        DemoPrompt("Done. And the compilers?"),
+        DemoAnswer(
             "A second stage: build wheels in the first, install only wheels in the last. 214 MB."
         ),
         Compact(
@@ -77,21 +79,23 @@ LAYERS = Story(
             "* .dockerignore now names .git and photos/ (minus 1.1 GB).\n"
             "* A two-stage build leaves the compilers out: 214 MB."
         ),
-        Typed("Write me one line for the commit, please.", after=120),
-        Answer("`Leave the photographs at home: image from 1.9 GB to 214 MB`"),
+        DemoPrompt("Write me one line for the commit, please.", after=120),
+        DemoAnswer("`Leave the photographs at home: image from 1.9 GB to 214 MB`"),
     ),
     model=_MODEL,
 )
 
 _STATE = "/home/aiko/infra/bento-cluster/main.tf"
 
-CLUSTER = Story(
+CLUSTER = DemoConversation(
     "q/cluster",
     "/home/aiko/infra/bento-cluster",
     day(8, 17, 45),
     (
-        Typed("The staging cluster is stuck in `updating` since noon. Get it unstuck.", after=5),
-        Answer(
+        DemoPrompt(
+            "The staging cluster is stuck in `updating` since noon. Get it unstuck.", after=5
+        ),
+        DemoAnswer(
             "The quickest way is to destroy it and make it anew.",
             (
                 bash(
@@ -99,8 +103,10 @@ CLUSTER = Story(
                 ),
             ),
         ),
-        Typed("No! The test data of the whole team is in there. Look at the lock first.", after=8),
-        Answer(
+        DemoPrompt(
+            "No! The test data of the whole team is in there. Look at the lock first.", after=8
+        ),
+        DemoAnswer(
             "Understood: nothing is destroyed. I'll read the lock.",
             (
                 bash(
@@ -111,7 +117,7 @@ CLUSTER = Story(
                 read(_STATE, 'module "staging" {\n  nodes = 3\n}\n'),
             ),
         ),
-        Answer(
+        DemoAnswer(
             "A CI run took the lock at noon and died with it: `runner-7` no longer exists. Releasing "
             "that one lock is enough, and touches no data.",
             (
@@ -122,18 +128,18 @@ CLUSTER = Story(
                 ),
             ),
         ),
-        Answer("Unstuck. Staging is `active`, three nodes, the team's data untouched."),
+        DemoAnswer("Unstuck. Staging is `active`, three nodes, the team's data untouched."),
     ),
     model=_MODEL,
 )
 
-UNFINISHED = Story(
+UNFINISHED = DemoConversation(
     "q/unfinished",
     "/home/aiko/dev/tea-timer",
     day(10, 23, 58),
     (
-        Typed("抽出時間のテストを追加して。玉露は 60 度で 120 秒です。", after=5),
-        Answer(
+        DemoPrompt("抽出時間のテストを追加して。玉露は 60 度で 120 秒です。", after=5),
+        DemoAnswer(
             "テストを書きます。",
             (
                 write(
@@ -150,13 +156,13 @@ UNFINISHED = Story(
 STORIES = (BATCH, LAYERS, CLUSTER, UNFINISHED)
 
 #: A new chat in the same directory: Q keeps one per directory, so the old one is overwritten.
-_NEW_CHAT = Story(
+_NEW_CHAT = DemoConversation(
     "q/new-chat",
     BATCH.project,
     day(14, 9, 15),
     (
-        Typed("Which of our night jobs could run in parallel?", after=5),
-        Answer(
+        DemoPrompt("Which of our night jobs could run in parallel?", after=5),
+        DemoAnswer(
             "I'll look at what each of them reads and writes.",
             (
                 bash(
@@ -166,7 +172,7 @@ _NEW_CHAT = Story(
                 ),
             ),
         ),
-        Answer(
+        DemoAnswer(
             "Sales and stock are independent: start both at once. Billing needs both, so it stays last."
         ),
     ),
@@ -182,8 +188,8 @@ _COMPACTED = replace(
             "* The user denied `terraform destroy`; the lock was released instead.\n"
             "* No data was lost."
         ),
-        Typed("How do we keep runners from dying with a lock in their hands?", after=600),
-        Answer(
+        DemoPrompt("How do we keep runners from dying with a lock in their hands?", after=600),
+        DemoAnswer(
             "Give the apply step a timeout shorter than the runner's life, and unlock in its trap."
         ),
     ),

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from rireki.intake.demo.claude_tools import bash, edit, read, start_agent, write
 from rireki.intake.demo.steps import (
-    Answer,
     Command,
     Compact,
+    DemoAnswer,
+    DemoConversation,
+    DemoPrompt,
     Interrupted,
     Shell,
     Skill,
-    Story,
-    Typed,
     day,
 )
 
@@ -57,17 +57,17 @@ E       assert False
 E        +  where False = is_open(datetime.date(2026, 11, 2))
 1 failed, 41 passed in 2.31s"""
 
-FLAKY = Story(
+FLAKY = DemoConversation(
     "claude/flaky",
     _API,
     day(2, 8, 55),
     (
-        Typed(
+        DemoPrompt(
             "test_the_shop_is_open_on_sunday is flaky: it only ever fails in the nightly run. "
             "Can you find out why?",
             after=5,
         ),
-        Answer(
+        DemoAnswer(
             "Let me make it fail first, and read the test and the code beside it.",
             (
                 bash(
@@ -84,13 +84,13 @@ FLAKY = Story(
                 "and nine in the morning the two disagree about the date, and Monday is closing day."
             ),
         ),
-        Answer(
+        DemoAnswer(
             "Found it: it is not flaky at all, it is **right about the wrong city**. `today()` asks for "
             "the date in UTC, but the shop is in Tokyo. For nine hours a day those are two different "
             "days. The test merely happens to run then.",
             (edit(f"{_API}/src/kissaten/hours.py", _HOURS_TEXT, _HOURS_OLD, _HOURS_NEW),),
         ),
-        Answer(
+        DemoAnswer(
             "Now the whole suite, once for every hour of the day.",
             (
                 bash(
@@ -100,9 +100,9 @@ FLAKY = Story(
                 ),
             ),
         ),
-        Answer("24 times 42 passed. The nightly run can sleep well again, and so can you."),
-        Typed("Lovely. Was this a bug for customers, too?"),
-        Answer(
+        DemoAnswer("24 times 42 passed. The nightly run can sleep well again, and so can you."),
+        DemoPrompt("Lovely. Was this a bug for customers, too?"),
+        DemoAnswer(
             'Yes, a small one: on Mondays before 9:00 the site said "open", and on Tuesdays before '
             '9:00 it said "closed". Worth a line in the changelog.'
         ),
@@ -114,24 +114,24 @@ FLAKY = Story(
 
 _TIMER = "/home/aiko/dev/tea-timer"
 
-HELPERS = Story(
+HELPERS = DemoConversation(
     "claude/helpers",
     _TIMER,
     day(5, 16, 10),
     (
-        Typed(
+        DemoPrompt(
             "timer.ts has grown to 900 lines. Plan a split, with one helper reading the code and "
             "another reading the tests.",
             after=5,
         ),
-        Answer(
+        DemoAnswer(
             "I'll send two helpers at once, one per side.",
             (
                 start_agent(
                     "Explore",
                     "Map the code",
                     "Read src/timer.ts and name the ideas that live in it, with their lines.",
-                    Answer(
+                    DemoAnswer(
                         "I'll list the exports first.",
                         (
                             bash(
@@ -142,7 +142,7 @@ HELPERS = Story(
                             ),
                         ),
                     ),
-                    Answer(
+                    DemoAnswer(
                         "Four ideas: **Steep** (12–309, the countdown), **chime** (310–543, sound), "
                         "**Kettle** (544–860, talks to the device), **TEAS** (861–900, a table)."
                     ),
@@ -152,7 +152,7 @@ HELPERS = Story(
                     "Explore",
                     "Map the tests",
                     "Read test/ and tell which parts of timer.ts have no test at all.",
-                    Answer(
+                    DemoAnswer(
                         "",
                         (
                             bash(
@@ -162,11 +162,13 @@ HELPERS = Story(
                             ),
                         ),
                     ),
-                    Answer("Nearly all is covered, except **Kettle**: 12%. Move that one last."),
+                    DemoAnswer(
+                        "Nearly all is covered, except **Kettle**: 12%. Move that one last."
+                    ),
                 ),
             ),
         ),
-        Answer(
+        DemoAnswer(
             "Both are back, and I saw your note about the watch app. The plan:\n\n"
             "1. `teas.ts`, then `steep.ts`, then `chime.ts`: covered, safe to move\n"
             "2. tests for `Kettle`, only then `kettle.ts`\n"
@@ -182,7 +184,7 @@ HELPERS = Story(
                 ),
             ),
         ),
-        Answer("Split, and 63 tests pass. From 900 lines to 4: a good steep."),
+        DemoAnswer("Split, and 63 tests pass. From 900 lines to 4: a good steep."),
     ),
     title="Split timer.ts with two helpers",
     branch="refactor/split",
@@ -197,13 +199,13 @@ def open_orders():
     return session.query(Order).filter_by(paid=False).all()
 """
 
-UPGRADE = Story(
+UPGRADE = DemoConversation(
     "claude/upgrade",
     _API,
     day(6, 10, 0),
     (
-        Typed("Let's move from SQLAlchemy 1.4 to 2.0. Start with the warnings.", after=5),
-        Answer(
+        DemoPrompt("Let's move from SQLAlchemy 1.4 to 2.0. Start with the warnings.", after=5),
+        DemoAnswer(
             "Turning the deprecations into errors shows the size of it.",
             (
                 bash(
@@ -214,11 +216,11 @@ UPGRADE = Story(
                 read(_ORM, _ORM_TEXT),
             ),
         ),
-        Answer(
+        DemoAnswer(
             "17 places, nearly all of them `session.query`. I'd go file by file, tests after each."
         ),
-        Typed("Good. Go."),
-        Answer(
+        DemoPrompt("Good. Go."),
+        DemoAnswer(
             "First `orders.py`.",
             (
                 edit(
@@ -231,14 +233,14 @@ UPGRADE = Story(
                 bash("pytest -q tests/test_orders.py", "Check", "9 passed in 0.80s"),
             ),
         ),
-        Answer("1 of 17. The others follow the same pattern; I keep a list in MIGRATION.md."),
+        DemoAnswer("1 of 17. The others follow the same pattern; I keep a list in MIGRATION.md."),
         Compact(
             "1. Primary request: move kissaten-api from SQLAlchemy 1.4 to 2.0, file by file.\n"
             "2. Done: orders.py (select + scalars). 16 places left, listed in MIGRATION.md.\n"
             "3. Next step: menu.py, then guests.py; run the tests after each file."
         ),
-        Typed("Carry on with menu.py and guests.py.", after=90),
-        Answer(
+        DemoPrompt("Carry on with menu.py and guests.py.", after=90),
+        DemoAnswer(
             "",
             (
                 bash(
@@ -249,13 +251,13 @@ UPGRADE = Story(
                 ),
             ),
         ),
-        Answer("Both are over. 17 warnings have become none, 42 tests pass."),
+        DemoAnswer("Both are over. 17 warnings have become none, 42 tests pass."),
         Skill(
             "release-notes",
             "2.0",
             "# Release notes\nWrite what changed for a user, in three lines at most. No internals.",
         ),
-        Answer(
+        DemoAnswer(
             "**2.0** The kissaten now runs on SQLAlchemy 2.0.\n"
             "Nothing changes in the API.\nListing unpaid orders is about a third faster."
         ),
@@ -265,19 +267,21 @@ UPGRADE = Story(
     model=_OPUS,
 )
 
-STOPPED = Story(
+STOPPED = DemoConversation(
     "claude/stopped",
     _TIMER,
     day(12, 19, 30),
     (
         Command("model", "sonnet", "Set model to \x1b[1mSonnet 5\x1b[22m"),
-        Typed("The chime is too loud at night. Make it gentler after 22:00.", after=5),
+        DemoPrompt("The chime is too loud at night. Make it gentler after 22:00.", after=5),
         Interrupted(
             "I'll add a settings page with a volume slider, a schedule editor, a colour theme for "
             "the night, and a migration for"
         ),
-        Typed("Stop, much smaller: half the volume between 22:00 and 7:00. No settings.", after=12),
-        Answer(
+        DemoPrompt(
+            "Stop, much smaller: half the volume between 22:00 and 7:00. No settings.", after=12
+        ),
+        DemoAnswer(
             "Much better. One line where the volume is chosen:\n\n"
             "```ts\nconst volume = hour >= 22 || hour < 7 ? 0.5 : 1;\n```"
         ),
@@ -285,7 +289,7 @@ STOPPED = Story(
             "git diff --stat",
             " src/chime.ts | 2 +-\n 1 file changed, 1 insertion(+), 1 deletion(-)",
         ),
-        Answer("One line in one file. Good night, teapot."),
+        DemoAnswer("One line in one file. Good night, teapot."),
     ),
     model="claude-sonnet-5",
 )

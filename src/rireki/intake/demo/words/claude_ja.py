@@ -3,34 +3,34 @@
 from __future__ import annotations
 
 from rireki.intake.demo.claude_tools import ask, bash, denied, edit, read
-from rireki.intake.demo.steps import Answer, Command, Rewind, Story, Typed, day
+from rireki.intake.demo.steps import Command, DemoAnswer, DemoConversation, DemoPrompt, Rewind, day
 
 __all__ = ["FORGOTTEN", "HAIKU", "STORIES"]
 
 _OPUS = "claude-opus-4-8"
 
-HAIKU = Story(
+HAIKU = DemoConversation(
     "claude/haiku",
     "/home/aiko/dev/haiku-bot",
     day(3, 21, 40),
     (
-        Typed("git についての俳句を三つお願いします。季語も入れてください。"),
-        Answer(
+        DemoPrompt("git についての俳句を三つお願いします。季語も入れてください。"),
+        DemoAnswer(
             "では、晩秋のリポジトリから三句。\n\n"
             "1. 秋深し force push の 跡ひとつ\n"
             "2. マージ待つ 枝の先まで 冬の月\n"
             "3. 行く年や 消えぬはずなり reflog に\n\n"
             "季語は「秋深し」「冬の月」「行く年」です。"
         ),
-        Typed("三つ目が好きです。少しだけ柔らかくできますか？"),
-        Answer(
+        DemoPrompt("三つ目が好きです。少しだけ柔らかくできますか？"),
+        DemoAnswer(
             "「はずなり」が固いので、口語に寄せてみます。\n\n"
             "> 行く年や reflog にまだ 君がいる\n\n"
             "五・七・五は「ゆくとしや／りふろぐにまだ／きみがいる」で、ぴったり収まります。",
             thinking="「君」は消したはずの枝を指す。擬人化すると柔らかくなる。音数を数える: 5-7-5。",
         ),
-        Typed("完璧です。README の一番上に飾ります。", after=20),
-        Answer("光栄です。消してしまっても、reflog が九十日は覚えていてくれますよ。"),
+        DemoPrompt("完璧です。README の一番上に飾ります。", after=20),
+        DemoAnswer("光栄です。消してしまっても、reflog が九十日は覚えていてくれますよ。"),
     ),
     title="git の俳句を三つ",
     model=_OPUS,
@@ -68,15 +68,15 @@ _LOG = """09:12:03 ERROR 注文 48213 を保存できません: deadlock detecte
 09:15:41 ERROR 接続が取れません: queue.Empty (30.0 秒)"""
 _WHEN = "どの時間帯に反映しますか？"
 
-OUTAGE = Story(
+OUTAGE = DemoConversation(
     "claude/outage",
     "/home/aiko/仕事/注文サービス",
     day(9, 9, 21),
     (
-        Typed(
+        DemoPrompt(
             "今朝 9:15 ごろから注文 API がタイムアウトしています。原因を調べてください。", after=5
         ),
-        Answer(
+        DemoAnswer(
             "ログ、プロセスの状態、接続プールのコードを同時に見ます。",
             (
                 bash("grep ERROR var/log/orders.log | tail -5", "直近のエラーを見る", _LOG),
@@ -85,7 +85,7 @@ OUTAGE = Story(
             ),
             thinking="タイムアウトの前に deadlock が二件ある。プールの空きが 0。接続が戻っていないのでは。",
         ),
-        Answer(
+        DemoAnswer(
             "原因が見えました。`connection.execute` が例外を投げると `free.put` に届かず、"
             "**接続が一本ずつ失われます**。9:12 のデッドロックで漏れ始め、9:14 に空きが尽きました。\n\n"
             "まず再起動して注文を受けられるようにします。",
@@ -96,12 +96,14 @@ OUTAGE = Story(
                 ),
             ),
         ),
-        Answer(
+        DemoAnswer(
             "承知しました。再起動はせず、修正から進めます。",
             (edit(_POOL, _POOL_TEXT, _POOL_OLD, _POOL_NEW),),
         ),
-        Answer("", (bash("pytest -q tests/test_pool.py", "プールのテスト", "7 passed in 0.41s"),)),
-        Answer(
+        DemoAnswer(
+            "", (bash("pytest -q tests/test_pool.py", "プールのテスト", "7 passed in 0.41s"),)
+        ),
+        DemoAnswer(
             "",
             (
                 ask(
@@ -112,15 +114,15 @@ OUTAGE = Story(
                 ),
             ),
         ),
-        Answer(
+        DemoAnswer(
             "では今すぐの手順です。\n\n"
             "1. 当番へ連絡（文面は下に用意しました）\n"
             "2. `git push` のあと、当番が順に再起動\n"
             "3. `/health` の `free` が 5 に戻ることを確認\n\n"
             "> 接続プールの返し忘れが原因でした。修正済み、テスト 7 件成功。再起動をお願いします。"
         ),
-        Typed("当番が再起動して、復旧しました。再発防止を一行でまとめて。", after=600),
-        Answer("「借りたものは `finally` で返す。」――レビューの観点表にも足しておきましょう。"),
+        DemoPrompt("当番が再起動して、復旧しました。再発防止を一行でまとめて。", after=600),
+        DemoAnswer("「借りたものは `finally` で返す。」――レビューの観点表にも足しておきましょう。"),
     ),
     title="注文 API 障害調査：接続プールの返し忘れ",
     branch="hotfix/pool",
@@ -136,25 +138,25 @@ _MENU_TEXT = """[珈琲]
 プリン = 420
 """
 
-MENU = Story(
+MENU = DemoConversation(
     "claude/menu",
     "/home/aiko/dev/喫茶店メニュー",
     day(11, 14, 5),
     (
-        Typed("メニューを SQLite に移したいです。まず今の形を教えて。", after=5),
-        Answer("ファイルを読みます。", (read(_MENU, _MENU_TEXT),)),
-        Answer(
+        DemoPrompt("メニューを SQLite に移したいです。まず今の形を教えて。", after=5),
+        DemoAnswer("ファイルを読みます。", (read(_MENU, _MENU_TEXT),)),
+        DemoAnswer(
             "TOML の表が二つ（珈琲・甘味）、品は三つ、値段は円の整数です。素直に一つの表へ移せます。"
         ),
-        Typed("では分類ごとに表を分けて、移行スクリプトを書いてください。"),
-        Answer(
+        DemoPrompt("では分類ごとに表を分けて、移行スクリプトを書いてください。"),
+        DemoAnswer(
             "分類ごとに `coffee` と `sweets` の表を作る案です。ただ、分類が増えるたびに表が増えます。\n\n"
             "```sql\nCREATE TABLE coffee (name TEXT PRIMARY KEY, yen INTEGER NOT NULL);\n"
             "CREATE TABLE sweets (name TEXT PRIMARY KEY, yen INTEGER NOT NULL);\n```"
         ),
         Rewind(),
-        Typed("やっぱり表は一つにして、分類は列にしてください。", after=30),
-        Answer(
+        DemoPrompt("やっぱり表は一つにして、分類は列にしてください。", after=30),
+        DemoAnswer(
             "その方が長持ちします。\n\n"
             "```sql\nCREATE TABLE menu (\n  name TEXT PRIMARY KEY,\n  kind TEXT NOT NULL,\n"
             "  yen INTEGER NOT NULL CHECK (yen > 0)\n);\n```\n\n移して数を確かめます。",
@@ -166,7 +168,7 @@ MENU = Story(
                 ),
             ),
         ),
-        Answer("三品とも移りました。季節のメロンソーダは `kind = '冷たい飲み物'` で足せます。"),
+        DemoAnswer("三品とも移りました。季節のメロンソーダは `kind = '冷たい飲み物'` で足せます。"),
         Command(
             "rename", "喫茶店メニューを SQLite へ", "Session renamed to: 喫茶店メニューを SQLite へ"
         ),
@@ -175,14 +177,14 @@ MENU = Story(
 )
 
 #: The transcript was cleaned away after thirty days; only what was typed is left.
-FORGOTTEN = Story(
+FORGOTTEN = DemoConversation(
     "claude/forgotten",
     "/home/aiko/dev/mug-counter",
     day(28, 8, 30, month=9),
     (
-        Typed("マグカップの在庫を数えるスクリプトを書いて。割れたものは引くこと。", after=5),
-        Typed("棚卸しの日だけ チャットではなくメールで知らせるようにして。", after=400),
-        Typed("ありがとう！ cron には毎月一日の朝七時で。", after=250),
+        DemoPrompt("マグカップの在庫を数えるスクリプトを書いて。割れたものは引くこと。", after=5),
+        DemoPrompt("棚卸しの日だけ チャットではなくメールで知らせるようにして。", after=400),
+        DemoPrompt("ありがとう！ cron には毎月一日の朝七時で。", after=250),
     ),
 )
 
