@@ -43,7 +43,12 @@ def test_answered_at_once() -> None:
     assert agent.run_sync("paint", tell=events.append).text == "Blue it is."
     assert asked == [Question("q", "Which?", ["red", "blue"])]
     assert results(agent.history.messages[2]) == [("q", "blue", False)]
-    assert [type(event).__name__ for event in events] == ["Question", "Answered", "Text", "Done"]
+    assert [type(event).__name__ for event in events] == [
+        "Question",
+        "Answered",
+        "TextDelta",
+        "Done",
+    ]
 
 
 def test_an_answer_that_is_no_text_is_told_as_json() -> None:

@@ -169,12 +169,12 @@ def test_why_an_entry_is_shown_so_is_told_in_japanese() -> None:
 #: Where readers say something of their own: by the function, the argument with the words.
 READERS_SAY = {
     "Notice": 0,
-    "Shown": 0,
+    "ChipContent": 0,
     "divider": 1,
     "_divide": 0,
     "make": 4,
     "_chip": 1,
-    "Rule": 1,
+    "SyntheticRule": 1,
 }
 #: Words of a source before a colon of ours, or one word of it in a sentence of ours.
 _OF_THE_SOURCE = {

@@ -1,0 +1,33 @@
+"""What `python -m tools.measure` counts, and what must not come back."""
+
+from __future__ import annotations
+
+import ast
+
+from tools.measure import doubled_classes, inner_imports, missing_words, read_modules
+
+#: Names that stand for one idea in several packages, each with a reason.
+ALLOWED = {
+    "Draft": "a message that is still being read, in four readers: they are to share one",
+}
+
+
+def test_a_public_class_has_a_name_of_its_own() -> None:
+    doubled = doubled_classes(read_modules())
+    assert {line.partition(":")[0] for line in doubled} == ALLOWED.keys(), doubled
+
+
+def test_it_counts_what_it_says() -> None:
+    text = (
+        "class A: ...\nclass _B: ...\ndef f():\n    import os\n    def g():\n        import sys\n"
+    )
+    modules = {
+        f"{name}/one.py": (text + use, ast.parse(text + use))
+        for name, use in (("a", "from rireki.zebra import A\n"), ("b", ""), ("c", ""))
+    }
+    assert doubled_classes(modules) == ["A: a/one.py, b/one.py, c/one.py"]
+    assert inner_imports(modules)[:2] == ["a/one.py:4", "a/one.py:6"]
+    assert missing_words(modules) == []
+    more = "from rireki.zebra import A\n"
+    modules = {f"{n}/one.py": (text + more, ast.parse(text + more)) for n in "abc"}
+    assert missing_words(modules) == ["A", "zebra"]
