@@ -104,12 +104,27 @@ WAITS = (
 )
 #: Left out of `make fast`: seconds of work each.
 SLOW = (
-    "search/test_corners.py",
-    "search/test_grep.py",
-    "search/test_safety.py",
-    "history/test_folding.py::test_what_is_stored_is_what_reading_all_of_it_gives",
+    "archive/test_sums.py",
+    "history/test_folding.py",
+    "history/test_from_conversation.py",
     "history/test_hostile.py",
     "providers/test_pairs.py",
+    "providers/test_prefix.py",
+    "search/test_corners.py",
+    "search/test_cutter.py",
+    "search/test_grep.py",
+    "search/test_pairs.py",
+    "search/test_safety.py",
+    "seeds/test_who_typed.py",
+    "show/test_html_hostile.py",
+    "show/test_html_text.py",
+    "show/test_width.py",
+    "sources/test_amazon_q_storage.py",
+    "sources/test_bridge_join.py",
+    "sources/test_chatkit_rows.py",
+    "sources/test_invented_records.py",
+    "sources/test_laws.py",
+    "web/test_pages.py",
 )
 #: What tells of another process.
 STARTS = ("subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.system")
