@@ -17,7 +17,7 @@ from rireki.intake.forget import forget
 from rireki.intake.progress import Silent
 from rireki.intake.project import project_dirty
 from rireki.intake.take import take_origin
-from rireki.live.lock import KeeperLock
+from rireki.live.lock import is_kept
 from rireki.model.conversation import Conversation
 from rireki.search.update import erase
 from rireki.sources.chatkit import READER
@@ -31,7 +31,7 @@ _LOG = logging.getLogger("rireki")
 def take_in_store(archive: Path, store: Path) -> None:
     """The rows are safe in the store: what hinders the archive is said, and not raised."""
     try:
-        if not _is_kept(archive):
+        if not is_kept(archive):
             _take(archive, store)
     except (RirekiError, OSError) as error:
         _LOG.warning(
@@ -67,17 +67,6 @@ def forgotten_threads(archive: Path) -> set[str]:
     except (RirekiError, OSError) as error:
         _LOG.warning("what the archive %s was told to forget is not known (%s)", archive, error)
         return set()
-
-
-def _is_kept(archive: Path) -> bool:
-    """Whether a keeper is at work on the archive and will notice by itself."""
-    lock = KeeperLock(archive)
-    if not lock.path.exists() or not archive.exists():
-        return False
-    try:
-        return not lock.take()
-    finally:
-        lock.release()
 
 
 def _take(archive: Path, store: Path) -> None:

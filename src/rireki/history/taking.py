@@ -20,7 +20,7 @@ from rireki.errors import ArchiveTrouble, SourceTrouble
 from rireki.intake.progress import Silent
 from rireki.intake.project import project_dirty
 from rireki.intake.take import take_origin
-from rireki.live.lock import KeeperLock
+from rireki.live.lock import is_kept
 from rireki.model.conversation import Reading
 from rireki.model.record import Origin, Roll, Update
 from rireki.sources.kit.jsonl import LANE
@@ -41,17 +41,6 @@ _SIMPLE = re.compile(r"[A-Za-z0-9_.:-]{1,200}")
 _ESCAPED = re.compile(rb"\\u00[2-7]")
 #: Conversations whose ids begin alike.
 MANY = 1000
-
-
-def is_kept(archive: Path) -> bool:
-    """Whether a keeper is at work on the archive and will notice by itself."""
-    lock = KeeperLock(archive)
-    if not lock.path.exists() or not archive.exists():
-        return False
-    try:
-        return not lock.take()
-    finally:
-        lock.release()
 
 
 def take_in_journal(archive: Path, journal: Path) -> None:

@@ -8,7 +8,7 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-__all__ = ["KeeperLock", "WriterLock"]
+__all__ = ["KeeperLock", "WriterLock", "is_kept"]
 
 #: On Windows nobody can read a locked byte: so one far behind the number is locked.
 _FAR = 1 << 30
@@ -119,3 +119,14 @@ else:
         except BlockingIOError:
             return False
         return True
+
+
+def is_kept(archive: Path) -> bool:
+    """Whether a keeper is at work on the archive and will notice by itself."""
+    lock = KeeperLock(archive)
+    if not lock.path.exists() or not archive.exists():
+        return False
+    try:
+        return not lock.take()
+    finally:
+        lock.release()
