@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import copy
+import json
+import pickle
+from collections.abc import Callable, Sequence
 from typing import Any
 from unittest.mock import patch
 
@@ -10,7 +13,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rireki.providers import PROVIDERS, Call, NeutralText, Result, Turn, decode, encode
+from rireki import MessageHistory
+from rireki.providers import PROVIDERS, Call, NeutralText, Request, Result, Turn, decode, encode
 from rireki.providers.encoder import Encoder
 from rireki.providers.prefix import PrefixRenderer, copied_json
 from tests.providers.scripts import Script, scripts, spell
@@ -124,5 +128,72 @@ def test_who_changes_a_request_does_not_change_the_next_one(provider: str) -> No
 
 def test_copies_keep_every_value() -> None:
     value = [{"a": [1, 2**70, 1.5, None, True, b"\x89", {"b": "\ud800"}]}]
-    copy = copied_json(value)
-    assert copy == value and copy[0] is not value[0] and copy[0]["a"][6] is not value[0]["a"][6]
+    made = copied_json(value)
+    assert made == value and made[0] is not value[0] and made[0]["a"][6] is not value[0]["a"][6]
+
+
+def _taken_out() -> list[tuple[str, Callable[[list[Any]], Any]]]:
+    """Every way in which a program gets hold of the messages of a request."""
+    return [
+        ("index", lambda messages: messages[0]),
+        ("slice", lambda messages: messages[:1][0]),
+        ("iterate", lambda messages: next(iter(messages))),
+        ("reversed", lambda messages: [*reversed(messages)][-1]),
+        ("unpack", lambda messages: [*messages][0]),  # noqa: RUF015
+        ("list", lambda messages: list(messages)[0]),  # noqa: RUF015
+        ("tuple", lambda messages: tuple(messages)[0]),  # noqa: RUF015
+        ("add", lambda messages: (messages + [])[0]),  # noqa: RUF005
+        ("added to", lambda messages: ([] + messages)[0]),  # noqa: RUF005
+        ("extend", lambda messages: _extended(messages)[0]),
+        ("times", lambda messages: (messages * 1)[0]),
+        ("copy", lambda messages: messages.copy()[0]),
+        ("shallow copy", lambda messages: copy.copy(messages)[0]),
+        ("deep copy", lambda messages: copy.deepcopy(messages)[0]),
+        ("pickle", lambda messages: pickle.loads(pickle.dumps(messages))[0]),
+        ("pop", lambda messages: messages.pop(0)),
+        ("sort", lambda messages: _sorted_by(messages)),
+        ("sorted", lambda messages: sorted(messages, key=str)[0]),
+        ("map", lambda messages: next(map(dict.copy, messages))),
+        ("as json", lambda messages: Request(messages).as_json().messages[0]),
+    ]
+
+
+def _extended(messages: list[Any]) -> list[Any]:
+    made: list[Any] = []
+    made += messages
+    return made
+
+
+def _sorted_by(messages: list[Any]) -> Any:
+    seen: list[Any] = []
+    messages.sort(key=lambda message: seen.append(message) or 0)  # type: ignore[func-returns-value]
+    return seen[0]
+
+
+@pytest.mark.parametrize(("way", "taken"), _taken_out())
+def test_what_a_program_takes_out_of_a_request_and_changes_is_in_no_other_request(
+    way: str, taken: Callable[[list[Any]], Any]
+) -> None:
+    history = MessageHistory()
+    history.add_user_message("hello")
+    history.add_raw_message({"role": "assistant", "content": [{"type": "text", "text": "hi"}]})
+    history.add_user_message("again")
+    clean = list(history.render("anthropic").messages)
+    message = taken(history.render("anthropic").messages)
+    message["role"] = "mine"
+    for block in message["content"] if isinstance(message["content"], list) else []:
+        block["text"] = "mine"
+    assert history.render("anthropic").messages == clean
+    assert history.get_messages()[0] == {"role": "user", "content": "hello"}
+
+
+def test_a_request_stays_as_it_was_when_the_history_changes_afterwards() -> None:
+    history = MessageHistory()
+    for text in ("one", "two", "three"):
+        history.add_user_message(text)
+        history.add_raw_message({"role": "assistant", "content": text})
+    request = history.render("anthropic")
+    history.messages[0]["content"] = "changed"
+    history.messages[-1]["content"] = "changed"
+    assert "changed" not in json.dumps(request.messages)
+    assert "changed" in json.dumps(history.render("anthropic").messages)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from operator import is_, itemgetter
 from threading import RLock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -58,6 +59,10 @@ class Core:
         self._lease: Lease | None = None
         #: What a transaction has gathered so far.
         self._gathered: list[JournalEntry] | None = None
+        #: The messages as they were when last looked at, to notice what a program changed in them;
+        #: and the revision of the view that they belong to.
+        self._seen: list[Any] = []
+        self._seen_at = 0
         self._known: _Known | None = None
         self._renderers: dict[tuple[str, str | None], PrefixRenderer] = {}
 
@@ -194,12 +199,18 @@ class Core:
             self._log.add(Edit(self._entry("edit").id, self._found()))
         if at_end:
             return
-        for entry, _ in view.items:
+        seen = self._seen if self._seen_at == view.revision else []
+        # All at once: one by one takes several times as long in a long history.
+        if seen != view.messages[: len(seen)]:
+            seen = []
+        for entry, message in view.items[len(seen) :]:
             if entry.seen != entry.messages:
                 _refuse_endless(entry.messages)
                 # One that is looked at for the first time is new: nothing was made of it yet.
                 view.revision += entry.seen is not None
                 entry.reread(_snapshot(entry.messages))
+            seen.append(_seen_of(entry, message))
+        self._seen, self._seen_at = seen, view.revision
 
     def _found(self) -> list[Item]:
         """The messages of the list as it is, those that a program put there with entries of their own."""
@@ -265,7 +276,13 @@ def _ends_alike(view: ModelView) -> bool:
 
 def _are_alike(view: ModelView) -> bool:
     """Whether the list still has the very objects that the entries brought."""
-    return all(m is known for m, (_, known) in zip(view.messages, view.items, strict=True))
+    return all(map(is_, view.messages, map(itemgetter(1), view.items)))
+
+
+def _seen_of(entry: JournalEntry, message: Any) -> Any:
+    """What was seen of one message of an entry."""
+    pairs = zip(entry.messages, entry.seen or [], strict=True)
+    return next(seen for one, seen in pairs if one is message)
 
 
 def _kind(message: Any) -> str:

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from rireki.archive.base import Archive, KnownOrigin, Stale
+from rireki.archive.base import Archive, Batch, KnownOrigin, Stale
 from rireki.errors import SourceTrouble
 from rireki.intake.limits import largest
 from rireki.intake.naming import read_origin
@@ -22,6 +22,8 @@ __all__ = ["Goes", "Taken", "is_forgotten", "take_origin"]
 #: What a conversation comes to with what is about to be added to it, for whoever knows that without
 #: reading all of it: given what is new and the cursors before; None when it has to be read.
 Goes: TypeAlias = Callable[[Sequence[Update | Roll], Mapping[str, Any]], Reading | None]
+#: What is committed together.
+_Group: TypeAlias = "list[Update | Roll]"
 #: Updates are committed together up to this many bytes, so that memory stays bounded.
 BATCH_BYTES = 4 << 20
 BATCH_UPDATES = 64
@@ -85,7 +87,8 @@ def _take(
         thorough=thorough,
     )
     keys: list[str] | None = None
-    for items in _batches(read_origin(reader, origin, known)):
+    settled = False
+    for items, is_last in _batches(read_origin(reader, origin, known)):
         if calm and all(_is_nothing(item, cursors) for item in items):
             continue
         calm = False
@@ -105,14 +108,23 @@ def _take(
                 name = reading.conversation.native_id
                 batch.project_fresh(reader.family, name, 1, [reading])
                 batch.tie()
+            if is_last:
+                _settle(batch, origin, keys)
+                settled = True
     if calm:
         return Taken(written=False)
-    with archive.writing() as batch:
-        if keys is not None:
-            batch.roll(origin, keys)
-        batch.note(origin, None)
-        batch.stamp(origin)
+    if not settled:
+        with archive.writing() as batch:
+            _settle(batch, origin, keys)
     return taken
+
+
+def _settle(batch: Batch, origin: Origin, keys: list[str] | None) -> None:
+    """All of an origin is kept: nothing is wrong with it, and it need not be read until it changes."""
+    if keys is not None:
+        batch.roll(origin, keys)
+    batch.note(origin, None)
+    batch.stamp(origin)
 
 
 def is_forgotten(
@@ -133,18 +145,21 @@ def _is_nothing(item: Update | Roll, cursors: Mapping[str, Any]) -> bool:
     return same and item.cursor == cursors.get(item.key)
 
 
-def _batches(items: Iterator[Update | Roll]) -> Iterator[list[Update | Roll]]:
-    """Items in groups of bounded size. The source is not touched while a group is being written."""
-    group: list[Update | Roll] = []
+def _batches(items: Iterator[Update | Roll]) -> Iterator[tuple[_Group, bool]]:
+    """Items in groups of bounded size, and whether a group is known to be the last one.
+
+    The source is not touched while a group is being written.
+    """
+    group: _Group = []
     size = 0
     for item in items:
         group.append(item)
         size += _size(item)
         if size >= BATCH_BYTES or len(group) >= BATCH_UPDATES:
-            yield group
+            yield group, False
             group, size = [], 0
     if group:
-        yield group
+        yield group, True
 
 
 def _size(item: Any) -> int:

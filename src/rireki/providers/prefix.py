@@ -8,7 +8,8 @@ this against `encode`.
 from __future__ import annotations
 
 import gc
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from threading import Lock
 from typing import Any
 
 import msgspec
@@ -19,7 +20,7 @@ from rireki.providers.pairing import pair
 from rireki.providers.shape import HistorySlice
 from rireki.providers.typed import REQUESTS
 
-__all__ = ["PrefixRenderer", "copied_json"]
+__all__ = ["PrefixRenderer", "SharedMessages", "copied_json"]
 
 #: From so many messages on, the collector of garbage is kept away from making copies.
 MANY = 1000
@@ -47,9 +48,9 @@ class PrefixRenderer:
         fitted = self._encoder.fit(turns[start:], start)
         count = self._advance(fitted, start)
         piece = HistorySlice(start + count, not self._done, True, set(self._ids))
-        rest = self._encoder.spell(self._encoder.shape(fitted[count:], None, piece))
+        rest = copied_json(self._encoder.spell(self._encoder.shape(fitted[count:], None, piece)))
         made = REQUESTS[self._encoder.codec.name]
-        return made(copied_json([*self._messages, *rest]), copied_json(self._system))
+        return made(SharedMessages([*self._messages, *rest]), copied_json(self._system))
 
     def _begin(self, revision: int) -> None:
         self._revision = revision
@@ -70,7 +71,8 @@ class PrefixRenderer:
         if not shaped or shaped[-1].role != kept[-1].role:
             # A result moved away from the edge: what is next to it now depends on what follows.
             return 0
-        self._messages += self._encoder.spell(shaped)
+        # Copied once, from what the history has and a program may change.
+        self._messages += copied_json(self._encoder.spell(shaped))
         self._ids, self._done = ids, start + count
         return count
 
@@ -96,6 +98,51 @@ def last_cut(turns: Sequence[Turn]) -> int:
 def _speaker_changes(before: Turn, after: Turn) -> bool:
     both = {before.role, after.role}
     return bool(before.parts) and bool(after.parts) and both == {"user", "assistant"}
+
+
+class SharedMessages(list[Any]):
+    """Messages of a request; until somebody takes one out, earlier and later requests have the same.
+
+    Then all are copied: what a program changes in a request is its own. What reads them without
+    taking one out, as `json.dumps` does, waits for no copy.
+    """
+
+    __slots__ = ("_shared",)
+
+    def __init__(self, messages: Iterable[Any] = ()) -> None:
+        super().__init__(messages)
+        self._shared = True
+
+    def _own(self) -> None:
+        with _owning:
+            if self._shared:
+                self[:] = copied_json(list.copy(self))
+                self._shared = False
+
+    def __radd__(self, other: list[Any]) -> list[Any]:
+        self._own()
+        return list.__add__(other, self)
+
+    def __reduce_ex__(self, _: Any) -> tuple[Any, ...]:
+        return list, (list(self),)
+
+
+#: Two threads that take messages out of one request get the same.
+_owning = Lock()
+
+
+def _owned_first(method: Callable[..., Any]) -> Callable[..., Any]:
+    def called(self: SharedMessages, *args: Any, **options: Any) -> Any:
+        self._own()
+        return method(self, *args, **options)
+
+    return called
+
+
+for _name in ("__getitem__", "__iter__", "__reversed__", "__add__", "__mul__", "__rmul__"):
+    setattr(SharedMessages, _name, _owned_first(getattr(list, _name)))
+for _name in ("copy", "pop", "sort"):
+    setattr(SharedMessages, _name, _owned_first(getattr(list, _name)))
 
 
 def copied_json(value: Any) -> Any:
