@@ -6,7 +6,7 @@ SERVE  := .venv-serve
 VENV   := .venv
 BIN    := $(VENV)/bin
 # What an environment is made from, beside its lock.
-MADE_FROM := pyproject.toml hatch_build.py src/rireki/search/cutter.c tools/setup tools/install.py
+MADE_FROM := pyproject.toml hatch_build.py src/rireki/search/text/tokenizer.c tools/setup tools/install.py
 
 .PHONY: help serve test fast lint types golden stress bench lock clean
 .DEFAULT_GOAL := help

@@ -13,8 +13,8 @@ from zlib import crc32
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 from packaging.tags import sys_tags
 
-SOURCE = Path("src/rireki/search/cutter.c")
-BUILT = SOURCE.with_name("libcutter.so")
+SOURCE = Path("src/rireki/search/text/tokenizer.c")
+BUILT = SOURCE.with_name("libtokenizer.so")
 
 
 class Builder(BuildHookInterface):

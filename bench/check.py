@@ -21,7 +21,7 @@ from bench.measure import append_turn, at_most, copy_corpus
 from rireki.archive.open import open_archive
 from rireki.archive.pack import FULL
 from rireki.intake.check import PER_SWEEP, Checker
-from rireki.intake.walk import import_history, sweep
+from rireki.intake.sweep import import_history, sweep
 from rireki.sources.kit import stamps
 from rireki.sources.kit.places import Places
 

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import NamedTuple
 
-from rireki.search.match import Doc
+from rireki.search.language.match import Doc
 
 __all__ = ["KINDS", "Kind", "Vocabulary"]
 

@@ -35,14 +35,14 @@ from bench.queries import KINDS, Vocabulary
 
 from rireki.archive.open import open_archive
 from rireki.archive.sqlite.store import SqliteArchive
-from rireki.intake.roster import Roster
-from rireki.intake.understand import interpret
-from rireki.intake.walk import import_history, take_some
-from rireki.search.find import Search
-from rireki.search.index import index_folder
-from rireki.search.match import Doc
+from rireki.intake.interpret import interpret
+from rireki.intake.known_origins import Roster
+from rireki.intake.sweep import import_history, take_some
+from rireki.search.index.index import index_folder
+from rireki.search.language.match import Doc
 from rireki.search.results import SearchOptions
-from rireki.search.texts import docs_of
+from rireki.search.search import Search
+from rireki.search.text.documents import docs_of
 from rireki.sources.claude_code import READER
 from rireki.sources.kit.places import Places
 

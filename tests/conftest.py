@@ -15,7 +15,7 @@ import hypothesis
 import pytest
 
 from rireki.archive.sqlite.store import SqliteArchive
-from rireki.intake.walk import Report, import_history
+from rireki.intake.sweep import Report, import_history
 from rireki.sources import registry
 from rireki.sources.kit.places import Places
 from tests import phases

@@ -111,7 +111,7 @@ SLOW = (
     "providers/test_pairs.py",
     "providers/test_prefix.py",
     "search/test_corners.py",
-    "search/test_cutter.py",
+    "search/test_tokenizer.py",
     "search/test_grep.py",
     "search/test_pairs.py",
     "search/test_safety.py",

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rireki.archive.sqlite.store import SqliteArchive
-from rireki.intake.walk import import_history
+from rireki.intake.sweep import import_history
 from rireki.sources import registry
 from rireki.sources.kit.places import Places
 from tests.support.homes import lay_out

@@ -5,7 +5,7 @@
     ├── Ambiguous          the name fits several conversations; the hint lists them
     ├── ArchiveTrouble     the archive is damaged, locked or from a newer rireki
     ├── SourceTrouble      a file or database of an agent cannot be read just now
-    └── QueryError         a search query that cannot be understood (search/query.py); says where
+    └── QueryError         a search query that cannot be understood (search/language/query.py); says where
 
 Anything else that is raised is a bug and keeps its traceback.
 """

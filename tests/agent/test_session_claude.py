@@ -25,7 +25,7 @@ from claude_agent_sdk.testing import run_session_store_conformance
 from rireki.archive.sqlite.store import SqliteArchive
 from rireki.errors import RirekiError
 from rireki.history.adapters.claude import FolderSessionStore
-from rireki.intake.walk import import_history
+from rireki.intake.sweep import import_history
 from rireki.sources.kit.places import Places
 from tests.support.anthropic_endpoint import endpoint
 

@@ -14,8 +14,8 @@ import pytest
 from rireki.archive.open import archive_path, open_archive
 from rireki.archive.sqlite.store import SqliteArchive
 from rireki.errors import ArchiveTrouble, NotFound, RirekiError
+from rireki.intake.sweep import import_history
 from rireki.intake.verify import verify
-from rireki.intake.walk import import_history
 from rireki.sources.kit.places import Places
 from tests.support.homes import lay_out
 

@@ -16,8 +16,8 @@ from rireki.archive.open import open_archive
 from rireki.archive.sqlite.migrate import steps
 from rireki.cli.main import run
 from rireki.errors import NotFound
+from rireki.intake.sweep import import_history
 from rireki.intake.verify import verify
-from rireki.intake.walk import import_history
 from rireki.sources.kit.places import Places
 from tests.sources.transcripts import Transcript, lay
 

@@ -13,7 +13,7 @@ from rireki.archive.base import Change
 from rireki.archive.sqlite import migrate
 from rireki.archive.sqlite.store import SqliteArchive
 from rireki.archive.sqlite.sums import SUMMED
-from rireki.intake.walk import Report, import_history
+from rireki.intake.sweep import Report, import_history
 from rireki.sources.kit.places import Places
 from tests.sources.transcripts import SESSION, Transcript, lay
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from rireki.archive.pack import FULL, Chunk, pack, squeeze, unpack, unsqueeze
 from rireki.errors import ArchiveTrouble
-from rireki.search.blocks import open_block
+from rireki.search.text.blocks import open_block
 
 
 @given(st.lists(st.binary(max_size=200), max_size=30))

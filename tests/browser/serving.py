@@ -15,7 +15,7 @@ from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
 from rireki.archive.open import open_archive
-from rireki.search.taking import take_in
+from rireki.search.index.importing import take_in
 from rireki.sources.kit.places import Places
 
 __all__ = ["Session", "Site", "save_row"]

@@ -15,13 +15,13 @@ import pytest
 from rireki.archive.open import open_archive
 from rireki.chatkit import RirekiStore
 from rireki.chatkit.conformance.samples import attachment, reply, thread, typed
-from rireki.chatkit.taking import take_in_store
+from rireki.chatkit.importing import take_in_store
 from rireki.intake.forget import forget
+from rireki.intake.interpret import read_conversation
+from rireki.intake.pending import project_dirty
 from rireki.intake.progress import Silent
-from rireki.intake.project import project_dirty
 from rireki.intake.take import take_origin
-from rireki.intake.understand import read_conversation
-from rireki.live import keeping
+from rireki.live import keeper_work
 from rireki.model.conversation import Conversation
 from rireki.sources.chatkit import READER
 from rireki.sources.kit.places import Places
@@ -267,8 +267,8 @@ def test_a_deleted_item_is_told_once_and_as_gone(place: Path) -> None:
 @pytest.fixture
 def kept(place: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Kept]:
     # Only hints bring anything, from the end of the first import on.
-    monkeypatch.setattr(keeping, "CALM", 3600.0)
-    monkeypatch.setattr(keeping, "EAGER", 3600.0)
+    monkeypatch.setattr(keeper_work, "CALM", 3600.0)
+    monkeypatch.setattr(keeper_work, "EAGER", 3600.0)
     kept = Kept(place, home)
     kept.places = Places.at(home).beside(place)
     yield kept

@@ -17,8 +17,8 @@ from rireki.archive.open import open_archive
 from rireki.chatkit import RirekiAttachmentStore, RirekiStore
 from rireki.chatkit.conformance.samples import reply, thread, typed
 from rireki.cli.main import cli
+from rireki.intake.interpret import read_conversation
 from rireki.intake.restore import restore
-from rireki.intake.understand import read_conversation
 from rireki.model.parts import Attachment
 from tests.chatkit.stores import Context, user_of
 

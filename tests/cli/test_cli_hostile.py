@@ -189,7 +189,7 @@ def test_a_provider_s_form_on_a_terminal_has_the_same_value(evil: Rireki) -> Non
 
 def test_a_piped_command_line_is_as_it_is(evil: Rireki, monkeypatch: pytest.MonkeyPatch) -> None:
     """`eval "$(rireki resume …)"` has to go to the very directory."""
-    monkeypatch.setattr("rireki.cli.resume.is_directory", lambda path: True)
+    monkeypatch.setattr("rireki.cli.commands.resume.is_directory", lambda path: True)
     assert EVIL in evil("resume", "aaaa").out
     assert EVIL not in at_terminal("resume", "aaaa")
 

@@ -15,8 +15,8 @@ from rireki.archive.open import archive_path, open_archive
 from rireki.drive.journal import Counter, DriveJournal
 from rireki.errors import RirekiError
 from rireki.live.lock import KeeperLock
-from rireki.search.index import index_folder, make, sweep
-from rireki.web.served import Address, Served
+from rireki.search.index.index import index_folder, make, sweep
+from rireki.web.running import Address, Served
 from tests.cli.conftest import TALK, Rireki
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="modes and links as POSIX has them")

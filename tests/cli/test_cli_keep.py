@@ -11,14 +11,14 @@ import pytest
 
 from rireki.archive.open import open_archive
 from rireki.archive.sqlite.store import SqliteArchive
-from rireki.intake.understand import interpret
+from rireki.intake.interpret import interpret
 from tests.cli.conftest import CHILD, OTHER, TALK, Rireki, said, write
 
 
 def test_resume_prints_the_command_and_nothing_else(
     imported: Rireki, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rireki.cli.resume.is_directory", lambda path: True)
+    monkeypatch.setattr("rireki.cli.commands.resume.is_directory", lambda path: True)
     assert imported("resume", "aaaa").out == f"cd /w/api && toy --resume {TALK}\n"
     assert imported("resume", "aaaa", "--json").json[0]["upstream"] == "present"
 

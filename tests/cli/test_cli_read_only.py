@@ -17,8 +17,8 @@ from rireki.archive.open import open_archive
 from rireki.archive.sqlite.frozen import open_frozen
 from rireki.archive.sqlite.store import SqliteArchive
 from rireki.errors import ArchiveTrouble
-from rireki.search import update
-from rireki.search.taking import take_in
+from rireki.search.index import update
+from rireki.search.index.importing import take_in
 from rireki.sources.kit.places import Places
 from tests.cli.conftest import Rireki
 from tests.support.homes import lay_out

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from rireki.cli.search import pointed
+from rireki.cli.commands.search import pointed
 from rireki.show.width import width
 from tests.cli.conftest import CHILD, OTHER, TALK, Rireki, said, write
 from tests.cli.test_cli_terminal import at_terminal

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from rireki.cli import service
+from rireki.cli.commands import service
 from rireki.cli.login import Login, Ran, launchd, systemd, windows
 from rireki.live.lock import KeeperLock
 from tests.cli.conftest import Rireki

@@ -17,12 +17,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rireki.cli import finder_worker
-from rireki.cli.finder_box import Box
-from rireki.cli.finder_draw import Frame, draw
-from rireki.cli.finder_keys import Key, Keys
-from rireki.cli.finder_state import STEP, Action, FinderAnswer, Finding
-from rireki.cli.finder_worker import Close, FinderQuery, FinderWorker
+from rireki.cli.finder import worker as worker_module
+from rireki.cli.finder.draw import Frame, draw
+from rireki.cli.finder.input import Box
+from rireki.cli.finder.keys import Key, Keys
+from rireki.cli.finder.state import STEP, Action, FinderAnswer, Finding
+from rireki.cli.finder.worker import Close, FinderQuery, FinderWorker
 from rireki.errors import RirekiError
 from rireki.search.results import Hit, Neighbour, Results, SearchOptions
 from rireki.show.hits import HitsView
@@ -428,10 +428,10 @@ class FakeSearch:
 
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> type[FakeSearch]:
-    from rireki.search import find
+    from rireki.search import search
 
     FakeSearch.asked, FakeSearch.go = [], threading.Event()
-    monkeypatch.setattr(find, "Search", FakeSearch)
+    monkeypatch.setattr(search, "Search", FakeSearch)
     return FakeSearch
 
 
@@ -475,7 +475,7 @@ def test_errors_are_answers_and_mistakes_are_raised(
 def test_nobody_is_woken_after_leaving(
     imported: Rireki, tmp_path: Path, fake: type[FakeSearch], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(finder_worker, "PATIENCE", 0.01)
+    monkeypatch.setattr(worker_module, "PATIENCE", 0.01)
     woken = threading.Event()
     with FinderWorker(tmp_path / "archive.sqlite3", woken.set) as worker:
         worker.ask(FinderQuery(1, "slow", SearchOptions()))
@@ -489,7 +489,7 @@ def test_nobody_is_woken_after_leaving(
 def test_making_the_index_is_told_and_stops_when_nobody_waits(
     imported: Rireki, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from rireki.search import find
+    from rireki.search import search
 
     class Indexing(FakeSearch):
         def __init__(self, _: object, progress: Any) -> None:
@@ -506,7 +506,7 @@ def test_making_the_index_is_told_and_stops_when_nobody_waits(
                 self.progress.advance(1_000)
                 time.sleep(0.01)
 
-    monkeypatch.setattr(find, "Search", Indexing)
+    monkeypatch.setattr(search, "Search", Indexing)
     woken = threading.Event()
     with FinderWorker(tmp_path / "archive.sqlite3", woken.set) as worker:
         worker.ask(FinderQuery(1, "x", SearchOptions()))
@@ -764,7 +764,7 @@ def test_being_ended_from_outside_gives_the_terminal_back(person: Any) -> None:
 
 def test_a_mistake_of_ours_gives_the_terminal_back_before_it_is_told(person: Any) -> None:
     crash = (
-        "import rireki.cli.finder_state as s;"
+        "import rireki.cli.finder.state as s;"
         "s.Finding._type = lambda self, key: 1 / 0"  # as a bug would
     )
     me = person(before=crash)
@@ -775,7 +775,7 @@ def test_a_mistake_of_ours_gives_the_terminal_back_before_it_is_told(person: Any
 
 
 def test_a_mistake_in_the_search_does_so_too(person: Any) -> None:
-    crash = "import rireki.search.find as f; f.Search.find = lambda *_: 1 / 0"
+    crash = "import rireki.search.search as f; f.Search.find = lambda *_: 1 / 0"
     me = person(before=crash)
     me.sees("newest of")
     me.type("x")
@@ -785,7 +785,7 @@ def test_a_mistake_in_the_search_does_so_too(person: Any) -> None:
 
 def test_a_slow_search_does_not_hold_up_the_typing(person: Any) -> None:
     slow = (
-        "import time, rireki.search.find as f; find = f.Search.find\n"
+        "import time, rireki.search.search as f; find = f.Search.find\n"
         "f.Search.find = lambda *a: (time.sleep(1.5), find(*a))[1]"
     )
     me = person(before=slow)

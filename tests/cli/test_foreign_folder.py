@@ -25,14 +25,14 @@ import pytest
 
 from rireki.archive.open import open_archive
 from rireki.cli.main import cli
-from rireki.intake.walk import import_history
+from rireki.intake.sweep import import_history
 from rireki.sources.bridge.entry import BridgeEntry, spell
 from rireki.sources.kit.places import Places
 from tests.browser.serving import Session
 from tests.support.homes import lay_out
 from tests.support.traps import Traps, trap_modules, trap_programs
 
-#: So many conversations that other processors help to interpret them (`intake/project.py`).
+#: So many conversations that other processors help to interpret them (`intake/pending.py`).
 MANY = 120
 SCRIPT = Path(sys.executable).with_name("rireki")
 WATCHER = """
@@ -152,7 +152,7 @@ class Folder:
     @property
     def started(self) -> list[str]:
         """Processes besides our own workers."""
-        return [line for line in self.noted("start") if "rireki.intake.worker" not in line]
+        return [line for line in self.noted("start") if "rireki.intake.parallel.worker" not in line]
 
 
 @pytest.fixture(scope="module")

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rireki.drive.acp_asks import permission, permission_reply, question, question_reply
-from rireki.drive.acp_updates import Updates
-from rireki.drive.acp_wire import Wire
+from rireki.drive.acp.asks import permission, permission_reply, question, question_reply
+from rireki.drive.acp.updates import Updates
+from rireki.drive.acp.wire import Wire
 from rireki.drive.driver import Reply
 from rireki.drive.values import AskAnswer, Prompt, PromptImage
 from tests.drive.conftest import Desk, asked, reach, run, say, until

@@ -21,8 +21,8 @@ from rireki.drive.agents import AgentProgram
 from rireki.drive.bridge import Bridge, Settings
 from rireki.drive.session import Session
 from rireki.drive.values import Ask, AskAnswer, Prompt, PromptImage, Status
-from rireki.intake.understand import read_conversation
-from rireki.intake.walk import import_history
+from rireki.intake.interpret import read_conversation
+from rireki.intake.sweep import import_history
 from rireki.model.message import Message
 from rireki.model.parts import Attachment, Text
 from rireki.sources.bridge.entry import BridgeEntry, parse

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from rireki.drive import acp as acp_module
+from rireki.drive.acp import driver as acp_module
 from rireki.drive.values import AskAnswer, Prompt
 from rireki.errors import RirekiError
 from tests.drive.conftest import Desk, asked, reach, run, say, until

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rireki.drive.acp_asks import permission
+from rireki.drive.acp.asks import permission
 from rireki.drive.journal import Counter, DriveJournal, DrivenElsewhere, ended, journal_path
-from rireki.drive.log import SessionLog
+from rireki.drive.reduce import SessionLog
 from rireki.errors import NotFound, RirekiError
 from rireki.sources.bridge.entry import BridgeEntry, parse, spell
 

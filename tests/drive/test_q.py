@@ -16,11 +16,11 @@ import pytest
 from rireki.archive.open import open_archive
 from rireki.drive.agents import AgentProgram
 from rireki.drive.driver import AgentError, AgentGone, AgentTask, Level, Reply
-from rireki.drive.q import QDriver, typed
-from rireki.drive.q_store import QStore
+from rireki.drive.q.driver import QDriver, typed
+from rireki.drive.q.store import QStore
 from rireki.drive.values import Ask, AskAnswer, Mode, Prompt, PromptImage
-from rireki.intake.understand import read_conversation
-from rireki.intake.walk import import_history
+from rireki.intake.interpret import read_conversation
+from rireki.intake.sweep import import_history
 from rireki.sources.kit.places import Places
 from tests.support.q_rows import Client, said, talk
 

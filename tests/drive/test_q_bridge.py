@@ -16,8 +16,8 @@ from rireki.drive.agents import AgentProgram
 from rireki.drive.bridge import Bridge, Settings
 from rireki.drive.session import Session
 from rireki.drive.values import AskAnswer, Prompt, Status
-from rireki.intake.understand import read_conversation
-from rireki.intake.walk import import_history
+from rireki.intake.interpret import read_conversation
+from rireki.intake.sweep import import_history
 from rireki.model.message import Message
 from rireki.model.parts import Text
 from rireki.sources.kit.places import Places

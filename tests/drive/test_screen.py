@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rireki.drive.screen import TerminalScreen
+from rireki.drive.q.screen import TerminalScreen
 
 
 def said(*pieces: str | bytes) -> str:

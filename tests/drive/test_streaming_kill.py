@@ -13,8 +13,8 @@ from pathlib import Path
 from rireki.archive.open import open_archive
 from rireki.drive.bridge import Bridge
 from rireki.drive.values import Prompt
-from rireki.intake.understand import read_conversation
-from rireki.intake.walk import import_history
+from rireki.intake.interpret import read_conversation
+from rireki.intake.sweep import import_history
 from rireki.model.parts import Text
 from tests.drive.conftest import Desk, run
 

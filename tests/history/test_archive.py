@@ -16,8 +16,8 @@ from hypothesis import HealthCheck, given, settings
 from rireki import MessageHistory
 from rireki.archive.open import open_archive
 from rireki.cli.main import run
-from rireki.intake.understand import read_conversation
-from rireki.intake.walk import import_history
+from rireki.intake.interpret import read_conversation
+from rireki.intake.sweep import import_history
 from rireki.live.feed import Feed
 from rireki.live.keeper import Keeper
 from rireki.model.message import Message

@@ -16,11 +16,11 @@ from rireki import MessageHistory
 from rireki.archive.base import Archive, Heading, StoredConversation
 from rireki.archive.open import open_archive
 from rireki.errors import RirekiError
-from rireki.history import taking
-from rireki.intake import project
+from rireki.history import importing
+from rireki.intake import pending
+from rireki.intake.interpret import interpret
 from rireki.intake.rebuild import rebuild
 from rireki.intake.rules import note_current
-from rireki.intake.understand import interpret
 from rireki.intake.verify import verify
 from tests.history.conftest import calls, exchange, says
 from tests.history.test_laws import Player, steps
@@ -130,7 +130,7 @@ def readings(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         seen.append(conversation)
         return interpret(conversation, strands)
 
-    monkeypatch.setattr(project, "interpret", noted)
+    monkeypatch.setattr(pending, "interpret", noted)
     return seen
 
 
@@ -216,7 +216,7 @@ def test_a_stored_row_that_is_damaged_is_not_added_to(place: Path, readings: lis
 def test_the_window_for_the_last_entry_may_be_too_small(
     place: Path, readings: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(taking, "WINDOW", 100)
+    monkeypatch.setattr(importing, "WINDOW", 100)
     for number in range(2):
         with MessageHistory.open("x", archive=place) as history:
             exchange(history, number)

@@ -11,7 +11,7 @@ from rireki import MessageHistory
 from rireki.archive.base import Filter
 from rireki.archive.open import open_archive
 from rireki.errors import NotFound, RirekiError
-from rireki.intake.walk import import_history
+from rireki.intake.sweep import import_history
 from rireki.providers import PROVIDERS, Request
 from rireki.sources.kit.places import Places
 from tests.providers.rules_of import complaints

@@ -14,7 +14,7 @@ import pytest
 from rireki import AsyncMessageHistory, MessageHistory
 from rireki.archive.open import open_archive
 from rireki.errors import RirekiError
-from rireki.intake.understand import read_conversation
+from rireki.intake.interpret import read_conversation
 from tests.history.conftest import calls, exchange, says
 from tests.history.test_raw import ANSWERS
 

@@ -16,8 +16,8 @@ from rireki.archive.open import open_archive
 from rireki.errors import RirekiError
 from rireki.history import MessageHistory
 from rireki.intake.backup import backup
+from rireki.intake.sweep import import_history
 from rireki.intake.verify import verify
-from rireki.intake.walk import import_history
 from rireki.sources.kit.places import Places
 from tests.support.damaged import run
 from tests.support.homes import CLAUDE, lay_out

@@ -16,8 +16,8 @@ from rireki.archive.base import Filter
 from rireki.archive.sqlite.store import SqliteArchive
 from rireki.errors import RirekiError
 from rireki.intake.demo import change_demo_home, make_demo_home
-from rireki.intake.understand import read_conversation
-from rireki.intake.walk import Report
+from rireki.intake.interpret import read_conversation
+from rireki.intake.sweep import Report
 from rireki.model.conversation import Conversation
 from rireki.model.message import Message
 from rireki.model.parts import Text

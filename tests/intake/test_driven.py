@@ -16,20 +16,20 @@ import pytest
 from rireki.archive.base import Filter
 from rireki.archive.sqlite.store import SqliteArchive
 from rireki.errors import NotFound
-from rireki.intake import walk
+from rireki.intake import sweep
 from rireki.intake.forget import forget
+from rireki.intake.interpret import read_at, read_conversation
+from rireki.intake.known_origins import Roster
 from rireki.intake.rebuild import rebuild
 from rireki.intake.restore import restore
-from rireki.intake.roster import Roster
-from rireki.intake.understand import read_at, read_conversation
+from rireki.intake.sweep import Report, import_history, take_some
 from rireki.intake.verify import verify
-from rireki.intake.walk import Report, import_history, take_some
 from rireki.live.feed import Feed, Touched
 from rireki.model.message import Message
 from rireki.model.parts import Attachment
-from rireki.search.find import Search
+from rireki.search.index.update import catch_up
 from rireki.search.results import SearchOptions
-from rireki.search.update import catch_up
+from rireki.search.search import Search
 from rireki.sources import registry
 from rireki.sources.bridge.reader import READER
 from rireki.sources.kit.places import Places
@@ -218,7 +218,7 @@ def test_many_fresh_files_at_once_are_joined_as_well(
         other.start(None)
         other.send("p", f"number {number}")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(walk, "BULK", 0)
+        patch.setattr(sweep, "BULK", 0)
         import_history(archive, places=Places.at(home))
     with closing(calm(home, tmp_path)) as singly:
         assert everything(archive) == everything(singly)
@@ -463,7 +463,7 @@ def test_what_is_forgotten_stays_forgotten_under_every_name(
     take_in()
     assert archive.ids() == set() and archive.groups() == []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(walk, "BULK", 0)
+        patch.setattr(sweep, "BULK", 0)
         Journal(home, "another").send("p", "something else")
         take_in()
     assert archive.ids() == {"bridge/another"}
@@ -484,7 +484,7 @@ def test_forgetting_the_joined_one_forgets_its_journal(
     if bulk:
         archive.sql.execute("DELETE FROM origin")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(walk, "BULK", 0 if bulk else walk.BULK)
+        patch.setattr(sweep, "BULK", 0 if bulk else sweep.BULK)
         Journal(home, "another").send("p", "something else")
         take_in()
     assert archive.ids() == {"bridge/another"}

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from rireki.intake import hiring
+from rireki.intake.parallel import spawn
 
 #: Hires a worker in a process of its own and tells what it answered.
 HIRING = """
 import pickle, signal, sys, threading, time
-from rireki.intake.hiring import hire
-from rireki.intake.worker import PackTask, receive, send
+from rireki.intake.parallel.spawn import hire
+from rireki.intake.parallel.worker import PackTask, receive, send
 signal.signal(signal.SIGINT, signal.default_int_handler)
 sys.stdout.write("first ")
 {before}
@@ -61,11 +61,11 @@ def test_beside_other_threads_a_new_process_is_started() -> None:
 
 
 def test_what_reads_the_archive_is_no_copy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hiring, "_is_alone", lambda: True)
-    worker = hiring.hire(copy=False)
+    monkeypatch.setattr(spawn, "_is_alone", lambda: True)
+    worker = spawn.hire(copy=False)
     worker.kill()
     worker.wait()
-    assert isinstance(worker, hiring._Started)
+    assert isinstance(worker, spawn._Started)
 
 
 @on_linux
@@ -74,10 +74,10 @@ def test_no_pipe_stays_open_where_no_copy_can_be_made(monkeypatch: pytest.Monkey
         raise BlockingIOError(11, "Resource temporarily unavailable")
 
     monkeypatch.setattr(os, "fork", refuse)
-    monkeypatch.setattr(hiring, "_is_alone", lambda: True)
+    monkeypatch.setattr(spawn, "_is_alone", lambda: True)
     before = sorted(Path("/proc/self/fd").iterdir())
     with pytest.raises(BlockingIOError):
-        hiring.hire(copy=True)
+        spawn.hire(copy=True)
     assert sorted(Path("/proc/self/fd").iterdir()) == before
 
 
@@ -108,8 +108,8 @@ def test_workers_end_when_the_first_process_is_killed(before: str) -> None:
 BUSY = """
 import os, sys, threading, time
 from pathlib import Path
-from rireki.intake.hiring import hire
-from rireki.intake.worker import FreshGroup, PackTask, send
+from rireki.intake.parallel.spawn import hire
+from rireki.intake.parallel.worker import FreshGroup, PackTask, send
 from rireki.sources import registry
 from rireki.sources.kit.places import Places
 {before}

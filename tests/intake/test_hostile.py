@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from rireki.archive.sqlite.store import SqliteArchive
-from rireki.intake.understand import read_conversation
+from rireki.intake.interpret import read_conversation
+from rireki.intake.sweep import Report, import_history
 from rireki.intake.verify import verify
-from rireki.intake.walk import Report, import_history
 from rireki.sources.kit import jsonl
 from rireki.sources.kit.places import Places
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from rireki.archive.sqlite.store import SqliteArchive
-from rireki.intake import limits, walk
+from rireki.intake import limits, sweep
 from rireki.intake.restore import restore
+from rireki.intake.sweep import Report, import_history
 from rireki.intake.verify import verify
-from rireki.intake.walk import Report, import_history
 from rireki.model.strand import PIECES
 from rireki.sources.kit import jsonl, longlines
 from rireki.sources.kit.places import Places
@@ -27,7 +27,7 @@ PIECE = 64 << 10
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same with a hundredth of the bytes: a line of 1 MB is the largest, pieces have 64 KB."""
     monkeypatch.setattr("rireki.intake.take.largest", lambda: LARGEST)
-    monkeypatch.setattr("rireki.intake.worker.largest", lambda: LARGEST)
+    monkeypatch.setattr("rireki.intake.parallel.worker.largest", lambda: LARGEST)
     monkeypatch.setattr(longlines, "PIECE", PIECE)
     monkeypatch.setattr("rireki.sources.kit.document.PIECE", PIECE)
     monkeypatch.setattr(jsonl, "BLOCK", PIECE)
@@ -52,7 +52,7 @@ def file(home: Path, plain_source: None) -> Path:
 
 
 def texts(archive: SqliteArchive) -> list[str]:
-    from rireki.intake.understand import read_conversation
+    from rireki.intake.interpret import read_conversation
 
     reading = read_conversation(archive, archive.find("talk"))
     return [part.text for m in reading.messages() for part in m.parts]  # type: ignore[union-attr]
@@ -75,7 +75,7 @@ def test_a_line_that_is_too_long_is_kept_in_pieces_and_named(
     bulk: bool,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(walk, "BULK", 1 if bulk else 1 << 40)
+    monkeypatch.setattr(sweep, "BULK", 1 if bulk else 1 << 40)
     long = b'{"id": "long", "text": "' + os.urandom(3 * MB // 2).hex().encode() + b'"}\n'
     file.write_bytes(note(0) + long + note(1) + note(2, "y" * (LARGEST - 1000)))
     report = take_in(archive, home)

@@ -17,12 +17,12 @@ from bench.measure import import_command, rireki
 
 from rireki.archive.sqlite.store import SqliteArchive
 from rireki.errors import ArchiveTrouble
-from rireki.intake import memory, understand
+from rireki.intake import interpret, memory
 from rireki.intake.restore import restore
-from rireki.intake.walk import Report, import_history
+from rireki.intake.sweep import Report, import_history
 from rireki.model.conversation import Trouble
 from rireki.model.message import Message
-from rireki.search.update import catch_up, ensure
+from rireki.search.index.update import catch_up, ensure
 from rireki.sources.claude_code import render, session
 from rireki.sources.claude_code.reader import ClaudeCode
 from rireki.sources.kit.places import Places
@@ -94,15 +94,15 @@ def test_what_there_is_no_memory_for_is_read_when_there_is(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(understand, "free", lambda: 1 << 20)
+    monkeypatch.setattr(interpret, "free", lambda: 1 << 20)
     (trouble,) = troubles(take_in(archive, home))
     assert trouble.message.startswith("it takes about 6 MB of memory to read, and 1 MB")
     found = archive.find(LONG)
-    assert found.conversation.title == understand.UNREADABLE
+    assert found.conversation.title == interpret.UNREADABLE
     (back,) = restore(archive, found, tmp_path / "back")
     assert back.read_bytes() == long.read_bytes()
-    monkeypatch.setattr(understand, "free", lambda: 1 << 30)
-    reading = understand.read_conversation(archive, archive.find(LONG))
+    monkeypatch.setattr(interpret, "free", lambda: 1 << 30)
+    reading = interpret.read_conversation(archive, archive.find(LONG))
     assert len(reading.messages()) > 1000
 
 
@@ -123,7 +123,7 @@ def test_what_cannot_be_indexed_for_lack_of_memory_stays_in_line(
 ) -> None:
     take_in(archive, home)
     with monkeypatch.context() as less:
-        less.setattr(understand, "free", lambda: 1 << 20)
+        less.setattr(interpret, "free", lambda: 1 << 20)
         catch_up(archive)
         index = ensure(archive)
         assert [kept.id for kept in index.store.talks()[1]] == []
@@ -151,7 +151,7 @@ def test_messages_one_by_one_out_of_a_damaged_archive_are_those_that_can_be_read
         raise ArchiveTrouble("chunk 7 is damaged")
 
     monkeypatch.setattr(session, "render_each", damaged)
-    (reading,) = understand.interpret(LONG, archive.strands("claude-code", LONG))
+    (reading,) = interpret.interpret(LONG, archive.strands("claude-code", LONG))
     assert reading.stream is not None
     ids = [message.id for message in reading.stream()]
     assert ids == [message.id for message in reading.messages()]

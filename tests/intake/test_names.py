@@ -16,10 +16,10 @@ from rireki.archive.base import Filter
 from rireki.archive.open import open_archive
 from rireki.archive.sqlite.store import SqliteArchive
 from rireki.cli import main as face
-from rireki.intake import walk
+from rireki.intake import sweep
 from rireki.intake.restore import restore
+from rireki.intake.sweep import import_history
 from rireki.intake.verify import verify
-from rireki.intake.walk import import_history
 from rireki.live.keeper import Keeper
 from rireki.model.names import as_path, as_text, is_bytes
 from rireki.sources.kit.places import Places
@@ -67,7 +67,7 @@ def test_a_home_whose_name_is_no_text_is_archived(
     bulk: bool,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(walk, "BULK", 1 if bulk else 1 << 40)
+    monkeypatch.setattr(sweep, "BULK", 1 if bulk else 1 << 40)
     odd = lay_out(name, home / BAD)
     twin = SqliteArchive(tmp_path / "twin.sqlite3", create=True, clock=archive.clock)
     troubles = take_in(archive, odd)

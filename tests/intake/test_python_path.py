@@ -19,8 +19,8 @@ HIRE = """
 import pickle, sys, threading
 from pathlib import Path
 threading.Thread(target=threading.Event().wait, daemon=True).start()
-from rireki.intake.hiring import hire
-from rireki.intake.worker import FreshGroup, PackTask, receive, send
+from rireki.intake.parallel.spawn import hire
+from rireki.intake.parallel.worker import FreshGroup, PackTask, receive, send
 from rireki.sources import registry
 from rireki.sources.kit.places import Places
 reader = registry.reader(sys.argv[1])

@@ -10,10 +10,10 @@ import pytest
 
 from rireki.archive.sqlite.store import SqliteArchive
 from rireki.intake.check import Checker
+from rireki.intake.interpret import read_conversation
 from rireki.intake.restore import restore
-from rireki.intake.understand import read_conversation
+from rireki.intake.sweep import Report, import_history, sweep
 from rireki.intake.verify import verify
-from rireki.intake.walk import Report, import_history, sweep
 from rireki.sources.kit import jsonl
 from rireki.sources.kit.places import Places
 from tests.intake.test_work import counting_opens

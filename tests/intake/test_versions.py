@@ -13,10 +13,10 @@ import pytest
 from rireki.archive.sqlite.store import SqliteArchive
 from rireki.errors import NotFound
 from rireki.intake.forget import forget
+from rireki.intake.interpret import read_conversation
 from rireki.intake.restore import restore
-from rireki.intake.understand import read_conversation
+from rireki.intake.sweep import Report
 from rireki.intake.verify import verify
-from rireki.intake.walk import Report
 from rireki.model.message import Message
 from rireki.model.parts import Text
 
@@ -183,7 +183,7 @@ def test_a_moved_file_is_the_same_conversation(
 def test_another_home_does_not_make_this_one_vanish(
     archive: SqliteArchive, notes: Path, take_in: TakeIn, tmp_path: Path
 ) -> None:
-    from rireki.intake.walk import import_history
+    from rireki.intake.sweep import import_history
     from rireki.sources.kit.places import Places
 
     (notes / "talk.jsonl").write_text(note(1, "one"))
@@ -287,7 +287,7 @@ def test_both_wordings_of_a_line_stay_when_its_file_is_deleted(
 ) -> None:
     """A line of a Claude Code transcript was written anew, then the transcript was deleted."""
     monkeypatch.undo()
-    from rireki.intake.walk import import_history
+    from rireki.intake.sweep import import_history
     from rireki.sources.kit.places import Places
     from tests.sources.transcripts import SESSION, Transcript, lay, words
 

@@ -14,13 +14,14 @@ import pytest
 
 from rireki.archive.pack import FULL
 from rireki.archive.sqlite.store import SqliteArchive
-from rireki.intake import crew, hiring, walk
-from rireki.intake.hiring import Worker, hire
+from rireki.intake import sweep
+from rireki.intake.parallel import pool, spawn
+from rireki.intake.parallel.spawn import Worker, hire
 from rireki.intake.rebuild import rebuild
-from rireki.intake.walk import import_history
-from rireki.search.find import Search
+from rireki.intake.sweep import import_history
+from rireki.search.index.update import catch_up
 from rireki.search.results import SearchOptions
-from rireki.search.update import catch_up
+from rireki.search.search import Search
 from rireki.sources.kit import jsonl
 from rireki.sources.kit.places import Places
 
@@ -220,13 +221,13 @@ def test_without_workers_the_work_is_done_all_the_same(
 
     if refused == "Python":
         monkeypatch.setattr(sys, "executable", "/gone/python")
-        monkeypatch.setattr(hiring, "_is_alone", lambda: False)
+        monkeypatch.setattr(spawn, "_is_alone", lambda: False)
     elif refused == "threads":
         monkeypatch.setattr(threading.Thread, "start", no_thread)
     else:
-        monkeypatch.setattr(crew, "hire", hire_no_more)
-    monkeypatch.setattr(crew, "processors", lambda: 2)
-    monkeypatch.setattr(walk, "BULK", 0)
+        monkeypatch.setattr(pool, "hire", hire_no_more)
+    monkeypatch.setattr(pool, "processors", lambda: 2)
+    monkeypatch.setattr(sweep, "BULK", 0)
     take_in(archive, home)
     assert len(archive.ids()) == 1000 and not archive.dirty()
     assert rebuild(archive) == 1000

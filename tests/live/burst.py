@@ -18,7 +18,7 @@ from pathlib import Path
 
 from rireki.archive.base import Archive
 from rireki.archive.open import open_archive
-from rireki.intake.understand import read_conversation
+from rireki.intake.interpret import read_conversation
 from rireki.intake.verify import verify
 from rireki.live.feed import Feed, News
 from rireki.live.lock import KeeperLock

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from rireki.archive.open import open_archive
-from rireki.live import keeping
+from rireki.live import keeper_work
 from rireki.live.keeper import Keeper
 from rireki.model.conversation import Conversation
 from rireki.sources.kit.places import Places
@@ -102,5 +102,5 @@ def project(home: Path) -> Path:
 @pytest.fixture
 def without_sweeps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only hints bring anything, from the end of the first import on."""
-    monkeypatch.setattr(keeping, "CALM", 3600.0)
-    monkeypatch.setattr(keeping, "EAGER", 3600.0)
+    monkeypatch.setattr(keeper_work, "CALM", 3600.0)
+    monkeypatch.setattr(keeper_work, "EAGER", 3600.0)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from rireki.archive.sqlite.store import SqliteArchive
-from rireki.intake.walk import import_history
+from rireki.intake.sweep import import_history
 from rireki.live import activity as module
 from rireki.live.activity import activities
 from rireki.model.activity import Activity

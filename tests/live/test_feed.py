@@ -11,10 +11,10 @@ import pytest
 
 from rireki.archive.sqlite.store import SqliteArchive
 from rireki.intake.forget import forget
+from rireki.intake.interpret import read_conversation
+from rireki.intake.known_origins import Roster
 from rireki.intake.rebuild import rebuild
-from rireki.intake.roster import Roster
-from rireki.intake.understand import read_conversation
-from rireki.intake.walk import Report, discover, take_some
+from rireki.intake.sweep import Report, discover, take_some
 from rireki.live.feed import MANY, Feed, News, Touched
 from rireki.live.readings import Readings
 from rireki.model.record import Origin

@@ -13,8 +13,8 @@ import pytest
 
 from rireki.archive.open import open_archive
 from rireki.errors import ArchiveTrouble
-from rireki.intake.walk import import_history
-from rireki.live import keeping
+from rireki.intake.sweep import import_history
+from rireki.live import keeper_work
 from rireki.live.watch import Watcher, _Handler
 from tests.live.conftest import SESSION, Kept, append, line, until
 
@@ -73,7 +73,7 @@ def test_files_in_a_hundred_new_nested_folders_are_all_seen(
 def test_what_lies_beside_a_transcript_goes_the_same_way(
     kept: Kept, home: Path, project: Path, without_sweeps: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(keeping, "SHARED", 0.1)
+    monkeypatch.setattr(keeper_work, "SHARED", 0.1)
     append(project / f"{ONE}.jsonl", 1)
     kept.start()
     spill = project / ONE / "tool-results" / "toolu_1.txt"
@@ -151,8 +151,8 @@ def test_a_source_that_is_installed_later_is_found(
 def test_a_folder_behind_a_link_is_swept_first_and_then_watched(
     kept: Kept, home: Path, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(keeping, "CALM", 0.2)
-    monkeypatch.setattr(keeping, "EAGER", 0.2)
+    monkeypatch.setattr(keeper_work, "CALM", 0.2)
+    monkeypatch.setattr(keeper_work, "EAGER", 0.2)
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     (project.parent / "-linked").symlink_to(elsewhere)
@@ -160,8 +160,8 @@ def test_a_folder_behind_a_link_is_swept_first_and_then_watched(
     append(elsewhere / f"{ONE}.jsonl", 1)
     until(lambda: kept.turns(ONE) == 1)
     until(lambda: str(project.parent / "-linked") in keeper.status.folders, "a watch behind it")
-    monkeypatch.setattr(keeping, "CALM", 3600.0)
-    monkeypatch.setattr(keeping, "EAGER", 3600.0)
+    monkeypatch.setattr(keeper_work, "CALM", 3600.0)
+    monkeypatch.setattr(keeper_work, "EAGER", 3600.0)
     append(elsewhere / f"{ONE}.jsonl", 2)
     until(lambda: kept.turns(ONE) == 2)
 
@@ -173,7 +173,7 @@ def test_without_a_watcher_sweeps_catch_everything_and_the_status_tells_the_reme
         raise OSError(errno.ENOSPC, "inotify watch limit reached")
 
     monkeypatch.setattr(Watcher, "start", refuse)
-    monkeypatch.setattr(keeping, "EAGER", 0.1)
+    monkeypatch.setattr(keeper_work, "EAGER", 0.1)
     append(project / f"{ONE}.jsonl", 1)
     keeper = kept.start()
     append(project / f"{ONE}.jsonl", 2)
@@ -187,13 +187,13 @@ def test_what_hints_miss_a_sweep_finds_and_hints_are_mistrusted_for_a_while(
     kept: Kept, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("rireki.live.watch._Handler.dispatch", lambda self, event: None)
-    monkeypatch.setattr(keeping, "CALM", 0.3)
-    monkeypatch.setattr(keeping, "EAGER", 0.1)
+    monkeypatch.setattr(keeper_work, "CALM", 0.3)
+    monkeypatch.setattr(keeper_work, "EAGER", 0.1)
     append(project / f"{ONE}.jsonl", 1)
     kept.start()
     append(project / f"{ONE}.jsonl", 2)
     until(lambda: kept.turns(ONE) == 2)
-    monkeypatch.setattr(keeping, "CALM", 3600.0)
+    monkeypatch.setattr(keeper_work, "CALM", 3600.0)
     append(project / f"{ONE}.jsonl", 3)
     until(lambda: kept.turns(ONE) == 3)
 
@@ -212,19 +212,19 @@ def test_a_failure_is_told_tried_again_and_forgotten(
     kept: Kept, project: Path, without_sweeps: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keeper = kept.start()
-    real = keeping.sweep  # type: ignore[attr-defined]
+    real = keeper_work.sweep  # type: ignore[attr-defined]
 
     def full(*_: Any, **__: Any) -> Any:
         raise ArchiveTrouble("the disk is full", "Make room.")
 
-    monkeypatch.setattr(keeping, "take_some", full)
-    monkeypatch.setattr(keeping, "sweep", full)
+    monkeypatch.setattr(keeper_work, "take_some", full)
+    monkeypatch.setattr(keeper_work, "sweep", full)
     append(project / f"{ONE}.jsonl", 1)
     until(lambda: keeper.status.troubles)
     assert keeper.status.state == "keeping"
     assert keeper.status.troubles[0].message == "the disk is full"
     assert keeper.status.troubles[0].hint.startswith("Make room. It is tried again")
-    monkeypatch.setattr(keeping, "sweep", real)
+    monkeypatch.setattr(keeper_work, "sweep", real)
     until(lambda: kept.turns(ONE) == 1)
     until(lambda: not keeper.status.troubles)
 
@@ -237,13 +237,13 @@ def test_a_mistake_of_ours_does_not_end_it(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     keeper = kept.start()
-    real = keeping.take_some  # type: ignore[attr-defined]
+    real = keeper_work.take_some  # type: ignore[attr-defined]
 
     def broken(*_: Any, **__: Any) -> Any:
-        monkeypatch.setattr(keeping, "take_some", real)
+        monkeypatch.setattr(keeper_work, "take_some", real)
         raise ZeroDivisionError("a mistake")
 
-    monkeypatch.setattr(keeping, "take_some", broken)
+    monkeypatch.setattr(keeper_work, "take_some", broken)
     append(project / f"{ONE}.jsonl", 1)
     until(lambda: kept.turns(ONE) == 1)
     assert keeper.status.state == "keeping"
@@ -274,7 +274,7 @@ def test_an_archive_that_was_removed_ends_it_rather_than_being_written_to_nowher
 def test_what_the_first_import_could_not_read_is_told(
     kept: Kept, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(keeping, "EAGER", 0.1)
+    monkeypatch.setattr(keeper_work, "EAGER", 0.1)
     database = home / ".local" / "share" / "amazon-q" / "data.sqlite3"
     database.parent.mkdir(parents=True)
     database.write_bytes(b"no database")
@@ -346,11 +346,11 @@ def test_a_watcher_that_died_is_replaced(
 def test_the_index_is_brought_up_when_enough_came_together(
     kept: Kept, project: Path, without_sweeps: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from rireki.search.index import peek
-    from rireki.search.update import FEW
+    from rireki.search.index.index import peek
+    from rireki.search.index.update import FEW
 
-    monkeypatch.setattr(keeping, "INDEX_EVERY", 0.1)
-    monkeypatch.setattr(keeping, "QUIET", 0.1)
+    monkeypatch.setattr(keeper_work, "INDEX_EVERY", 0.1)
+    monkeypatch.setattr(keeper_work, "QUIET", 0.1)
     kept.start(index=True)
     for number in range(20):
         append(project / f"{SESSION.format(number)}.jsonl", 1)

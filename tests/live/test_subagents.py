@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from rireki.archive.sqlite.store import SqliteArchive
-from rireki.intake.understand import read_conversation
-from rireki.intake.walk import Report
+from rireki.intake.interpret import read_conversation
+from rireki.intake.sweep import Report
 from rireki.live.feed import Feed
 from tests.support.homes import lay_out
 

@@ -29,7 +29,7 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.models import Model
 
-from rireki.history.adapters.pydantic_told import told
+from rireki.history.adapters.pydantic_json import told
 from rireki.providers import Call, NeutralText, NeutralThinking, Result, Turn, encode
 
 

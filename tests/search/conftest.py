@@ -10,7 +10,7 @@ import pytest
 
 from rireki.archive.open import open_archive
 from rireki.archive.sqlite.store import SqliteArchive
-from rireki.search.taking import take_in
+from rireki.search.index.importing import take_in
 from rireki.sources.kit.places import Places
 from tests.support import homes
 from tests.support.searching import make_home

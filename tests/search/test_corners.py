@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from rireki.archive.sqlite.store import SqliteArchive
-from rireki.search.find import Search
-from rireki.search.index import index_folder
-from rireki.search.parse import parse
+from rireki.search.execute.view import look_without_index
+from rireki.search.index.importing import take_in
+from rireki.search.index.index import index_folder
+from rireki.search.index.update import catch_up
+from rireki.search.language.parse import parse
 from rireki.search.results import Results, SearchOptions
-from rireki.search.taking import take_in
-from rireki.search.texts import docs_of
-from rireki.search.update import catch_up
-from rireki.search.view import look_without_index
+from rireki.search.search import Search
+from rireki.search.text.documents import docs_of
 from rireki.sources.kit.places import Places
 from tests.sources.transcripts import Transcript, lay, tell
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from rireki.archive.sqlite.store import SqliteArchive
-from rireki.intake.walk import Report
-from rireki.search.find import Search
-from rireki.search.query import QueryError
+from rireki.intake.sweep import Report
+from rireki.search.index.update import catch_up
+from rireki.search.language.query import QueryError
 from rireki.search.results import Results, SearchOptions
-from rireki.search.update import catch_up
+from rireki.search.search import Search
 
 pytestmark = pytest.mark.usefixtures("plain_source")
 
@@ -133,7 +133,7 @@ def test_more_conversations_than_are_told_apart(
     number: int,
 ) -> None:
     """Too many of them, or too many messages to tell: no two conversations hold eight messages."""
-    monkeypatch.setattr(f"rireki.search.hunt.{limit}", number)
+    monkeypatch.setattr(f"rireki.search.execute.run.{limit}", number)
     for name in ("a", "b", "c", "d"):
         note(home, name, ("me", "same words"), ("agent", "same words again"))
     take_in()

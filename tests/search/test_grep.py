@@ -15,12 +15,12 @@ import pytest
 from rireki.archive.base import Filter
 from rireki.archive.open import open_archive
 from rireki.archive.sqlite.store import SqliteArchive
-from rireki.intake.understand import read_conversation
+from rireki.intake.interpret import read_conversation
 from rireki.model.parts import Attachment, Notice, Text, Thinking, ToolCall, ToolResult, Unknown
-from rireki.search.find import Search
+from rireki.search.index.importing import take_in
+from rireki.search.index.update import catch_up
 from rireki.search.results import Results, SearchOptions
-from rireki.search.taking import take_in
-from rireki.search.update import catch_up
+from rireki.search.search import Search
 from rireki.sources.kit.places import Places
 
 ALL = SearchOptions(limit=10**6, hits=10**6)
@@ -81,7 +81,7 @@ def plain(text: str) -> str:
 
 
 def grep(texts: dict[Message, list[str]], word: str) -> set[Message]:
-    """Written independently of search/match.py."""
+    """Written independently of search/language/match.py."""
     if not word.isascii():
         return {name for name, each in texts.items() if any(word in plain(t) for t in each)}
     whole = re.compile(rf"(?<![^\W_ぁ-ヿ㐀-鿿]){word}(?![^\W_ぁ-ヿ㐀-鿿])")
@@ -187,11 +187,11 @@ def test_random_phrases(everything: SqliteArchive, pytestconfig: pytest.Config) 
 
 def test_without_an_index_the_same_is_found(everything: SqliteArchive) -> None:
     """What the index has not yet is read directly: by the same rules."""
-    from rireki.search.hunt import Hunt
-    from rireki.search.library import Library
-    from rireki.search.pages import page_of
-    from rireki.search.parse import parse
-    from rireki.search.view import look_without_index
+    from rireki.search.execute.pages import page_of
+    from rireki.search.execute.run import Hunt
+    from rireki.search.execute.view import look_without_index
+    from rireki.search.language.parse import parse
+    from rireki.search.text.text_store import Library
     from tests.search.test_match import NOW
 
     texts = grep_texts(everything)
@@ -209,8 +209,8 @@ def test_without_an_index_the_same_is_found(everything: SqliteArchive) -> None:
 def test_what_has_no_time_is_as_old_as_our_knowledge_of_it(
     everything: SqliteArchive, query: str, finds: bool
 ) -> None:
-    from rireki.search.parse import parse
-    from rireki.search.view import look_without_index
+    from rireki.search.execute.view import look_without_index
+    from rireki.search.language.parse import parse
     from tests.search.test_match import NOW
 
     catch_up(everything)

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from rireki.archive.sqlite.store import SqliteArchive
-from rireki.intake.walk import Report
-from rireki.search import words
-from rireki.search.blocks import IndexRow
-from rireki.search.find import Search
+from rireki.intake.sweep import Report
+from rireki.search.index import words
+from rireki.search.index.update import catch_up
+from rireki.search.index.words import WordReader, WordWriter, make_index
 from rireki.search.results import SearchOptions
-from rireki.search.update import catch_up
-from rireki.search.words import WordReader, WordWriter, make_index
+from rireki.search.search import Search
+from rireki.search.text.blocks import IndexRow
 from tests.search.test_find import note
 
 TALKS = 65_010

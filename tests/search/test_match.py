@@ -10,8 +10,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rireki.search.match import Doc, Matcher
-from rireki.search.parse import parse
+from rireki.search.language.match import Doc, Matcher
+from rireki.search.language.parse import parse
 
 NOW = datetime(2026, 11, 15, 12, 0, tzinfo=timezone.utc)
 

@@ -7,12 +7,12 @@ import sys
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from rireki.search.cutter import opened
-from rireki.search.folded import Folded
-from rireki.search.match import finder_of
-from rireki.search.pairs import SPACES, pairs_in, pairs_of
-from rireki.search.query import Exact, Phrase, Word
-from rireki.search.tokens import cut_all, fold, in_bytes, runs
+from rireki.search.language.match import finder_of
+from rireki.search.language.query import Exact, Phrase, Word
+from rireki.search.text.normalized import Folded
+from rireki.search.text.pairs import SPACES, pairs_in, pairs_of
+from rireki.search.text.tokenizer import opened
+from rireki.search.text.tokens import cut_all, fold, in_bytes, runs
 
 _WORDS = [
     *("We", "can", "NOT", "a", "is", "the", "42", "utf8", "snake_case", "camelCase", "self.mode"),
@@ -43,10 +43,10 @@ _TEXTS = st.lists(st.sampled_from(_WORDS + _GAPS), max_size=14).map("".join)
 
 def neighbours(text: str) -> set[str]:
     """What the index keeps, whoever cut the text: only what both sides have counts here."""
-    cutter = opened()
+    tokenizer = opened()
     cuts = [cut_all([text], [in_bytes(text)])]
-    if cutter is not None:
-        cuts.append(cutter.cut([text], [in_bytes(text)]))
+    if tokenizer is not None:
+        cuts.append(tokenizer.cut([text], [in_bytes(text)]))
     return set.intersection(*(set(each.pairs[0].decode().split()) for each in cuts))
 
 

@@ -10,14 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rireki.archive.sqlite.store import SqliteArchive
-from rireki.intake.understand import interpret
-from rireki.intake.walk import import_history
+from rireki.intake.interpret import interpret
+from rireki.intake.sweep import import_history
 from rireki.model.message import Message
 from rireki.model.parts import Text
-from rireki.search import blocks, update
-from rireki.search.blocks import digest, digest_parts, open_block, open_entry
-from rireki.search.find import Search
-from rireki.search.texts import docs_in_turn, docs_of
+from rireki.search.index import update
+from rireki.search.search import Search
+from rireki.search.text import blocks
+from rireki.search.text.blocks import digest, digest_parts, open_block, open_entry
+from rireki.search.text.documents import docs_in_turn, docs_of
 from rireki.sources.kit.places import Places
 
 ids = st.sampled_from("abcdef")

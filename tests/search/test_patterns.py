@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rireki.archive.sqlite.store import SqliteArchive
-from rireki.search import patterns
-from rireki.search.find import Search
-from rireki.search.patterns import Bounded, TooSlow
-from rireki.search.query import QueryError, Regex
-from rireki.search.taking import take_in
+from rireki.search.index.importing import take_in
+from rireki.search.language import patterns
+from rireki.search.language.patterns import Bounded, TooSlow
+from rireki.search.language.query import QueryError, Regex
+from rireki.search.search import Search
 from rireki.sources.kit.places import Places
 from tests.sources.transcripts import Transcript, lay
 

@@ -16,8 +16,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from rireki.errors import RirekiError
-from rireki.search import parse as parsing
-from rireki.search.query import (
+from rireki.search.language import parse as parsing
+from rireki.search.language.query import (
     And,
     Exact,
     FilterName,
@@ -31,7 +31,7 @@ from rireki.search.query import (
     Regex,
     Word,
 )
-from rireki.search.vocabulary import quote
+from rireki.search.language.vocabulary import quote
 
 NOW = datetime(2026, 11, 15, 12, 0, tzinfo=timezone.utc)
 SOURCES = ("amazon-q", "claude-code", "kiro")

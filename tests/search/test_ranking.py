@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from rireki.archive.sqlite.store import SqliteArchive
-from rireki.search.find import Search
+from rireki.search.index.importing import take_in
+from rireki.search.index.update import catch_up
 from rireki.search.results import Results, SearchOptions
-from rireki.search.taking import take_in
-from rireki.search.update import catch_up
+from rireki.search.search import Search
 from rireki.sources.kit.places import Places
 from tests.sources.transcripts import Transcript, lay
 
@@ -76,7 +76,7 @@ def test_titles_are_counted_to_the_last(archive: SqliteArchive, home: Path, quer
 def test_too_many_titles_to_check_are_said_to_be_more(
     archive: SqliteArchive, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rireki.search.hunt.CHECKED", 10)
+    monkeypatch.setattr("rireki.search.execute.run.CHECKED", 10)
     for number in range(1, 31):
         _talk(home, number, f"about something else {number}", title=f"wombatword census {number}")
     take_in(archive, Places.at(home))

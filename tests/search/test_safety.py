@@ -24,19 +24,21 @@ import tantivy
 from rireki.archive.base import Heading
 from rireki.archive.sqlite.store import SqliteArchive
 from rireki.errors import RirekiError
-from rireki.intake import bulk, crew, walk
+from rireki.intake import sweep
 from rireki.intake.forget import forget
-from rireki.search import find, update
-from rireki.search import index as index_module
-from rireki.search import writer as writer_module
-from rireki.search.blocks import open_block, open_entry
-from rireki.search.find import Search
-from rireki.search.index import open_existing, peek
-from rireki.search.store import IndexStore
-from rireki.search.taking import take_in
-from rireki.search.update import FEW, catch_up, erase, outdated, rebuild
-from rireki.search.words import WordWriter, WriteFailed
-from rireki.search.writer import IndexWriter
+from rireki.intake.parallel import bulk, pool
+from rireki.search import search as search_module
+from rireki.search.index import index as index_module
+from rireki.search.index import update
+from rireki.search.index import writer as writer_module
+from rireki.search.index.importing import take_in
+from rireki.search.index.index import open_existing, peek
+from rireki.search.index.notes import IndexStore
+from rireki.search.index.update import FEW, catch_up, erase, outdated, rebuild
+from rireki.search.index.words import WordWriter, WriteFailed
+from rireki.search.index.writer import IndexWriter
+from rireki.search.search import Search
+from rireki.search.text.blocks import open_block, open_entry
 from rireki.sources.kit.places import Places
 from tests.support.searching import (
     ALL,
@@ -518,7 +520,7 @@ def test_an_import_goes_through_though_its_index_does_not(
     shutil.copytree(whole.home, place.home)
     with monkeypatch.context() as patch, opened(place) as archive:
         # Everything is fresh and goes by way of the workers, which the index follows.
-        patch.setattr(walk, "BULK", 0)
+        patch.setattr(sweep, "BULK", 0)
         patch.setattr(IndexWriter, method, fail)
         with suppress(RirekiError):
             take_in(archive, Places.at(place.home))
@@ -604,9 +606,9 @@ def test_what_an_import_only_ties_to_others_is_not_read_again(
 ) -> None:
     """A sub-agent, or a title out of another file, makes a later change of what was indexed before."""
     monkeypatch.setattr(update, "MUCH", much)
-    monkeypatch.setattr(walk, "BULK", 0)
+    monkeypatch.setattr(sweep, "BULK", 0)
     monkeypatch.setattr(bulk, "BATCH", 1)
-    monkeypatch.setattr(crew, "processors", lambda: 1)
+    monkeypatch.setattr(pool, "processors", lambda: 1)
     place = Place(tmp_path)
     shutil.copytree(corpus(1)[0], place.home)
     renamed = _offer_title(place, "wolpertinger census")
@@ -787,7 +789,7 @@ def test_forgetting_makes_a_damaged_index_anew_since_it_may_hold_anything(living
 def _without_interpreting(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     """An import that is killed between keeping records and saying what they mean."""
     with monkeypatch.context() as patch:
-        patch.setattr(walk, "project_dirty", lambda *_, **__: iter(()))
+        patch.setattr(sweep, "project_dirty", lambda *_, **__: iter(()))
         place.take_in()
     with opened(place) as archive:
         assert archive.dirty()
@@ -844,7 +846,7 @@ def test_everything_is_found_while_everything_is_interpreted_anew(
 def test_who_searches_what_an_interrupted_rebuild_left_is_told_what_finishes_it(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(find, "MANY_DIRTY", SESSIONS - 1)
+    monkeypatch.setattr(search_module, "MANY_DIRTY", SESSIONS - 1)
     with opened(place) as archive:
         archive.soil()
     with searching(place) as search:
@@ -949,7 +951,7 @@ import sys
 from pathlib import Path
 from tests.support.searching import Place, opened
 from rireki.search.index import make
-from rireki.search.writer import IndexWriter
+from rireki.search.index.writer import IndexWriter
 with opened(Place(Path(sys.argv[1]))) as archive:
     index = make(archive, anew=sys.argv[2] == "anew")
     writer = IndexWriter(index, archive)
@@ -980,7 +982,7 @@ GROW = """
 import sys, time
 from pathlib import Path
 from tests.support.searching import Place, append_turn
-from rireki.search.update import catch_up, rebuild
+from rireki.search.index.update import catch_up, rebuild
 place = Place(Path(sys.argv[1]))
 transcripts = place.transcripts()
 until = time.monotonic() + float(sys.argv[2])
@@ -1042,7 +1044,7 @@ MAKE = """
 import sys
 from pathlib import Path
 from tests.support.searching import Place, opened
-from rireki.search.update import catch_up, rebuild
+from rireki.search.index.update import catch_up, rebuild
 with opened(Place(Path(sys.argv[1]))) as archive:
     print("making", flush=True)
     rebuild(archive) if sys.argv[2] == "rebuild" else catch_up(archive)

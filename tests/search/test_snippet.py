@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rireki.model.clusters import seam
-from rireki.search.match import Matcher
-from rireki.search.parse import parse
+from rireki.search.execute.snippet import beginning, best_snippet, marks_in
+from rireki.search.language.match import Matcher
+from rireki.search.language.parse import parse
 from rireki.search.results import Snippet
-from rireki.search.snippet import beginning, best_snippet, marks_in
 
 NOW = datetime(2026, 11, 15, 12, 0, tzinfo=timezone.utc)
 FILLER = "and so on it went for a while with nothing to be said about it "

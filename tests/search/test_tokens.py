@@ -9,10 +9,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from rireki.search.folded import Folded
-from rireki.search.match import finder_of
-from rireki.search.query import Word
-from rireki.search.tokens import (
+from rireki.search.language.match import finder_of
+from rireki.search.language.query import Word
+from rireki.search.text.normalized import Folded
+from rireki.search.text.tokens import (
     LONG,
     cut_all,
     fold,

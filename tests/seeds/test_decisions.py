@@ -8,7 +8,7 @@ from typing import Any
 
 from rireki import MessageHistory
 from rireki.archive.open import open_archive
-from rireki.intake.understand import read_conversation
+from rireki.intake.interpret import read_conversation
 from rireki.providers import turns_of
 from tests.seeds.conftest import Rireki
 from tests.support.driven import Journal

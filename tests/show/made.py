@@ -7,8 +7,8 @@ from typing import Any
 from rireki.model.conversation import Conversation
 from rireki.model.message import Message
 from rireki.model.parts import Text, ToolCall, ToolResult
-from rireki.show.story import Transcript
 from rireki.show.text import TextOptions, tell_story
+from rireki.show.transcript import Transcript
 
 
 def conversation(**facts: Any) -> Conversation:

@@ -16,8 +16,8 @@ import pytest
 
 import rireki
 from rireki.archive.sqlite.store import SqliteArchive
-from rireki.intake.understand import read_conversation
-from rireki.intake.walk import import_history
+from rireki.intake.interpret import read_conversation
+from rireki.intake.sweep import import_history
 from rireki.model.message import Author, Display
 from rireki.providers.notes import CODES
 from rireki.show.catalogue import language_of, say, speak

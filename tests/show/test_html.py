@@ -7,9 +7,9 @@ from typing import Any
 from rireki.model.conversation import Link
 from rireki.model.message import Message, Usage
 from rireki.model.parts import Attachment, Notice, Text, Thinking, ToolCall, ToolResult, Unknown
-from rireki.show.html.look import RenderOptions
-from rireki.show.html.tell import TranscriptRenderer, Unit
-from rireki.show.story import Transcript
+from rireki.show.html.options import RenderOptions
+from rireki.show.html.render import TranscriptRenderer, Unit
+from rireki.show.transcript import Transcript
 from tests.show.made import call, conversation, message, result
 from tests.support.payloads import Node, parsed, problems
 

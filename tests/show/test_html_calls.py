@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from rireki.model.parts import Attachment, ToolCall, ToolResult
-from rireki.show.html.look import RenderOptions
-from rireki.show.html.tell import TranscriptRenderer
-from rireki.show.story import Transcript
+from rireki.show.html.options import RenderOptions
+from rireki.show.html.render import TranscriptRenderer
+from rireki.show.transcript import Transcript
 from tests.show.made import conversation, message
 from tests.support.payloads import Node, parsed, problems
 

@@ -19,17 +19,17 @@ from click.testing import CliRunner
 from rireki.archive.base import Filter
 from rireki.archive.sqlite.store import SqliteArchive
 from rireki.cli import main as face
-from rireki.intake.understand import read_conversation
-from rireki.intake.walk import import_history
+from rireki.intake.interpret import read_conversation
+from rireki.intake.sweep import import_history
 from rireki.model.message import Message
 from rireki.model.parts import Attachment, ResultStatus, ToolCall
 from rireki.show.heading import RELATIONS
 from rireki.show.html import words
 from rireki.show.html.export import export_html
-from rireki.show.html.look import RenderOptions
-from rireki.show.html.tell import TranscriptRenderer
+from rireki.show.html.options import RenderOptions
+from rireki.show.html.render import TranscriptRenderer
 from rireki.show.html.words import JAPANESE, say
-from rireki.show.story import NEVER_ANSWERED, Transcript, choose
+from rireki.show.transcript import NEVER_ANSWERED, Transcript, choose
 from rireki.show.words import source_name
 from rireki.sources.kit.places import Places
 from tests.show.made import call, conversation, message, result
@@ -158,7 +158,7 @@ def test_show_writes_the_document(tmp_path: Path) -> None:
 
 def test_other_commands_do_not_load_what_html_needs() -> None:
     heavy = "{'markdown_it', 'pygments', 'jinja2', 'markupsafe'}"
-    code = f"import sys; import rireki.cli.show; print({heavy} & set(sys.modules))"
+    code = f"import sys; import rireki.cli.commands.show; print({heavy} & set(sys.modules))"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "set()"
 

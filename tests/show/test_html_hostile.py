@@ -12,10 +12,10 @@ from rireki.model.message import Message, Usage
 from rireki.model.parts import Attachment, Notice, Text, Thinking, ToolCall, ToolResult, Unknown
 from rireki.show.html.about import about
 from rireki.show.html.export import export_html
-from rireki.show.html.look import RenderOptions
-from rireki.show.html.tell import TranscriptRenderer
+from rireki.show.html.options import RenderOptions
+from rireki.show.html.render import TranscriptRenderer
 from rireki.show.safe import safe, safe_for_browsers
-from rireki.show.story import Transcript
+from rireki.show.transcript import Transcript
 from tests.show.made import conversation, message
 from tests.support.payloads import MARKER, PAYLOADS, parsed, problems
 

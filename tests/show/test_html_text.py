@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from rireki.show.html import prose as prose_module
 from rireki.show.html.code import highlight, highlight_lines, language_of
 from rireki.show.html.diff import TextChange, diff
-from rireki.show.html.look import RenderOptions
 from rireki.show.html.markup import anchor, tag
+from rireki.show.html.options import RenderOptions
 from rireki.show.html.page import Page, cut
 from rireki.show.html.prose import prose
-from rireki.show.html.tell import TranscriptRenderer
+from rireki.show.html.render import TranscriptRenderer
 from rireki.show.html.terminal import paint, settled
 from rireki.show.safe import safe
-from rireki.show.story import Transcript
+from rireki.show.transcript import Transcript
 from tests.show.made import conversation, message
 from tests.support.payloads import Node, parsed, problems
 

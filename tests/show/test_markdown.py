@@ -15,7 +15,7 @@ from rireki.model.parts import (
     Unknown,
 )
 from rireki.show.markdown import markdown
-from rireki.show.story import Transcript
+from rireki.show.transcript import Transcript
 from tests.show.made import call, conversation, message, result
 
 

@@ -19,9 +19,9 @@ from rireki.model.parts import (
     Unknown,
 )
 from rireki.show.safe import safe
-from rireki.show.story import Transcript, choose
 from rireki.show.style import Style
 from rireki.show.text import TextOptions, tell_story
+from rireki.show.transcript import Transcript, choose
 from rireki.show.width import width
 from tests.show.made import call, conversation, message, result, told
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from rireki.archive.sqlite.store import SqliteArchive
-from rireki.intake.understand import read_conversation
+from rireki.intake.interpret import read_conversation
+from rireki.intake.sweep import import_history
 from rireki.intake.verify import verify
-from rireki.intake.walk import import_history
 from rireki.sources.amazon_q.reader import READER
 from rireki.sources.kit.places import Places
 from rireki.sources.reader import Known, Update

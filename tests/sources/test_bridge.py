@@ -14,8 +14,8 @@ import pytest
 
 from rireki.archive.sqlite.store import SqliteArchive
 from rireki.errors import RirekiError
-from rireki.intake.understand import read_conversation
-from rireki.intake.walk import Report, discover, import_history
+from rireki.intake.interpret import read_conversation
+from rireki.intake.sweep import Report, discover, import_history
 from rireki.model.conversation import Reading
 from rireki.model.message import Message
 from rireki.model.parts import Attachment, Notice, Text, Thinking, ToolCall, ToolResult, Unknown

@@ -10,10 +10,10 @@ import pytest
 
 from rireki.archive.base import Filter
 from rireki.archive.sqlite.store import SqliteArchive
-from rireki.drive.log import SessionLog
-from rireki.intake.understand import read_conversation
+from rireki.drive.reduce import SessionLog
+from rireki.intake.interpret import read_conversation
+from rireki.intake.sweep import import_history
 from rireki.intake.verify import verify
-from rireki.intake.walk import import_history
 from rireki.sources.bridge.entry import parse
 from rireki.sources.kit.places import Places
 from tests.support.homes import FIXTURES, lay_out
@@ -78,7 +78,7 @@ def _with(archive: SqliteArchive, file: Path) -> str:
 def _told_before() -> int:
     from rireki.model.strand import Ref
     from rireki.sources.bridge.lines import BridgeJournal, BridgeLine
-    from rireki.sources.bridge.story import BridgeTranscript
+    from rireki.sources.bridge.messages import BridgeTranscript
 
     journal = BridgeJournal("x")
     for number, line in enumerate(JOURNALS[0].read_bytes().splitlines()):

@@ -14,11 +14,11 @@ import pytest
 
 from rireki.archive.sqlite.store import SqliteArchive
 from rireki.intake.forget import forget
+from rireki.intake.interpret import read_conversation
 from rireki.intake.rebuild import rebuild
 from rireki.intake.restore import restore
-from rireki.intake.understand import read_conversation
+from rireki.intake.sweep import Report, SourceReport, import_history
 from rireki.intake.verify import verify
-from rireki.intake.walk import Report, SourceReport, import_history
 from rireki.sources.kit.places import Places
 from tests.conftest import Clock
 from tests.sources.test_chatkit import FIXTURES, GENUINE, SCHEMA, THREAD, App, rows, words

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rireki.live import keeping
+from rireki.live import keeper_work
 from tests.live.conftest import Kept, until
 from tests.sources.test_chatkit import SCHEMA, THREAD
 from tests.sources.test_chatkit_laws import configure
@@ -45,8 +45,8 @@ for number, line in enumerate(sys.stdin):
 @pytest.fixture
 def kept(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Kept]:
     # Only hints bring anything, from the end of the first import on.
-    monkeypatch.setattr(keeping, "CALM", 3600.0)
-    monkeypatch.setattr(keeping, "EAGER", 3600.0)
+    monkeypatch.setattr(keeper_work, "CALM", 3600.0)
+    monkeypatch.setattr(keeper_work, "EAGER", 3600.0)
     configure(home, "~/app/chat.db")
     (home / "app").mkdir()
     kept = Kept(tmp_path / "archive" / "archive.sqlite3", home)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from rireki.archive.sqlite.store import SqliteArchive
-from rireki.intake.walk import Report, SourceReport, import_history
+from rireki.intake.sweep import Report, SourceReport, import_history
 from rireki.sources.chatkit import READER
 from rireki.sources.kit.places import Places
 from rireki.sources.reader import Watched

@@ -11,10 +11,10 @@ import pytest
 
 from rireki.archive.base import Filter
 from rireki.archive.sqlite.store import SqliteArchive
+from rireki.intake.interpret import read_at, read_conversation
 from rireki.intake.rebuild import rebuild
-from rireki.intake.understand import read_at, read_conversation
+from rireki.intake.sweep import import_history
 from rireki.intake.verify import verify
-from rireki.intake.walk import import_history
 from rireki.model.conversation import Conversation, Reading
 from rireki.sources.kit.places import Places
 from tests.sources.transcripts import FIXTURES, SESSION, Transcript, fixtures, lay

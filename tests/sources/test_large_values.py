@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from rireki.archive.sqlite.store import SqliteArchive
+from rireki.intake.interpret import read_conversation
 from rireki.intake.restore import restore
-from rireki.intake.understand import read_conversation
+from rireki.intake.sweep import Report, import_history
 from rireki.intake.verify import verify
-from rireki.intake.walk import Report, import_history
 from rireki.model.strand import Strand
 from rireki.sources.kit import largevalues, longlines, sqlite
 from rireki.sources.kit.places import Places

@@ -12,11 +12,11 @@ import pytest
 
 from rireki.archive.base import Filter
 from rireki.archive.sqlite.store import SqliteArchive
+from rireki.intake.interpret import read_conversation
 from rireki.intake.rebuild import rebuild
 from rireki.intake.restore import restore
-from rireki.intake.understand import read_conversation
+from rireki.intake.sweep import import_history
 from rireki.intake.verify import verify
-from rireki.intake.walk import import_history
 from rireki.sources.kit.places import Places
 from tests.conftest import Clock
 from tests.support.dump import dump

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from rireki.archive.sqlite.store import SqliteArchive
-from rireki.intake.understand import read_conversation
-from rireki.intake.walk import import_history
+from rireki.intake.interpret import read_conversation
+from rireki.intake.sweep import import_history
 from rireki.model.conversation import Conversation
 from rireki.model.message import Message
 from rireki.model.parts import Attachment, Notice, Text, Thinking, ToolCall, ToolResult, Unknown

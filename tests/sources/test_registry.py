@@ -12,9 +12,9 @@ import pytest
 
 from rireki.archive.sqlite.store import SqliteArchive
 from rireki.errors import NotFound, RirekiError
+from rireki.intake.interpret import read_conversation
 from rireki.intake.survey import survey
-from rireki.intake.understand import read_conversation
-from rireki.intake.walk import import_history
+from rireki.intake.sweep import import_history
 from rireki.sources import guarded, registry
 from rireki.sources.kit.places import Places
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from rireki.archive.sqlite.store import SqliteArchive
-from rireki.intake.walk import import_history
+from rireki.intake.sweep import import_history
 from rireki.sources.kit.places import Places
 
 #: Saves 20 times a second with a rollback journal and hardly any patience; prints its failures.

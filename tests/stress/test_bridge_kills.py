@@ -20,8 +20,8 @@ from typing import Any
 import pytest
 
 from rireki.archive.open import open_archive
-from rireki.intake.understand import read_conversation
-from rireki.intake.walk import import_history
+from rireki.intake.interpret import read_conversation
+from rireki.intake.sweep import import_history
 from rireki.model.message import Message
 from rireki.model.parts import Text
 from tests.support.bridge_server import SESSIONS, settings

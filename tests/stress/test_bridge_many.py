@@ -16,8 +16,8 @@ from rireki.drive.bridge import Bridge
 from rireki.drive.events import Event
 from rireki.drive.session import Session
 from rireki.drive.values import AskAnswer, Prompt
-from rireki.intake.understand import read_conversation
-from rireki.intake.walk import import_history
+from rireki.intake.interpret import read_conversation
+from rireki.intake.sweep import import_history
 from rireki.model.parts import Text
 from tests.support.bridge_server import settings
 

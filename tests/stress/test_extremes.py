@@ -12,8 +12,8 @@ from bench.extremes import WORDS, measure, write_long, write_tiny
 
 from rireki.archive.base import Filter
 from rireki.archive.sqlite.store import SqliteArchive
-from rireki.intake.walk import import_history
-from rireki.search import cutter
+from rireki.intake.sweep import import_history
+from rireki.search.text import tokenizer
 from rireki.sources.kit.places import Places
 from tests.conftest import Clock
 
@@ -45,26 +45,26 @@ def test_a_transcript_much_longer_than_usual_is_taken_in(
     assert (used[long] - used[short]) / (long - short) < 3.2, used
 
 
-def test_the_room_of_the_cutter_does_not_grow_with_the_conversation(
+def test_the_room_of_the_tokenizer_does_not_grow_with_the_conversation(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    if cutter.opened() is None:
-        pytest.skip("cutter.c was not built")
+    if tokenizer.opened() is None:
+        pytest.skip("tokenizer.c was not built")
     asked: list[int] = []
-    plain = cutter._Room.for_texts
+    plain = tokenizer._Room.for_texts
 
-    def noted(room: cutter._Room, size: int, count: int) -> tuple[bytearray, bytearray]:
+    def noted(room: tokenizer._Room, size: int, count: int) -> tuple[bytearray, bytearray]:
         asked.append(size)
         return plain(room, size, count)
 
-    monkeypatch.setattr(cutter._Room, "for_texts", noted)
+    monkeypatch.setattr(tokenizer._Room, "for_texts", noted)
     texts = [f"{number} {WORDS}" for number in range(5000)]
     data = [text.encode() for text in texts]
-    cuts = cutter.cut_many(texts, data)
+    cuts = tokenizer.cut_many(texts, data)
     assert len(cuts.words) == len(cuts.pairs) == len(texts)
     assert sum(map(len, data)) > 8e6
-    assert max(asked) <= cutter.KEPT
-    few = cutter.cut_many(texts[-20:], data[-20:])
+    assert max(asked) <= tokenizer.KEPT
+    few = tokenizer.cut_many(texts[-20:], data[-20:])
     assert (cuts.words[-20:], cuts.pairs[-20:]) == (few.words, few.pairs)
 
 

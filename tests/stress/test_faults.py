@@ -15,8 +15,8 @@ import pytest
 
 from rireki.archive.sqlite.store import SqliteArchive
 from rireki.intake.restore import restore
+from rireki.intake.sweep import import_history
 from rireki.intake.verify import verify
-from rireki.intake.walk import import_history
 from rireki.sources.kit.places import Places
 from tests.support.homes import lay_out
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from rireki.search.find import Search
-from rireki.search.view import IndexView, look_without_index
+from rireki.search.execute.view import IndexView, look_without_index
+from rireki.search.search import Search
 from tests.support.searching import (
     ALL,
     Answers,
@@ -42,7 +42,7 @@ INDEX = """
 import sys
 from pathlib import Path
 from tests.support.searching import Place, opened
-from rireki.search.update import catch_up, rebuild
+from rireki.search.index.update import catch_up, rebuild
 with opened(Place(Path(sys.argv[1]))) as archive:
     print("running", flush=True)
     {"catch_up": catch_up, "rebuild": rebuild}[sys.argv[2]](archive)

@@ -13,8 +13,8 @@ import pytest
 
 from rireki.archive.base import Filter
 from rireki.archive.sqlite.store import SqliteArchive
+from rireki.intake.sweep import import_history
 from rireki.intake.verify import verify
-from rireki.intake.walk import import_history
 from rireki.sources.kit.places import Places
 from tests.conftest import Clock
 
@@ -56,7 +56,7 @@ class Traced(apsw.VFS):
 
 vfs = Traced()
 from rireki.archive.open import open_archive
-from rireki.intake.walk import import_history
+from rireki.intake.sweep import import_history
 from rireki.sources.kit.places import Places
 from tests.stress.test_power_cut import grow
 

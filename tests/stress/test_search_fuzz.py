@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 
 from rireki.archive.sqlite.store import SqliteArchive
-from rireki.search import cutter
-from rireki.search.find import Search
-from rireki.search.parse import parse
-from rireki.search.query import QueryError
+from rireki.search.execute.view import look_without_index
+from rireki.search.index.importing import take_in
+from rireki.search.index.update import catch_up
+from rireki.search.language.parse import parse
+from rireki.search.language.query import QueryError
 from rireki.search.results import Results, SearchOptions
-from rireki.search.taking import take_in
-from rireki.search.update import catch_up
-from rireki.search.view import look_without_index
+from rireki.search.search import Search
+from rireki.search.text import tokenizer
 from rireki.sources.kit.places import Places
 from tests.sources.transcripts import Transcript, lay
 
@@ -221,7 +221,7 @@ def seeded(
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[tuple[random.Random, Search]]:
     """An archive of random texts, cut by one side or by the other."""
-    monkeypatch.setattr(cutter, "MUCH", 0 if request.param == "in C" else 10**9)
+    monkeypatch.setattr(tokenizer, "MUCH", 0 if request.param == "in C" else 10**9)
     chance = random.Random(request.param)
     home_of(home, chance, talks=8)
     take_in(archive, Places.at(home))

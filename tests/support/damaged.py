@@ -19,7 +19,7 @@ from click.testing import CliRunner
 from rireki.archive.open import open_archive
 from rireki.archive.sqlite.recover import recover
 from rireki.cli import main as face
-from rireki.intake.understand import read_conversation
+from rireki.intake.interpret import read_conversation
 from tests.sources.transcripts import Transcript, lay
 from tests.support.homes import lay_out
 

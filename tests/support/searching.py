@@ -15,10 +15,10 @@ from typing import Any
 
 from rireki.archive.open import open_archive
 from rireki.archive.sqlite.store import SqliteArchive
-from rireki.search.find import Search
+from rireki.search.index.importing import take_in
+from rireki.search.index.update import verify
 from rireki.search.results import Results, SearchOptions
-from rireki.search.taking import take_in
-from rireki.search.update import verify
+from rireki.search.search import Search
 from rireki.sources.kit.places import Places
 
 ROOT = Path(__file__).parents[2]

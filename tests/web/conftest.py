@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from rireki.archive.open import open_archive
-from rireki.intake.walk import import_history
+from rireki.intake.sweep import import_history
 from rireki.sources.kit.places import Places
 from rireki.web.serve import Server, bind
 from tests.support.homes import lay_out

@@ -15,11 +15,11 @@ import pytest
 
 from rireki.archive.open import open_archive
 from rireki.archive.sqlite.store import SqliteArchive
-from rireki.intake.understand import read_conversation
-from rireki.intake.walk import import_history
+from rireki.intake.interpret import read_conversation
+from rireki.intake.sweep import import_history
 from rireki.model.parts import Attachment
 from rireki.show.json import line
-from rireki.show.story import choose
+from rireki.show.transcript import choose
 from rireki.sources.kit.places import Places
 from rireki.web.api.raw import kind_of_picture
 from rireki.web.api.routes import OPERATIONS, _named

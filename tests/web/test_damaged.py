@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from rireki.archive.open import open_archive
-from rireki.intake.walk import import_history
+from rireki.intake.sweep import import_history
 from rireki.sources.kit.places import Places
 from tests.support.homes import lay_out
 from tests.web.conftest import client_of, serving

@@ -20,7 +20,7 @@ import pytest
 from rireki.archive.open import open_archive
 from rireki.drive.agents import AgentProgram
 from rireki.drive.bridge import Settings
-from rireki.intake.walk import import_history
+from rireki.intake.sweep import import_history
 from rireki.sources.kit.places import Places
 from rireki.web.guard import GuardSettings
 from rireki.web.serve import Server

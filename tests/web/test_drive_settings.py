@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rireki.cli.driving import config_file, drive_settings, ignored_settings, is_on
+from rireki.cli.drive_options import config_file, drive_settings, ignored_settings, is_on
 from rireki.errors import RirekiError
 from rireki.sources.kit.places import Places
 

@@ -26,9 +26,9 @@ from rireki.drive.checks import (
 from rireki.drive.values import Ask, AskAnswer, Option, Prompt
 from rireki.errors import RirekiError
 from rireki.intake import take
-from rireki.intake.walk import import_history
-from rireki.search.find import too_slow
-from rireki.search.parse import parse
+from rireki.intake.sweep import import_history
+from rireki.search.language.parse import parse
+from rireki.search.search import too_slow
 from rireki.show.catalogue.errors import in_tongue
 from rireki.sources.kit.places import Places
 from rireki.web.serve import Server

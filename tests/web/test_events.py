@@ -19,12 +19,12 @@ import pytest
 from rireki.archive.open import open_archive
 from rireki.archive.sqlite.store import SqliteArchive
 from rireki.intake.forget import forget
-from rireki.intake.walk import Report, import_history
+from rireki.intake.sweep import Report, import_history
 from rireki.live.feed import Feed, News
 from rireki.sources.kit.places import Places
+from rireki.web import broadcaster as hubs
 from rireki.web import events as stream
-from rireki.web import hub as hubs
-from rireki.web.hub import Broadcaster
+from rireki.web.broadcaster import Broadcaster
 from rireki.web.serve import Server
 from tests.web.conftest import BEARER, PATIENCE, TOKEN, Ear, client_of, events_in, serving, until
 

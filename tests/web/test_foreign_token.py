@@ -14,7 +14,7 @@ import pytest
 
 from rireki.archive.open import archive_path, data_directory, open_archive
 from rireki.live.lock import KeeperLock
-from rireki.web.served import Address, Served
+from rireki.web.running import Address, Served
 from rireki.web.token import ensure_token, new_token, token_path
 from tests.support.shut import rireki, shut
 from tests.web.conftest import client_at

@@ -68,7 +68,7 @@ def test_started_offline_it_comes_up_takes_in_and_answers(
 def test_without_a_compiler_everything_works(home: Path, tmp_path: Path) -> None:
     """As set-up leaves it where there is none: no library beside its source."""
     source = tmp_path / "src" / "rireki"
-    left_out = shutil.ignore_patterns("libcutter*", "__pycache__")
+    left_out = shutil.ignore_patterns("libtokenizer*", "__pycache__")
     shutil.copytree(Path(rireki.__file__).parent, source, ignore=left_out)
     lay_out("claude-code-2.1.197", home)
     archive = tmp_path / "archive.sqlite3"
@@ -84,10 +84,12 @@ def test_without_a_compiler_everything_works(home: Path, tmp_path: Path) -> None
     where = [
         sys.executable,
         "-c",
-        "import rireki.search.cutter as c; print(c.__file__, c.opened())",
+        "import rireki.search.text.tokenizer as c; print(c.__file__, c.opened())",
     ]
     there = subprocess.run(where, env=environment(PYTHONPATH=path), capture_output=True, text=True)
-    assert there.stdout.split() == [str(source / "search" / "cutter.py"), "None"], there.stderr
+    assert there.stdout.split() == [str(source / "search" / "text" / "tokenizer.py"), "None"], (
+        there.stderr
+    )
     assert "new conversations" in run("import", "--home", str(home))
     first = run("list").splitlines()[0].split()[0]
     assert run("show", first)

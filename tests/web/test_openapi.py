@@ -21,7 +21,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from rireki.archive.open import open_archive
-from rireki.intake.understand import read_conversation
+from rireki.intake.interpret import read_conversation
 from rireki.show.json import line
 from rireki.web.api import ROUTES
 from rireki.web.openapi import document

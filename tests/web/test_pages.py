@@ -14,7 +14,7 @@ import pytest
 
 from rireki.archive.open import open_archive
 from rireki.intake.demo import change_demo_home, make_demo_home
-from rireki.intake.walk import import_history
+from rireki.intake.sweep import import_history
 from rireki.sources.kit.places import Places
 from rireki.web.serve import Server
 from tests.web.conftest import client_of, serving

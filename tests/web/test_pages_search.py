@@ -5,9 +5,9 @@ from __future__ import annotations
 import httpx
 import pytest
 
-from rireki.search.parse import parse
-from rireki.search.query import QueryError
-from rireki.web.pages.typed import begun, instead, understood
+from rireki.search.language.parse import parse
+from rireki.search.language.query import QueryError
+from rireki.web.parts.typed import begun, instead, understood
 from tests.web.test_errors import NOW, SOURCES
 
 

@@ -15,12 +15,12 @@ from click.testing import CliRunner
 from rireki.archive.open import open_archive
 from rireki.cli.main import cli
 from rireki.intake.demo import change_demo_home, make_demo_home
-from rireki.intake.walk import import_history
+from rireki.intake.sweep import import_history
 from rireki.model.strand import Run, State, Strand
 from rireki.sources.kit.places import Places
+from rireki.web.pages.conversation import last_window, window_around
 from rireki.web.pages.project import held_in
 from rireki.web.pages.stats import bars, calendar
-from rireki.web.pages.talk import last_window, window_around
 from rireki.web.pages.versions import Moment, moments
 from rireki.web.serve import Server
 from tests.browser.serving import save_row

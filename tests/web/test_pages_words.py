@@ -14,9 +14,9 @@ from rireki.model.times import to_datetime
 from rireki.show.heading import RELATIONS
 from rireki.show.html.words import JAPANESE as RENDERER
 from rireki.sources.claude_code.reasons import REASONS
-from rireki.web.pages import words
-from rireki.web.pages.dates import ago, day, moment, span
-from rireki.web.pages.watched import STATES
+from rireki.web.locale import words
+from rireki.web.locale.dates import ago, day, moment, span
+from rireki.web.parts.keeper_status import STATES
 
 WEB = Path(words.__file__).parents[1]
 #: `t("…")`, also with a choice between two texts.
@@ -43,7 +43,7 @@ def texts() -> set[str]:
     for template in sorted((WEB / "templates").glob("*.html")):
         for told in _TOLD.finditer(template.read_text(encoding="utf-8")):
             found |= {ast.literal_eval(text) for text in told.groups() if text}
-    for module in sorted((WEB / "pages").glob("*.py")):
+    for module in sorted([*(WEB / "pages").glob("*.py"), *(WEB / "parts").glob("*.py")]):
         said = _SAID.findall(module.read_text(encoding="utf-8"))
         found |= {ast.literal_eval(text) for text in said}
     return found

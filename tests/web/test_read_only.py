@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from rireki.archive.open import open_archive
-from rireki.search.taking import take_in
+from rireki.search.index.importing import take_in
 from rireki.sources.kit.places import Places
 from tests.support.homes import lay_out
 from tests.support.shut import contents, rireki, run, shut

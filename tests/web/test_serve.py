@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 
 from rireki.errors import RirekiError
+from rireki.web.running import Address, Served
 from rireki.web.serve import bind, is_loopback, url_of
-from rireki.web.served import Address, Served
 from rireki.web.token import checked, ensure_token, token_path
 from tests.support.homes import lay_out
 from tests.web.conftest import PATIENCE, Ear, client_at, until

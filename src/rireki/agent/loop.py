@@ -30,7 +30,7 @@ from rireki.agent.threads import in_thread
 from rireki.agent.tools import Given, Output, Tool, gather_tools, output_of, tool
 from rireki.errors import RirekiError
 from rireki.history import AsyncMessageHistory, MessageHistory, Pending
-from rireki.history.given import read_given
+from rireki.history.inputs import read_given
 from rireki.providers import NeutralText, NeutralThinking, Request, decode, unwrap
 from rireki.providers.kit import dumps
 

@@ -16,7 +16,7 @@ import msgspec
 
 from rireki.agent.threads import in_thread
 from rireki.errors import RirekiError
-from rireki.history.given import with_images
+from rireki.history.inputs import with_images
 from rireki.providers import plain
 
 __all__ = ["Output", "Tool", "ToolError", "gather_tools", "tool"]

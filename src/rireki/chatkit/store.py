@@ -21,7 +21,7 @@ from rireki.archive.open import archive_path
 from rireki.chatkit import files, rows
 from rireki.chatkit.adopt import Adopted, Adoption
 from rireki.chatkit.database import Sync, store_path
-from rireki.chatkit.taking import forget_thread, forgotten_threads, take_in_store
+from rireki.chatkit.importing import forget_thread, forgotten_threads, take_in_store
 from rireki.chatkit.values import (
     Unknown,
     attachment_of,

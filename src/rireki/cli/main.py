@@ -48,7 +48,7 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self.list_commands(ctx):
             return None
-        module = import_module(f"rireki.cli.{_FILES.get(cmd_name, cmd_name)}")
+        module = import_module(f"rireki.cli.commands.{_FILES.get(cmd_name, cmd_name)}")
         command: click.Command = module.command
         return command
 

@@ -181,7 +181,7 @@ def _recovered() -> dict[str, Activity]:
 
 def tell_ignored(archive: Path, places: Places) -> None:
     """Name settings for driving agents that came with somebody's data: they count for nothing."""
-    from rireki.cli.driving import config_file, ignored_settings
+    from rireki.cli.drive_options import config_file, ignored_settings
     from rireki.show.catalogue import say
     from rireki.show.safe import one_line
 

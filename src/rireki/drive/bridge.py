@@ -15,13 +15,13 @@ from pathlib import Path
 import msgspec
 
 from rireki.drive.agents import AgentProgram
-from rireki.drive.book import Book
 from rireki.drive.checks import checked_name, checked_project
 from rireki.drive.driver import AgentTask, Maker, driver_of, warm_up, warnings_of
 from rireki.drive.events import Event, Fan
 from rireki.drive.journal import Counter, ended, journal_folder, journal_path
-from rireki.drive.log import SessionLog, SessionOrigin
+from rireki.drive.reduce import SessionLog, SessionOrigin
 from rireki.drive.session import Session
+from rireki.drive.session_state import Book
 from rireki.errors import NotFound, RirekiError
 from rireki.sources.bridge.entry import parse
 from rireki.sources.kit.places import Places

@@ -156,10 +156,10 @@ Maker: TypeAlias = Callable[[AgentTask, Sink], Driver]
 def driver_of(work: AgentTask, sink: Sink) -> Driver:
     """The driver for an agent's protocol; its libraries are imported only now."""
     if work.agent.protocol == "q":
-        from rireki.drive.q import QDriver
+        from rireki.drive.q.driver import QDriver
 
         return QDriver(work, sink)
-    from rireki.drive.acp import AcpDriver
+    from rireki.drive.acp.driver import AcpDriver
 
     return AcpDriver(work, sink)
 
@@ -181,7 +181,7 @@ def warnings_of(work: AgentTask) -> list[str]:
     """What a new conversation will do that the person may not expect."""
     if work.agent.protocol != "q":
         return []
-    from rireki.drive.q_store import QStore
+    from rireki.drive.q.store import QStore
 
     warning = QStore(work).warning()
     return [warning] if warning else []

@@ -13,7 +13,6 @@ from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager, suppress
 from typing import Any, Literal
 
-from rireki.drive.book import Book
 from rireki.drive.checks import checked_start
 from rireki.drive.driver import (
     AgentError,
@@ -27,7 +26,8 @@ from rireki.drive.driver import (
     gone_by_itself,
 )
 from rireki.drive.leftover import end_leftover, forget_process
-from rireki.drive.reports import Offer, Reports
+from rireki.drive.session_state import Book
+from rireki.drive.sink import Offer, Reports
 from rireki.drive.values import AskAnswer, Prompt, State
 from rireki.errors import RirekiError
 

@@ -11,12 +11,12 @@ from contextlib import contextmanager
 from typing import Any
 
 from rireki.drive.blocks import Blocks
-from rireki.drive.book import Book
 from rireki.drive.checks import checked_prompt, outcome_of
 from rireki.drive.driver import AgentTask, Maker, Reply
-from rireki.drive.log import SessionLog, SessionOrigin
 from rireki.drive.recovered import GIVE, is_recovered, recovered_ask
+from rireki.drive.reduce import SessionLog, SessionOrigin
 from rireki.drive.runner import Runner
+from rireki.drive.session_state import Book
 from rireki.drive.values import Ask, AskAnswer, Prompt, PromptReceipt, RunningCall, State, Status
 from rireki.errors import NotFound, RirekiError
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rireki.archive.open import open_archive
-from rireki.intake.understand import read_conversation
+from rireki.intake.interpret import read_conversation
 from rireki.model.conversation import Conversation, Reading
 from rireki.model.message import Message
 from rireki.providers import (

@@ -10,7 +10,7 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rireki.errors import RirekiError
-from rireki.history.given import ModelInput, copied, kind_of
+from rireki.history.inputs import ModelInput, copied, kind_of
 from rireki.sources.native.entry import JournalEntry
 from rireki.sources.native.log import SAID, Edit, EntryLog, Item, ModelView
 

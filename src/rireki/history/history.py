@@ -15,7 +15,7 @@ from weakref import finalize
 
 from rireki.errors import RirekiError
 from rireki.history.core import HistoryNote
-from rireki.history.given import (
+from rireki.history.inputs import (
     checked_provider,
     copied,
     kind_of,

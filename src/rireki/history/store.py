@@ -109,7 +109,7 @@ class HistoryStore:
     def search(self, query: str, limit: int) -> list[Hit]:
         if not query.strip() or not self.journal.path.exists():
             return []
-        from rireki.history.taking import find_in
+        from rireki.history.importing import find_in
 
         hits = find_in(self.archive, self.journal.path, query, limit)
         self._taken = True
@@ -128,7 +128,7 @@ class HistoryStore:
         """The entries are safe in the journal: what hinders the archive is said, and not raised."""
         if not self.is_behind:
             return
-        from rireki.history.taking import is_kept, take_in_journal
+        from rireki.history.importing import is_kept, take_in_journal
 
         try:
             if not is_kept(self.archive):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rireki.archive.base import Archive, Found
 from rireki.errors import RirekiError
-from rireki.intake.understand import with_subagents
+from rireki.intake.interpret import with_subagents
 
 __all__ = ["forget"]
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from rireki.archive.base import Archive
+from rireki.intake.pending import project_dirty
 from rireki.intake.progress import Progress, Silent
-from rireki.intake.project import project_dirty
 from rireki.intake.rules import note_current
 
 __all__ = ["rebuild"]

@@ -10,7 +10,7 @@ from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
 
 from rireki.archive.base import Archive, Found, KnownOrigin
 from rireki.errors import NotFound, RirekiError
-from rireki.intake.understand import with_subagents
+from rireki.intake.interpret import with_subagents
 from rireki.model.names import as_path
 from rireki.model.record import digest_of_bytes
 from rireki.model.strand import Strand, StrandBytes

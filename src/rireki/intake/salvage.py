@@ -7,8 +7,8 @@ from pathlib import Path
 import msgspec
 
 from rireki.archive.open import salvage_archive
+from rireki.intake.pending import project_dirty
 from rireki.intake.progress import Progress, Silent
-from rireki.intake.project import project_dirty
 from rireki.intake.verify import verify
 from rireki.model.conversation import Trouble
 

@@ -7,7 +7,7 @@ from collections import Counter
 import msgspec
 
 from rireki.archive.base import Archive
-from rireki.intake.understand import UNREADABLE
+from rireki.intake.interpret import UNREADABLE
 from rireki.model.conversation import Trouble
 from rireki.sources import registry
 from rireki.sources.kit.places import Places

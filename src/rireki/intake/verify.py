@@ -7,9 +7,9 @@ import msgspec
 
 from rireki.archive.base import Archive, Dirty, StoredConversation
 from rireki.errors import RirekiError
+from rireki.intake.interpret import interpret
 from rireki.intake.progress import Progress, Silent
 from rireki.intake.rules import is_current
-from rireki.intake.understand import interpret
 from rireki.model.conversation import Conversation, Reading, Trouble
 
 __all__ = ["HINT", "verify"]

@@ -15,7 +15,7 @@ import msgspec
 
 from rireki.archive.base import Archive, Heading
 from rireki.errors import NotFound
-from rireki.intake.understand import read_conversation
+from rireki.intake.interpret import read_conversation
 from rireki.live.driven import driven_activities
 from rireki.model.activity import Activity
 from rireki.model.message import Message

@@ -15,7 +15,7 @@ from pathlib import Path
 from rireki.archive.open import now, open_archive
 from rireki.errors import RirekiError
 from rireki.intake.progress import Progress, Silent
-from rireki.live.keeping import Keeping, Replaced
+from rireki.live.keeper_work import Keeping, Replaced
 from rireki.live.lock import KeeperLock
 from rireki.live.readings import Readings
 from rireki.live.retries import pause

@@ -12,7 +12,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 
 from rireki.archive.base import Archive, Dirty, Found
-from rireki.intake.understand import read_at
+from rireki.intake.interpret import read_at
 from rireki.model.conversation import Conversation, Reading
 from rireki.model.message import Message
 

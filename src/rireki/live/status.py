@@ -9,7 +9,7 @@ import msgspec
 
 from rireki.archive.open import now
 from rireki.intake.progress import Progress
-from rireki.intake.walk import Report
+from rireki.intake.sweep import Report
 from rireki.model.conversation import Trouble
 
 __all__ = ["KeeperState", "KeeperStatus", "Stopped", "StatusProgress", "StatusPublisher"]

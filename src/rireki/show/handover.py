@@ -10,7 +10,7 @@ import msgspec
 from rireki.model.message import Message
 from rireki.model.parts import Text, Thinking
 from rireki.show.markdown import message_lines
-from rireki.show.story import PairedResults, choose, results_by_call
+from rireki.show.transcript import PairedResults, choose, results_by_call
 
 __all__ = ["SoFar", "so_far"]
 

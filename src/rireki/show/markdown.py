@@ -16,8 +16,14 @@ from rireki.show import times
 from rireki.show.heading import facts, fate, relations
 from rireki.show.parts import attachment_words, line_of, part_text, pretty, untold
 from rireki.show.safe import one_line, safe
-from rireki.show.story import NEVER_ANSWERED, PairedResults, Transcript, results_by_call, unanswered
 from rireki.show.tools import preview, tool_name
+from rireki.show.transcript import (
+    NEVER_ANSWERED,
+    PairedResults,
+    Transcript,
+    results_by_call,
+    unanswered,
+)
 
 __all__ = ["markdown", "message_lines"]
 

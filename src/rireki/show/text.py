@@ -19,7 +19,9 @@ from rireki.show.heading import heading
 from rireki.show.hits import Mark, Marked, painted, wrapped
 from rireki.show.parts import gist, line_of, part_text, pretty, untold
 from rireki.show.safe import one_line, safe
-from rireki.show.story import (
+from rireki.show.style import PLAIN, Style
+from rireki.show.tools import preview, tell
+from rireki.show.transcript import (
     NEVER_ANSWERED,
     Placed,
     Transcript,
@@ -27,8 +29,6 @@ from rireki.show.story import (
     results_by_call,
     unanswered,
 )
-from rireki.show.style import PLAIN, Style
-from rireki.show.tools import preview, tell
 from rireki.show.width import truncate, width, wrap
 from rireki.show.words import AUTHORS, count
 

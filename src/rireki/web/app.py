@@ -17,10 +17,10 @@ from starlette.types import ASGIApp, Scope
 from rireki.errors import NotFound
 from rireki.web import api
 from rireki.web.api.failures import told as told_to_programs
-from rireki.web.desk import ArchiveReader
+from rireki.web.archive_reader import ArchiveReader
+from rireki.web.broadcaster import Broadcaster
 from rireki.web.driving import Driving
 from rireki.web.guard import Guard, GuardSettings
-from rireki.web.hub import Broadcaster
 from rireki.web.token import Access
 
 __all__ = ["create_app"]
@@ -102,7 +102,7 @@ async def _nowhere(request: Request, error: Exception) -> Response:
         return told_to_programs(request, error)
     if not isinstance(error, HTTPException) or error.status_code != 404:
         return PlainTextResponse(getattr(error, "detail", ""), getattr(error, "status_code", 500))
-    from rireki.web.pages.frame import told
+    from rireki.web.parts.frame import told
 
     @told
     async def lost(request: Request) -> Response:

@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
 from rireki.errors import RirekiError
-from rireki.web.hub import Broadcaster, Subscriber
+from rireki.web.broadcaster import Broadcaster, Subscriber
 
 __all__ = ["HEADERS", "KEEP_ALIVE", "RETRY", "EventStream", "hang_up", "start_of"]
 

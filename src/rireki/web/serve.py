@@ -19,11 +19,11 @@ from rireki.archive.open import open_archive
 from rireki.errors import RirekiError
 from rireki.live.readings import Readings
 from rireki.web.app import create_app
+from rireki.web.archive_reader import ArchiveReader
+from rireki.web.broadcaster import Broadcaster
 from rireki.web.connection import LimitedConnection
-from rireki.web.desk import ArchiveReader
 from rireki.web.driving import Driving
 from rireki.web.guard import LOOPBACK, GuardSettings
-from rireki.web.hub import Broadcaster
 from rireki.web.token import Access
 
 if TYPE_CHECKING:

@@ -14,11 +14,11 @@ from rireki.model.conversation import Reading
 from rireki.model.message import Message
 from rireki.model.strand import Run, State, Strand, expand, shorten
 from rireki.show.html.export import export_html
-from rireki.show.html.look import RenderOptions
+from rireki.show.html.options import RenderOptions
 from rireki.show.json import line
 from rireki.show.markdown import markdown
-from rireki.show.story import Transcript, choose
 from rireki.show.text import TextOptions, tell_story
+from rireki.show.transcript import Transcript, choose
 from rireki.sources import registry
 from rireki.sources.amazon_q.split import HEAD, split
 from tests.stress.fuzz.corpus import Corpus, Group, Kept, corpus

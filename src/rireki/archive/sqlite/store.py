@@ -509,7 +509,7 @@ class SqliteBatch:
         return list(stored.values())
 
     def tie(self) -> None:
-        from rireki.archive.sqlite.ties import tie_together
+        from rireki.archive.sqlite.links import tie_together
 
         tie_together(self.sql, self.projected, self.number)
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 from rireki.history.aio import AsyncMessageHistory
-from rireki.history.given import copied
 from rireki.history.history import MessageHistory
+from rireki.history.inputs import copied
 from rireki.providers import INTERRUPTED, plain
 
 __all__ = ["HistorySession"]

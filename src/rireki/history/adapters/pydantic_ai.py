@@ -29,7 +29,7 @@ from pydantic_ai.messages import ModelMessagesTypeAdapter
 
 from rireki.archive.open import archive_path
 from rireki.errors import NotFound, RirekiError
-from rireki.history.adapters.pydantic_told import told
+from rireki.history.adapters.pydantic_json import told
 from rireki.history.history import HistoryNote, MessageHistory
 from rireki.history.journal import HistoryConflict, journal_path
 

@@ -1,7 +1,7 @@
 """What rireki says to people, in their language. The English sentence, with gaps, is the key.
 
 A terminal speaks one language, chosen once by the environment (`speak`); pages choose with every
-request (`errors.py`, `web/pages/words.py`). What was said in a conversation, `--help` and
+request (`errors.py`, `web/locale/words.py`). What was said in a conversation, `--help` and
 JSON are never translated. To add a translation: wrap the sentence in `say(…)` where it is printed
 (errors need nothing), and put it with its Japanese into `terminal.py`, values as `{gaps}`.
 """

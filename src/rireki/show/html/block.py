@@ -19,7 +19,7 @@ from rireki.show.html.parts import picture, tell_part
 from rireki.show.html.words import NAMES
 from rireki.show.parts import gist, part_text
 from rireki.show.safe import one_line
-from rireki.show.story import NEVER_ANSWERED, Placed, Transcript, error_in
+from rireki.show.transcript import NEVER_ANSWERED, Placed, Transcript, error_in
 from rireki.show.width import truncate
 
 __all__ = ["MessageBlock", "TellChild"]

@@ -14,11 +14,11 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from rireki.show.html.about import about, title
-from rireki.show.html.look import RenderOptions
 from rireki.show.html.markup import Markup, anchor, tag
-from rireki.show.html.tell import TranscriptRenderer
+from rireki.show.html.options import RenderOptions
+from rireki.show.html.render import TranscriptRenderer
 from rireki.show.html.words import say
-from rireki.show.story import Transcript
+from rireki.show.transcript import Transcript
 
 if TYPE_CHECKING:
     from jinja2 import Template

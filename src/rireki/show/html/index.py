@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 from rireki.model.message import Message
 from rireki.model.parts import Attachment, Text, Thinking, ToolCall, ToolResult
 from rireki.show.html.markup import anchor
-from rireki.show.story import PairedResults, Transcript, results_by_call, unanswered
+from rireki.show.transcript import PairedResults, Transcript, results_by_call, unanswered
 
 __all__ = ["Before", "TranscriptIndex", "Spot", "Unit", "goes_on", "index", "model_of", "only_came"]
 

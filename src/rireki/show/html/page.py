@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from rireki.show.catalogue.readings import reading_in_japanese
-from rireki.show.html.look import RenderOptions
 from rireki.show.html.markup import EMPTY, Markup, tag
+from rireki.show.html.options import RenderOptions
 from rireki.show.html.words import say
 
 __all__ = ["LINES", "SIZE", "Cut", "Page", "cut"]

@@ -18,6 +18,7 @@ from rireki.sources.amazon_q.facts import InterpretedConversation, RowFacts, con
 from rireki.sources.amazon_q.files import open_export
 from rireki.sources.amazon_q.join import join
 from rireki.sources.amazon_q.log import Replay
+from rireki.sources.amazon_q.messages import SavedStory
 from rireki.sources.amazon_q.roles import (
     EXPORT,
     LIVE,
@@ -32,7 +33,6 @@ from rireki.sources.amazon_q.roles import (
 from rireki.sources.amazon_q.rows import directory_of, is_left_behind
 from rireki.sources.amazon_q.session import KiroSession, open_session
 from rireki.sources.amazon_q.shown import shown
-from rireki.sources.amazon_q.story import SavedStory
 from rireki.sources.amazon_q.transcript import TranscriptNote, add_typed, not_typed
 from rireki.sources.amazon_q.v3 import Telling, open_v3_session
 from rireki.sources.amazon_q.versions import Chronicle, chronicle

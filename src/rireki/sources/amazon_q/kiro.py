@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 
 from rireki.model.conversation import Conversation
-from rireki.sources.amazon_q import look, roles
+from rireki.sources.amazon_q import roles, scan
 from rireki.sources.amazon_q.family import Family
 from rireki.sources.kit.places import Places
 from rireki.sources.reader import Discovery, Form, Looked, Origin, Watched
@@ -37,7 +37,7 @@ class Kiro(Family):
     def discover(self, places: Places) -> Discovery:
         found = Discovery()
         for folder in places.data_directories(_CLI):
-            look.look_for_database(found, NAME, folder)
+            scan.look_for_database(found, NAME, folder)
         for home in _homes(places):
             _look_for_sessions(found, home)
         return found
@@ -48,9 +48,9 @@ class Kiro(Family):
         found = self.discover(Places.at(path)) if path.is_dir() else Discovery()
         _look_for_sessions(found, _home_of(path))
         known = {origin.place for origin in found.origins}
-        for database in look.databases_below(path):
-            if str(database) not in known and look.belongs_to_kiro(database):
-                found.origins += filter(None, [look.database_origin(NAME, database)])
+        for database in scan.databases_below(path):
+            if str(database) not in known and scan.belongs_to_kiro(database):
+                found.origins += filter(None, [scan.database_origin(NAME, database)])
         return found.origins + _saved(path, known)
 
     def watched(self, places: Places) -> list[Watched]:
@@ -61,7 +61,7 @@ class Kiro(Family):
         for home in _homes(places):
             if path.startswith(str(home)):
                 return _locate_session(home, Path(path))
-        return look.locate_database(NAME, places.data_directories(_CLI), path)
+        return scan.locate_database(NAME, places.data_directories(_CLI), path)
 
     def revive(self, conversation: Conversation) -> str | None:
         """Which of Kiro's engines wrote it decides how it goes back: nothing short is true for all."""
@@ -93,20 +93,20 @@ def _look_for_sessions(found: Discovery, home: Path) -> None:
     """The files of the second engine and the folders of the third, below `~/.kiro`."""
     sessions = home / "sessions"
     before = len(found.origins)
-    for entry in look.listing(sessions, found):
+    for entry in scan.listing(sessions, found):
         folder = Path(entry.path)
         if entry.name == "cli":
-            for file in look.listing(folder, found):
+            for file in scan.listing(folder, found):
                 found.origins += _second_engine(Path(file.path), home)
         elif entry.is_dir(follow_symlinks=False):
-            for session in look.listing(folder, found):
+            for session in scan.listing(folder, found):
                 if session.name.startswith(roles.V3_PREFIX) and session.is_dir(
                     follow_symlinks=False
                 ):
                     found.origins += _third_engine(Path(session.path), home)
     count = len(found.origins) - before
     # The root of the files, so that those which are all gone are missed.
-    note = f"{count} files in sessions" if count else look.QUIET
+    note = f"{count} files in sessions" if count else scan.QUIET
     found.looked.append(Looked(NAME, str(home), count > 0, note))
 
 
@@ -114,7 +114,7 @@ def _second_engine(path: Path, home: Path) -> list[Origin]:
     kind = _KINDS.get(path.suffix)
     if kind is None:
         return []
-    return list(filter(None, [look.file_origin(NAME, path, home, *kind, path.stem)]))
+    return list(filter(None, [scan.file_origin(NAME, path, home, *kind, path.stem)]))
 
 
 def _third_engine(folder: Path, home: Path) -> list[Origin]:
@@ -126,7 +126,7 @@ def _third_engine(folder: Path, home: Path) -> list[Origin]:
             path = Path(parent, name)
             kind = _THIRD.get(name) if path.parent == folder else None
             form, role = kind or ("document", roles.SIDE)
-            origin = look.file_origin(NAME, path, home, form, role, conversation)
+            origin = scan.file_origin(NAME, path, home, form, role, conversation)
             found += filter(None, [origin])
     return found
 
@@ -145,18 +145,18 @@ def _recognise_file(path: Path) -> list[Origin]:
         return [origin for one in siblings for origin in _second_engine(one, home)]
     if path.parent.name.startswith(roles.V3_PREFIX):
         return _third_engine(path.parent, path.parent.parent.parent.parent)
-    databases = [one for one in look.databases_below(path) if look.belongs_to_kiro(one)]
-    origins = [look.database_origin(NAME, one) for one in databases]
+    databases = [one for one in scan.databases_below(path) if scan.belongs_to_kiro(one)]
+    origins = [scan.database_origin(NAME, one) for one in databases]
     return [*filter(None, origins), *_saved(path, set())]
 
 
 def _saved(path: Path, known: set[str]) -> list[Origin]:
     return [
         origin
-        for name, saved in look.saved_in(path)
+        for name, saved in scan.saved_in(path)
         if saved.kiro and str(name) not in known
         for origin in [
-            look.file_origin(NAME, name, name.parent, "document", saved.role, saved.conversation)
+            scan.file_origin(NAME, name, name.parent, "document", saved.role, saved.conversation)
         ]
         if origin is not None
     ]

@@ -10,7 +10,7 @@ from pathlib import Path
 from shlex import quote
 
 from rireki.model.conversation import Conversation
-from rireki.sources.amazon_q import look, roles
+from rireki.sources.amazon_q import roles, scan
 from rireki.sources.amazon_q.family import Family
 from rireki.sources.kit.places import Places
 from rireki.sources.reader import Discovery, Looked, Origin, Watched
@@ -26,22 +26,22 @@ class AmazonQ(Family):
     def discover(self, places: Places) -> Discovery:
         found = Discovery()
         for folder in places.data_directories(NAME):
-            look.look_for_database(found, NAME, folder)
+            scan.look_for_database(found, NAME, folder)
         _look_for_typed_lines(found, places)
         return found
 
     def recognise(self, path: Path) -> list[Origin]:
         origins = self.discover(Places.at(path)).origins if path.is_dir() else []
         known = {origin.place for origin in origins}
-        for database in look.databases_below(path):
-            if str(database) not in known and not look.belongs_to_kiro(database):
-                origins += filter(None, [look.database_origin(NAME, database)])
-        for name, saved in look.saved_in(path):
+        for database in scan.databases_below(path):
+            if str(database) not in known and not scan.belongs_to_kiro(database):
+                origins += filter(None, [scan.database_origin(NAME, database)])
+        for name, saved in scan.saved_in(path):
             if not saved.kiro:
                 origins += filter(
                     None,
                     [
-                        look.file_origin(
+                        scan.file_origin(
                             NAME, name, name.parent, "document", saved.role, saved.conversation
                         )
                     ],
@@ -55,9 +55,9 @@ class AmazonQ(Family):
     def locate(self, places: Places, path: str) -> list[Origin]:
         typed = _typed_lines(places)
         if path == str(typed):
-            origin = look.file_origin(NAME, typed, typed.parent, "lines", roles.TYPED, None)
+            origin = scan.file_origin(NAME, typed, typed.parent, "lines", roles.TYPED, None)
             return list(filter(None, [origin]))
-        return look.locate_database(NAME, places.data_directories(NAME), path)
+        return scan.locate_database(NAME, places.data_directories(NAME), path)
 
     def revive(self, conversation: Conversation) -> str | None:
         """A row comes back as a file that the client can load."""
@@ -68,9 +68,9 @@ class AmazonQ(Family):
 def _look_for_typed_lines(found: Discovery, places: Places) -> None:
     """The prompt's own history: of no one conversation, so it is kept and not told."""
     path = _typed_lines(places)
-    origin = look.file_origin(NAME, path, path.parent, "lines", roles.TYPED, None)
+    origin = scan.file_origin(NAME, path, path.parent, "lines", roles.TYPED, None)
     found.origins += filter(None, [origin])
-    note = "typed lines, kept as a file" if origin else look.QUIET
+    note = "typed lines, kept as a file" if origin else scan.QUIET
     found.looked.append(Looked(NAME, str(path), origin is not None, note))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rireki.model.message import Message
-from rireki.sources.amazon_q.story import CHECKPOINT, COMPACTED
+from rireki.sources.amazon_q.messages import CHECKPOINT, COMPACTED
 from rireki.sources.amazon_q.transcript import LABEL, TYPED
 
 __all__ = ["shown"]

@@ -12,7 +12,7 @@ import msgspec
 
 from rireki.model.message import Message
 from rireki.model.parts import Attachment
-from rireki.sources.bridge.twins import Twins
+from rireki.sources.bridge.matching import Twins
 from rireki.sources.bridge.words import is_given, rule_of
 
 __all__ = ["ONLY_HERE", "Joined", "join"]

@@ -25,7 +25,7 @@ from rireki.sources.bridge.entry import BridgeEntry
 from rireki.sources.bridge.filing import name_in, named
 from rireki.sources.bridge.join import Joined, join
 from rireki.sources.bridge.lines import BridgeJournal
-from rireki.sources.bridge.story import BridgeTranscript
+from rireki.sources.bridge.messages import BridgeTranscript
 from rireki.sources.bridge.words import rule_of
 from rireki.sources.kit.places import BRIDGE
 

@@ -25,6 +25,7 @@ from rireki.sources.claude_code.entries import (
 from rireki.sources.claude_code.facts import SessionFacts
 from rireki.sources.claude_code.kinds import QUIET_SYSTEM, SILENT_SYSTEM, is_metadata
 from rireki.sources.claude_code.lines import TranscriptLine
+from rireki.sources.claude_code.links import SPAWNERS, Ties
 from rireki.sources.claude_code.order import (
     is_finished,
     mark_branches,
@@ -35,7 +36,6 @@ from rireki.sources.claude_code.order import (
 from rireki.sources.claude_code.queue import Queue
 from rireki.sources.claude_code.shapes import Attached, ContentItem, LineHead
 from rireki.sources.claude_code.tags import context_of, typed_command
-from rireki.sources.claude_code.ties import SPAWNERS, Ties
 from rireki.sources.claude_code.titles import Titles
 from rireki.sources.claude_code.tree import Tree
 from rireki.sources.claude_code.usage import Meter

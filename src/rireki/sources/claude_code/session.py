@@ -18,17 +18,12 @@ from rireki.model.times import from_iso
 from rireki.sources.claude_code.fold import Fold
 from rireki.sources.claude_code.gather import gather
 from rireki.sources.claude_code.lines import TranscriptLine, read_strand
+from rireki.sources.claude_code.links import agent_token, call_token, prompt_token, session_token
 from rireki.sources.claude_code.refs import records_of
 from rireki.sources.claude_code.render import find_attachment, render, render_each
 from rireki.sources.claude_code.repair import loads
 from rireki.sources.claude_code.shown import shown
 from rireki.sources.claude_code.tags import one_line
-from rireki.sources.claude_code.ties import (
-    agent_token,
-    call_token,
-    prompt_token,
-    session_token,
-)
 from rireki.sources.claude_code.usage import total
 from rireki.sources.claude_code.walk import NAME
 from rireki.sources.kit.document import LANE as WHOLE

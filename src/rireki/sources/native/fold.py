@@ -18,7 +18,7 @@ from rireki.model.times import from_iso
 from rireki.providers import Call, Result
 from rireki.sources.native.answers import answer_of, total
 from rireki.sources.native.entry import JournalEntry
-from rireki.sources.native.story import ASK, read_entry, tally_of
+from rireki.sources.native.messages import ASK, read_entry, tally_of
 
 __all__ = ["Folded", "fold"]
 

@@ -52,7 +52,7 @@ class Native:
 
     def interpret(self, conversation: str, strands: Sequence[Strand]) -> list[Reading]:
         # Imported late: most runs find journals that did not change.
-        from rireki.sources.native.story import read_journals
+        from rireki.sources.native.messages import read_journals
 
         return read_journals(conversation, strands)
 

@@ -8,7 +8,7 @@ import msgspec
 from starlette.requests import Request
 
 from rireki.errors import RirekiError
-from rireki.web.api.asked import BadRequest
+from rireki.web.api.parameters import BadRequest
 
 __all__ = ["LARGEST", "TooLarge", "read_body"]
 

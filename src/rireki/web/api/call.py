@@ -8,9 +8,9 @@ from urllib.parse import quote, urlencode
 
 import msgspec
 
-from rireki.web.api.asked import plain
-from rireki.web.desk import ArchiveReader
-from rireki.web.hub import Broadcaster
+from rireki.web.api.parameters import plain
+from rireki.web.archive_reader import ArchiveReader
+from rireki.web.broadcaster import Broadcaster
 
 if TYPE_CHECKING:
     from rireki.web.driving import Driving

@@ -16,8 +16,8 @@ from rireki.drive.values import AskAnswer, Prompt, PromptReceipt, Status
 from rireki.errors import NotFound
 from rireki.show.catalogue.errors import in_tongue
 from rireki.web.api.answers import Directory, DriveAgent, Files
-from rireki.web.api.asked import Nothing
 from rireki.web.api.call import ApiCall, Operation
+from rireki.web.api.parameters import Nothing
 from rireki.web.driving import OFF, Driving
 from rireki.web.projects import find_files, near, recent_projects
 

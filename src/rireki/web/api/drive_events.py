@@ -16,9 +16,9 @@ from starlette.types import Receive, Scope, Send
 from rireki.drive.events import Event
 from rireki.errors import NotFound
 from rireki.web.api.failures import told
+from rireki.web.broadcaster import event
 from rireki.web.driving import OFF, Driving
 from rireki.web.events import HEADERS, KEEP_ALIVE, RETRY, hang_up
-from rireki.web.hub import event
 
 __all__ = ["DriveEvents"]
 

@@ -10,13 +10,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from rireki.errors import Ambiguous, ArchiveTrouble, NotFound, RirekiError
-from rireki.search.query import QueryError
+from rireki.search.language.query import QueryError
 from rireki.show.catalogue.errors import in_tongue
 from rireki.show.json import line
 from rireki.web.api.answers import ErrorBody, Failure
-from rireki.web.api.asked import BadRequest
 from rireki.web.api.body import TooLarge
-from rireki.web.pages.tongue import tongue_of
+from rireki.web.api.parameters import BadRequest
+from rireki.web.locale.language import tongue_of
 
 __all__ = ["failure", "json_answer", "told"]
 

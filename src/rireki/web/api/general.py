@@ -14,7 +14,8 @@ from rireki.live.status import KeeperStatus
 from rireki.search.results import Results, SearchOptions
 from rireki.show.figures import figures
 from rireki.web.api.answers import ConversationsPage, Health, Sources
-from rireki.web.api.asked import (
+from rireki.web.api.call import ApiCall
+from rireki.web.api.parameters import (
     BadRequest,
     ConversationsAsked,
     Nothing,
@@ -22,8 +23,7 @@ from rireki.web.api.asked import (
     StatsAsked,
     moment,
 )
-from rireki.web.api.call import ApiCall
-from rireki.web.desk import ArchiveReader
+from rireki.web.archive_reader import ArchiveReader
 
 __all__ = ["conversations", "health", "search", "sources", "stats"]
 

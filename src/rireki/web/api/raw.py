@@ -12,11 +12,11 @@ from starlette.responses import Response
 
 from rireki.archive.base import Archive
 from rireki.errors import NotFound
-from rireki.intake.understand import read_conversation
+from rireki.intake.interpret import read_conversation
 from rireki.model.strand import Ref, Strand
 from rireki.web.api.answers import RawMessage, RawRecord
-from rireki.web.api.asked import Nothing, RawAsked, moment, plain
 from rireki.web.api.call import ApiCall
+from rireki.web.api.parameters import Nothing, RawAsked, moment, plain
 
 __all__ = ["attachment", "kind_of_picture", "raw", "raw_message"]
 

@@ -18,7 +18,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from rireki.search.results import Results
-from rireki.web.api import general, raw, talks
+from rireki.web.api import conversations, general, raw
 from rireki.web.api.answers import (
     ConversationAnswer,
     ConversationsPage,
@@ -30,7 +30,12 @@ from rireki.web.api.answers import (
     Sources,
     Versions,
 )
-from rireki.web.api.asked import (
+from rireki.web.api.body import read_body
+from rireki.web.api.call import PREFIX, ApiCall, Operation
+from rireki.web.api.drive import DRIVE
+from rireki.web.api.drive_events import DriveEvents
+from rireki.web.api.failures import json_answer, told
+from rireki.web.api.parameters import (
     ConversationsAsked,
     EventsAsked,
     ExplainAsked,
@@ -42,13 +47,8 @@ from rireki.web.api.asked import (
     plain,
     read_asked,
 )
-from rireki.web.api.body import read_body
-from rireki.web.api.call import PREFIX, ApiCall, Operation
-from rireki.web.api.drive import DRIVE
-from rireki.web.api.drive_events import DriveEvents
-from rireki.web.api.failures import json_answer, told
 from rireki.web.events import EventStream, start_of
-from rireki.web.pages.tongue import tongue_of
+from rireki.web.locale.language import tongue_of
 
 __all__ = ["OPERATIONS", "PREFIX", "ROUTES"]
 
@@ -72,15 +72,17 @@ OPERATIONS = [
         ConversationsPage,
         general.conversations,
     ),
-    Operation(_TALK, "One conversation.", Nothing, ConversationAnswer, talks.conversation),
+    Operation(_TALK, "One conversation.", Nothing, ConversationAnswer, conversations.conversation),
     Operation(
         _TALK + "/messages",
         "Its messages, a page at a time, in both directions.",
         MessagesAsked,
         MessagesPage,
-        talks.messages,
+        conversations.messages,
     ),
-    Operation(_TALK + "/messages/{message}", "One message.", Nothing, MessageAnswer, talks.message),
+    Operation(
+        _TALK + "/messages/{message}", "One message.", Nothing, MessageAnswer, conversations.message
+    ),
     Operation(
         _TALK + "/messages/{message}/raw",
         "The records a message was made of.",
@@ -89,14 +91,18 @@ OPERATIONS = [
         raw.raw_message,
     ),
     Operation(
-        _TALK + "/versions", "What its source held, and when.", Nothing, Versions, talks.versions
+        _TALK + "/versions",
+        "What its source held, and when.",
+        Nothing,
+        Versions,
+        conversations.versions,
     ),
     Operation(
         _TALK + "/explain",
         "Why each user-role entry is shown as it is.",
         ExplainAsked,
         Decisions,
-        talks.explain,
+        conversations.explain,
     ),
     Operation(_TALK + "/raw", "The bytes its agent wrote.", RawAsked, bytes, raw.raw),
     Operation(

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from starlette.routing import Route
 
+from rireki.web.pages.conversation import show_talk
 from rireki.web.pages.drive import asks_piece, show_inbox, show_new
 from rireki.web.pages.explain import show_explain
 from rireki.web.pages.export import export_talk
 from rireki.web.pages.fragments import talk_fragments
-from rireki.web.pages.frame import talk_css
 from rireki.web.pages.help import show_help
 from rireki.web.pages.home import home_rows, show_home, status_piece
 from rireki.web.pages.project import show_project
 from rireki.web.pages.raw import show_raw
 from rireki.web.pages.search import show_search
 from rireki.web.pages.stats import show_stats
-from rireki.web.pages.talk import show_talk
 from rireki.web.pages.versions import show_versions
-from rireki.web.pages.watched import show_sources
+from rireki.web.parts.frame import talk_css
+from rireki.web.parts.keeper_status import show_sources
 
 __all__ = ["ROUTES"]
 

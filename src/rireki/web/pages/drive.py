@@ -19,12 +19,12 @@ from rireki.errors import NotFound, RirekiError
 from rireki.model.conversation import Conversation
 from rireki.show.handover import so_far
 from rireki.sources import registry
-from rireki.web.desk import OpenConversation
+from rireki.web.archive_reader import OpenConversation
 from rireki.web.driving import OFF, PREFIX, Driving
-from rireki.web.pages.asks import tell_ask
-from rireki.web.pages.frame import answer, desk_of, is_on, number_of, page, piece, told
-from rireki.web.pages.tongue import tongue_of
-from rireki.web.pages.words import say
+from rireki.web.locale.language import tongue_of
+from rireki.web.locale.words import say
+from rireki.web.parts.asks import tell_ask
+from rireki.web.parts.frame import answer, desk_of, is_on, number_of, page, piece, told
 from rireki.web.projects import is_allowed, recent_projects
 
 __all__ = [

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from rireki.show.decisions import explained, may_be_typed
-from rireki.web.pages.frame import desk_of, is_on, number_of, page, told
+from rireki.web.parts.frame import desk_of, is_on, number_of, page, told
 
 __all__ = ["show_explain"]
 

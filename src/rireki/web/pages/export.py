@@ -11,17 +11,17 @@ from starlette.responses import Response
 
 from rireki.archive.base import Archive
 from rireki.errors import RirekiError
-from rireki.intake.understand import read_conversation
+from rireki.intake.interpret import read_conversation
 from rireki.show.html.export import export_html
-from rireki.show.html.look import RenderOptions
+from rireki.show.html.options import RenderOptions
 from rireki.show.json import line
 from rireki.show.markdown import markdown
 from rireki.show.safe import one_line
-from rireki.show.story import Transcript
-from rireki.web.pages.frame import desk_of, is_on, told
-from rireki.web.pages.talk import as_of_of
-from rireki.web.pages.tellers import story_of
-from rireki.web.pages.tongue import tongue_of
+from rireki.show.transcript import Transcript
+from rireki.web.locale.language import tongue_of
+from rireki.web.pages.conversation import as_of_of
+from rireki.web.parts.frame import desk_of, is_on, told
+from rireki.web.parts.render_cache import story_of
 
 __all__ = ["export_talk"]
 

@@ -14,10 +14,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from rireki.errors import NotFound
-from rireki.show.story import prompts_before
-from rireki.web.pages.drive import drive_region
-from rireki.web.pages.frame import answer, is_on, number_of, piece, told
-from rireki.web.pages.talk import (
+from rireki.show.transcript import prompts_before
+from rireki.web.pages.conversation import (
     SIZE,
     UnitRange,
     last_window,
@@ -25,7 +23,9 @@ from rireki.web.pages.talk import (
     told_at,
     window_around,
 )
-from rireki.web.pages.tellers import OutlinePrompt, RenderedConversation
+from rireki.web.pages.drive import drive_region
+from rireki.web.parts.frame import answer, is_on, number_of, piece, told
+from rireki.web.parts.render_cache import OutlinePrompt, RenderedConversation
 
 __all__ = ["talk_fragments"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import Response
 
-from rireki.web.pages.frame import number_of, page, told
+from rireki.web.parts.frame import number_of, page, told
 
 __all__ = ["show_help"]
 

@@ -14,12 +14,12 @@ from starlette.responses import Response
 from rireki.archive.base import Archive, Filter, Heading
 from rireki.model.activity import Activity
 from rireki.model.conversation import Conversation
-from rireki.web.desk import ArchiveReader
-from rireki.web.pages import dates
-from rireki.web.pages.doing import doing_now
-from rireki.web.pages.frame import answer, desk_of, is_on, number_of, page, piece, told
-from rireki.web.pages.warm import warm
-from rireki.web.pages.watched import WatchStatus, is_first_visit, watched
+from rireki.web.archive_reader import ArchiveReader
+from rireki.web.locale import dates
+from rireki.web.parts.activity import doing_now
+from rireki.web.parts.frame import answer, desk_of, is_on, number_of, page, piece, told
+from rireki.web.parts.keeper_status import WatchStatus, is_first_visit, watched
+from rireki.web.parts.warm import warm
 
 __all__ = ["home_rows", "show_home", "status_piece"]
 

@@ -13,9 +13,9 @@ from rireki.archive.base import Archive, Sighting
 from rireki.errors import NotFound
 from rireki.model.conversation import Conversation
 from rireki.model.times import to_datetime
-from rireki.web.pages.doing import doing_now
-from rireki.web.pages.frame import desk_of, is_on, number_of, page, told
-from rireki.web.pages.talk import as_of_of
+from rireki.web.pages.conversation import as_of_of
+from rireki.web.parts.activity import doing_now
+from rireki.web.parts.frame import desk_of, is_on, number_of, page, told
 
 __all__ = ["DirectoryEntry", "held_in", "show_project"]
 

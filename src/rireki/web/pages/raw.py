@@ -11,10 +11,10 @@ from starlette.responses import Response
 
 from rireki.archive.base import Archive
 from rireki.errors import NotFound
-from rireki.intake.understand import read_conversation
+from rireki.intake.interpret import read_conversation
 from rireki.model.conversation import Conversation
 from rireki.model.strand import Ref, Strand
-from rireki.web.pages.frame import desk_of, number_of, page, told
+from rireki.web.parts.frame import desk_of, number_of, page, told
 
 __all__ = ["show_raw"]
 

@@ -9,19 +9,19 @@ from markupsafe import Markup, escape
 from starlette.requests import Request
 from starlette.responses import Response
 
-from rireki.search.match import Matcher
-from rireki.search.parse import parse
-from rireki.search.query import QueryError
+from rireki.search.language.match import Matcher
+from rireki.search.language.parse import parse
+from rireki.search.language.query import QueryError
 from rireki.search.results import ConversationHits, Hit, Results, SearchOptions
 from rireki.show.catalogue.errors import in_tongue
 from rireki.show.hits import Marked, is_gone, marked, painted, quoted
 from rireki.show.safe import one_line
 from rireki.show.words import folder
 from rireki.sources import registry
-from rireki.web.pages.frame import answer, desk_of, is_on, number_of, page, piece, told
-from rireki.web.pages.tongue import tongue_of
-from rireki.web.pages.typed import begun, instead, understood
-from rireki.web.pages.words import say
+from rireki.web.locale.language import tongue_of
+from rireki.web.locale.words import say
+from rireki.web.parts.frame import answer, desk_of, is_on, number_of, page, piece, told
+from rireki.web.parts.typed import begun, instead, understood
 
 __all__ = ["show_search"]
 

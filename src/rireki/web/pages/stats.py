@@ -14,8 +14,8 @@ from rireki.archive.base import Archive, Heading
 from rireki.model.conversation import Answer
 from rireki.show.figures import figures
 from rireki.sources import registry
-from rireki.web.pages import dates
-from rireki.web.pages.frame import desk_of, number_of, page, told
+from rireki.web.locale import dates
+from rireki.web.parts.frame import desk_of, number_of, page, told
 
 __all__ = ["ChartBar", "Day", "bars", "calendar", "show_stats"]
 

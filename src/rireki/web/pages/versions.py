@@ -12,9 +12,9 @@ from starlette.responses import Response
 
 from rireki.archive.base import Archive
 from rireki.model.strand import State, Strand, expand
-from rireki.web.pages.frame import answer, desk_of, is_on, number_of, page, piece, told
-from rireki.web.pages.talk import as_of_of, last_window
-from rireki.web.pages.tellers import RenderedConversation, told_of
+from rireki.web.pages.conversation import as_of_of, last_window
+from rireki.web.parts.frame import answer, desk_of, is_on, number_of, page, piece, told
+from rireki.web.parts.render_cache import RenderedConversation, told_of
 
 __all__ = ["Moment", "moments", "show_versions"]
 

@@ -1,0 +1,1 @@
+"""A file per command, imported only when the command is typed."""

@@ -1,0 +1,80 @@
+"""`rireki latest`: the newest thing an agent said in a directory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from rireki.cli.commands.path import sightings_of
+from rireki.cli.options import archive_option, json_option, opened
+from rireki.errors import NotFound
+
+if TYPE_CHECKING:
+    from rireki.archive.base import Archive
+    from rireki.cli.output import StandardOutput
+    from rireki.model.conversation import Conversation
+    from rireki.model.message import Message
+
+__all__ = ["command"]
+
+
+@click.command("latest", short_help="The newest thing an agent said in a directory.")
+@click.argument("directory", metavar="[DIR]", default=".", type=click.Path(file_okay=False))
+@click.option("--below", is_flag=True, help="Also the directories below it.")
+@json_option
+@archive_option
+def command(directory: str, below: bool, as_json: bool) -> None:
+    """Print the last answer of the newest conversation in a directory (the current one unless named).
+
+    \b
+    Examples:
+      rireki latest
+      rireki latest ~/dev/api --json
+    """
+    from rireki.cli.output import StandardOutput
+
+    screen = StandardOutput()
+    with opened() as archive:
+        seen = sightings_of(archive, directory, below)
+        newest = sorted(
+            {s.conversation.id: s.conversation for s in seen}.values(),
+            key=lambda conversation: conversation.updated_at or "",
+            reverse=True,
+        )
+        conversation, message = _last_words(archive, newest, directory)
+    if as_json:
+        screen.json([{"conversation": conversation, "message": message}])
+    else:
+        screen.say(_told(conversation, message, screen))
+
+
+def _last_words(
+    archive: Archive, newest: list[Conversation], directory: str
+) -> tuple[Conversation, Message]:
+    """From the newest conversation in which the agent said anything at all."""
+    from rireki.intake.interpret import read_conversation
+    from rireki.show.transcript import choose, plain_text
+
+    for conversation in newest:
+        messages = choose(read_conversation(archive, archive.find(conversation.id)).messages())
+        for message in reversed(messages):
+            if message.author == "agent" and plain_text(message).strip():
+                return conversation, message
+    raise NotFound(
+        f"no agent has answered in {directory} yet", "'rireki path' lists what was asked there."
+    )
+
+
+def _told(conversation: Conversation, message: Message, screen: StandardOutput) -> Iterator[str]:
+    from rireki.show.safe import one_line, safe
+    from rireki.show.times import moment
+    from rireki.show.transcript import plain_text
+    from rireki.show.width import wrap
+
+    if screen.terminal:
+        where = f"{conversation.id} · {moment(message.at or conversation.updated_at)}"
+        yield screen.style.dim(one_line(where))
+    for line in safe(plain_text(message)).strip("\n").split("\n"):
+        yield from wrap(line, screen.columns)

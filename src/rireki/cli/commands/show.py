@@ -1,0 +1,396 @@
+"""`rireki show`: one conversation, told in full."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from rireki.cli.options import (
+    archive_option,
+    conversation_argument,
+    json_option,
+    no_pager_option,
+    opened,
+    time_of,
+    waiting_now,
+)
+from rireki.errors import NotFound
+
+if TYPE_CHECKING:
+    from rireki.archive.base import Archive, Found
+    from rireki.cli.output import StandardOutput
+    from rireki.model.message import Message
+    from rireki.model.parts import Attachment
+    from rireki.providers import Note
+    from rireki.show.text import TextBlock, TextOptions
+    from rireki.show.transcript import Transcript
+
+__all__ = ["command", "open_at", "opens_in_the_middle"]
+
+FORMS = ("text", "markdown", "html", "json")
+#: Lines of a message that are sure to be seen with its first, and those to see before a hit.
+_NEAR, _BEFORE = 10, 5
+#: Places that are marked in one line.
+_MARKED = 50
+#: For each provider, what its API calls the messages, and the system prompt that stands outside.
+WIRES = {
+    "anthropic": ("messages", "system"),
+    "openai": ("messages", ""),
+    "responses": ("input", "instructions"),
+    "gemini": ("contents", "systemInstruction"),
+    "bedrock": ("messages", "system"),
+    "ollama": ("messages", ""),
+}
+
+
+@click.command("show", short_help="Read one conversation.")
+@conversation_argument
+@click.option(
+    "--all", "everything", is_flag=True, help="Also hidden messages and earlier versions."
+)
+@click.option("--upstream", is_flag=True, help="Only what the source still holds.")
+@click.option("--as-of", metavar="TIME", help="As the source held it then: 3d, a date, a time.")
+@click.option("--full", is_flag=True, help="Shorten nothing: whole results, arguments, summaries.")
+@click.option("--nested", is_flag=True, help="Tell sub-agents where they were started.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice([*FORMS, *WIRES]),
+    default="text",
+    help="How to write it (text), or for which provider, to go on with another model.",
+)
+@click.option("--model", metavar="NAME", help="The model that a provider's form is for.")
+@click.option("--find", "query", metavar="WORDS", help="Mark what a search finds in ID#MESSAGE.")
+@click.option("--raw", is_flag=True, help="The very bytes the agent wrote; --all: every version.")
+@no_pager_option
+@json_option
+@archive_option
+def command(
+    name: str,
+    everything: bool,
+    upstream: bool,
+    as_of: str | None,
+    full: bool,
+    nested: bool,
+    form: str,
+    model: str | None,
+    query: str | None,
+    raw: bool,
+    no_pager: bool,
+    as_json: bool,
+) -> None:
+    """Tell a conversation from its beginning, with what its source no longer has.
+
+    ID is any beginning of an id that means one conversation only. ID#MESSAGE
+    opens at that message, with all that is usually folded away in it; a hidden
+    one, or an earlier version, brings all others.
+
+    \b
+    Examples:
+      rireki show 5471a680
+      rireki show 5471a680 --as-of yesterday --full
+      rireki show 5471a680 --format markdown > talk.md
+      rireki show 5471a680 --format html --nested > talk.html
+      rireki show 5471a680 --format openai --model gpt-5 > request.json
+      rireki show 5471a680 --raw | head -1
+    """
+    from rireki.cli.output import StandardOutput
+
+    screen = StandardOutput()
+    name, _, place = name.partition("#")
+    moment = time_of(as_of, end_of_day=True)
+    with opened() as archive:
+        found = archive.find(name)
+        if raw:
+            _raw(archive, found, moment, everything, screen.terminal)
+            return
+        teller = _Reading(archive, moment, everything, upstream, nested)
+        story = teller.story(found, place)
+        if form == "html" or form in WIRES:
+            # Asked for once, all bytes are at hand after the archive is closed.
+            teller.bytes_with("")
+    at = teller.at
+    if form in WIRES:
+        request = _wire(story, teller, form, model)
+        screen.json([request]) if as_json else screen.page(_spelled(request, screen), not no_pager)
+    elif as_json or form == "json":
+        screen.json([_as_json(story, at, nested)])
+    elif form == "markdown":
+        from rireki.show.markdown import markdown
+
+        screen.page(markdown(story, full), pager=not no_pager)
+    elif form == "html":
+        _html(story, teller, screen, full, pager=not no_pager)
+    else:
+        view = _view(story, screen, full, nested)._replace(opened=at, find=_finder(query))
+        _tell(story, screen, view, pager=not no_pager)
+
+
+def open_at(name: str, query: str) -> None:
+    """What the command shows of `ID` or `ID#MESSAGE`, in a pager that stays until it is closed."""
+    from rireki.cli.output import StandardOutput
+
+    name, _, place = name.partition("#")
+    with opened() as archive:
+        teller = _Reading(archive, None, False, False, False)
+        story = teller.story(archive.find(name), place)
+    screen = StandardOutput()
+    view = _view(story, screen)._replace(opened=teller.at, find=_finder(query))
+    _tell(story, screen, view, pager=True, stay=True)
+
+
+class _Reading:
+    """Brings a conversation and the sub-agents it started out of the archive."""
+
+    def __init__(
+        self, archive: Archive, as_of: str | None, everything: bool, upstream: bool, nested: bool
+    ) -> None:
+        self.archive = archive
+        self.as_of = as_of
+        self.everything = everything
+        self.upstream = upstream
+        self.nested = nested
+        self.seen: set[str] = set()
+        #: The message that was meant.
+        self.at: str | None = None
+        #: What a model would be shown of the conversation, where that is not all of it.
+        self.shown: Callable[[], list[str]] | None = None
+        #: Where the bytes of attachments are, a place per conversation.
+        self.attachments: list[Callable[[str], bytes | None]] = []
+
+    def story(self, found: Found, place: str = "") -> Transcript:
+        """The conversation; a `place` that is not usually told makes it tell everything."""
+        from rireki.cli.output import now
+        from rireki.intake.interpret import read_conversation
+        from rireki.show.transcript import Transcript, choose, is_over
+
+        self.seen.add(found.conversation.id)
+        reading = read_conversation(self.archive, found, self.as_of)
+        if not self.attachments and not self.everything:
+            self.shown = reading.shown
+        self.attachments.append(reading.attachment)
+        messages = reading.messages()
+        shown = choose(messages, self.everything, self.upstream)
+        if place:
+            known = choose(messages, True, self.upstream)
+            self.at = _message_named(found.conversation.id, known, shown, place)
+            if all(message.id != self.at for message in shown):
+                self.everything, shown = True, known
+        over = is_over(reading.conversation, now())
+        return Transcript(reading.conversation, shown, list(self._children(found)), over)
+
+    def _children(self, found: Found) -> Iterator[Transcript]:
+        from rireki.show.transcript import Transcript
+
+        for link in found.conversation.links:
+            if link.kind != "subagent" or link.side != "child" or link.id in self.seen:
+                continue
+            child = self.archive.find(link.id)
+            if self.as_of and (child.conversation.started_at or "") > self.as_of:
+                continue
+            yield self.story(child) if self.nested else Transcript(child.conversation, [])
+
+    def bytes_of(self, attachment: Attachment) -> bytes | None:
+        return self.bytes_with(attachment.digest)
+
+    def bytes_with(self, digest: str) -> bytes | None:
+        found = (bytes_of(digest) for bytes_of in self.attachments)
+        return next((data for data in found if data), None)
+
+
+def _message_named(
+    conversation: str, known: Sequence[Message], shown: Sequence[Message], name: str
+) -> str:
+    """A message's id, what `search` prints for it, or a beginning of it."""
+    from rireki.show.hits import short_message
+
+    ids = [message.id for message in [*shown, *known]]
+    fitting = (
+        [id for id in ids if id == name]
+        or [id for id in ids if short_message(id) == name]
+        or [id for id in ids if id.startswith(name)]
+    )
+    if not fitting:
+        raise NotFound(
+            f"{conversation} has no message {name!r} to show",
+            "'rireki show --all --json' lists the ids; without --upstream there may be more.",
+        )
+    return fitting[0]
+
+
+def _as_json(story: Transcript, at: str | None, nested: bool) -> dict[str, object]:
+    value: dict[str, object] = {"conversation": story.conversation, "messages": story.messages}
+    if at is not None:
+        value["at"] = at
+    if nested:
+        value["subagents"] = [_as_json(child, None, nested) for child in story.children]
+    return value
+
+
+def _html(
+    story: Transcript, teller: _Reading, screen: StandardOutput, full: bool, pager: bool
+) -> None:
+    """A document that says it is UTF-8, so that it is, whatever the terminal's letters are."""
+    from rireki.show.catalogue import language
+    from rireki.show.html.export import export_html
+    from rireki.show.html.options import RenderOptions
+
+    document = export_html(
+        story, RenderOptions(tongue=language(), attachment_bytes=teller.bytes_of), full
+    )
+    if screen.terminal:
+        screen.page("".join(document).splitlines(), pager)
+        return
+    for piece in document:
+        sys.stdout.buffer.write(piece.encode())
+
+
+def _wire(story: Transcript, teller: _Reading, form: str, model: str | None) -> dict[str, Any]:
+    """What a provider accepts, under its own names; what it lacks goes to standard error."""
+    from rireki.providers import encode, turns_of
+
+    report: list[Note] = []
+    messages = _shown_to_a_model(story, teller)
+    turns = turns_of(messages, teller.bytes_with, report)
+    request = encode(form, turns, model, report).as_json()
+    name, system = WIRES[form]
+    value = {name: request.messages}
+    if system and request.system is not None:
+        value = {system: request.system, **value}
+    _say_notes(report, form)
+    return value
+
+
+def _shown_to_a_model(story: Transcript, teller: _Reading) -> Sequence[Message]:
+    """Without what a summary stands for; with --all everything."""
+    if teller.shown is None:
+        return story.messages
+    told = {message.id: message for message in story.messages}
+    return [told[id] for id in teller.shown() if id in told]
+
+
+def _spelled(request: dict[str, Any], screen: StandardOutput) -> list[str]:
+    """For people; what could steer a terminal is spelled as an escape there."""
+    import json
+
+    from rireki.show.safe import escaped
+
+    lines = json.dumps(request, ensure_ascii=False, indent=2).split("\n")
+    return [escaped(line) for line in lines] if screen.terminal else lines
+
+
+def _say_notes(report: Sequence[Note], form: str) -> None:
+    """A line per kind of change: long conversations have hundreds of one kind."""
+    from rireki.providers.notes import CODES
+    from rireki.show.catalogue import say
+
+    kinds: dict[str, list[Note]] = {}
+    for note in report:
+        kinds.setdefault(note.code, []).append(note)
+    for code, notes in kinds.items():
+        places = ", ".join(str(note.place + 1) for note in notes[:3])
+        more = f" and {len(notes) - 3} more" if len(notes) > 3 else ""
+        click.echo(say(f"{form}: {code} (message {places}{more}): {CODES[code]}"), err=True)
+
+
+def _view(
+    story: Transcript, screen: StandardOutput, full: bool = False, nested: bool = False
+) -> TextOptions:
+    from rireki.show.catalogue import say
+    from rireki.show.text import TextOptions
+
+    waits = waiting_now().get(story.conversation.id)
+    words = say(waits.words) if waits else ""
+    words = f"{words}: {waits.detail}" if waits and waits.detail else words
+    return TextOptions(screen.columns, screen.style, full, nested, words)
+
+
+def _finder(query: str | None) -> Callable[[str], Sequence[tuple[int, int]]] | None:
+    """Where the words of a query stand in a line."""
+    if not query or not query.strip():
+        return None
+    from rireki.cli.output import now
+    from rireki.search.language.match import Matcher
+    from rireki.search.language.parse import parse
+    from rireki.sources import registry
+
+    matcher = Matcher(parse(query, now(), registry.names()))
+    return lambda line: matcher.spans(line, _MARKED)
+
+
+def _tell(
+    story: Transcript, screen: StandardOutput, view: TextOptions, pager: bool, stay: bool = False
+) -> None:
+    from rireki.show.text import tell_story
+
+    blocks = tell_story(story, view)
+    if view.opened is None and not stay:
+        screen.page((line for block in blocks for line in block.lines), pager)
+        return
+    told = list(blocks)
+    first = _place(told, view.opened) if view.opened else BlockLine(0, 0)
+    if screen.terminal and pager and opens_in_the_middle():
+        lines = [line for block in told for line in block.lines]
+        above = sum(len(block.lines) for block in told[: first.block]) + first.line
+        if not above:
+            # Opened at its first line, the pager would close at once behind a short text.
+            lines, above = ["", *lines], 1
+        screen.page(lines, pager, at=above)
+    else:
+        screen.page((line for block in told[first.block :] for line in block.lines), pager)
+
+
+def opens_in_the_middle() -> bool:
+    """Whether the pager can be opened at a line, with everything else above and below it."""
+    import os
+    import shutil
+
+    chosen, *_ = os.environ.get("PAGER", "less").split() or [""]
+    return chosen.rpartition("/")[2] == "less" and shutil.which(chosen) is not None
+
+
+class BlockLine(NamedTuple):
+    """A block, and a line of it."""
+
+    block: int
+    line: int
+
+
+def _place(told: Sequence[TextBlock], at: str) -> BlockLine:
+    """Where a message is told: a result under its call, what adds nothing with what precedes it.
+
+    Where it is long, what was found in it is what to look at, with a few lines before it.
+    """
+    found = next((n for n, block in enumerate(told) if block.found is not None), None)
+    opened = next((n for n, block in enumerate(told) if block.opened is not None), None)
+    if found is not None:
+        line = told[found].found or 0
+        return BlockLine(found, line - _BEFORE if line > _NEAR else 0)
+    if opened is not None:
+        line = told[opened].opened or 0
+        return BlockLine(opened, line - _BEFORE if line > _NEAR else 0)
+    place = next(n for n, block in enumerate(told) if block.message == at)
+    return BlockLine(next(before for before in range(place, -1, -1) if told[before].lines), 0)
+
+
+def _raw(
+    archive: Archive, found: Found, as_of: str | None, everything: bool, terminal: bool
+) -> None:
+    """The bytes as they are; a terminal gets them without what could steer it."""
+    from rireki.show.safe import safe
+
+    for strand in archive.strands(found.family, found.grouping, as_of):
+        lanes = dict.fromkeys(run.lane for state in strand.states for run in state.runs)
+        if everything:
+            records = [record.data for lane in lanes for record in strand.story(lane)]
+        else:
+            records = [strand.document()]
+        for record in records:
+            ended = record if record.endswith(b"\n") or not everything else record + b"\n"
+            if terminal:
+                click.echo(safe(ended.decode(errors="replace")))
+            else:
+                sys.stdout.buffer.write(ended)

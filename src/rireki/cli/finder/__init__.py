@@ -1,0 +1,1 @@
+"""The interactive finder: results as one types."""

@@ -1,0 +1,1 @@
+"""Driving agents that speak the Agent Client Protocol."""

@@ -1,0 +1,172 @@
+"""Taking in many files that were never seen before, with the help of other processors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from rireki.archive.base import Archive, Batch, Stale
+from rireki.intake.interpret import as_readings
+from rireki.intake.memory import HEAVY
+from rireki.intake.parallel.follow import Followed, Follower
+from rireki.intake.parallel.pool import Crew, LostTask
+from rireki.intake.parallel.worker import FreshGroup, Packed, PackedGroup, PackedOrigin, PackTask
+from rireki.intake.take import is_forgotten
+from rireki.model.conversation import Conversation, Trouble
+from rireki.model.record import Origin
+
+__all__ = ["Bulk"]
+
+#: Bytes per task; towards the end they become smaller, so that all workers end together.
+TASK, LAST_TASK = 3 << 20, 256 << 10
+#: Compressed bytes per transaction. These become smaller too: when the last file is read, little is to
+#: be left to write.
+BATCH, LAST_BATCH = 2 << 20, 512 << 10
+#: Bytes before the end from which on nothing that could be written waits for more.
+END = 16 << 20
+
+
+class Bulk(msgspec.Struct):
+    """Fresh files on their way in, and what became of them."""
+
+    archive: Archive
+    #: Family by source.
+    families: dict[str, str]
+    #: Called for each file that was read: bytes that were new, and the trouble it gave, if any.
+    done: Callable[[Origin, int, Trouble | None], None]
+    follower: Follower | None = None
+    #: What is not to be taken in: (family, conversation).
+    forgotten: set[tuple[str, str]] = msgspec.field(default_factory=set)
+    #: Files that have to be taken in one by one after all.
+    left: dict[str, Origin] = msgspec.field(default_factory=dict)
+    cursors: dict[str, Any] = msgspec.field(default_factory=dict)
+    sizes: dict[str, int] = msgspec.field(default_factory=dict)
+
+    def take(self, crew: Crew, origins: Sequence[Origin]) -> Iterator[Conversation]:
+        """Keep the files; yields the conversations they turn out to be."""
+        whole = left = sum(origin.size for origin in origins) or 1
+        for group in self._batches(crew, self._tasks(origins)):
+            kept = [item for item in group if not self._is_left(item)]
+            try:
+                with self.archive.writing() as batch:
+                    stored = [one for item in kept for one in self._write(batch, item)]
+                    batch.tie()
+            except Stale:
+                # Another process imports the same files at the same time: take them singly.
+                self.left.update((o.place, o) for item in kept for o in _origins(item))
+                continue
+            yield from stored
+            left -= sum(item.origin.size for item in kept if isinstance(item, PackedOrigin))
+            self._tell_follower(kept, {one.id for one in stored}, batch.number, left / whole)
+            for item in kept:
+                if isinstance(item, PackedOrigin):
+                    self.cursors.pop(item.origin.place, None)
+                    self.done(item.origin, self.sizes.pop(item.origin.place, 0), item.trouble)
+
+    def _tasks(self, origins: Sequence[Origin]) -> list[PackTask]:
+        tasks: list[PackTask] = []
+        groups: list[FreshGroup] = []
+        size, left = 0, sum(origin.size for origin in origins)
+        digest = self.follower.digest if self.follower is not None else ""
+        for group in self._groups(origins):
+            groups.append(group)
+            size += sum(origin.size for origin in group.origins)
+            if size >= min(TASK, max(left // 8, LAST_TASK)):
+                tasks.append(PackTask(groups, digest))
+                left -= size
+                groups, size = [], 0
+        if groups:
+            tasks.append(PackTask(groups, digest))
+        return tasks
+
+    def _tell_follower(
+        self, kept: Sequence[Any], stored: set[str], number: int, left: float
+    ) -> None:
+        if self.follower is None:
+            return
+        told: list[Followed] = []
+        for item in kept:
+            if not isinstance(item, PackedGroup):
+                continue
+            group = item.group
+            assert group.conversation is not None
+            ids = self.archive.strand_ids(group.family, group.conversation)
+            strands = [ids[origin.place] for origin in group.origins if origin.place in ids]
+            for (conversation, _, _), digest in zip(item.readings, item.digests, strict=True):
+                if conversation.id in stored:
+                    told.append(Followed(conversation.id, number, digest, strands))
+        if told:
+            self.follower.take(told, left)
+
+    def _groups(self, origins: Sequence[Origin]) -> list[FreshGroup]:
+        """The files by conversation, the largest first."""
+        known = {group[:2] for group in self.archive.groups()}
+        groups: dict[tuple[str, str | None], FreshGroup] = {}
+        for origin in origins:
+            family, conversation = self.families[origin.source], origin.conversation
+            # What many conversations share has to wait until those are known.
+            whole = conversation is not None and not conversation.startswith("@")
+            whole = whole and (family, conversation) not in known
+            group = groups.setdefault(
+                (family, conversation), FreshGroup(family, conversation, [], whole)
+            )
+            group.origins.append(origin)
+        for group in groups.values():
+            # A very long one is only packed: what it means is too much to be handed over.
+            group.whole = group.whole and sum(o.size for o in group.origins) < HEAVY
+        return sorted(groups.values(), key=lambda g: -sum(o.size for o in g.origins))
+
+    def _batches(self, crew: Crew, tasks: Sequence[PackTask]) -> Iterator[list[Any]]:
+        """What goes into one transaction: so much, or at last what there is."""
+        group: list[Any] = []
+        size, left = 0, sum(origin.size for task in tasks for origin in _of_task(task))
+        for answer in crew.run(tasks):
+            if isinstance(answer, LostTask):
+                self.left.update((origin.place, origin) for origin in _of_task(answer.task))
+                continue
+            group.append(answer)
+            if isinstance(answer, Packed):
+                size += sum(len(chunk.data) for chunk in answer.chunks)
+            elif isinstance(answer, PackedOrigin):
+                left -= answer.origin.size
+            # What is left becomes about a quarter as large: some six more of these.
+            enough = min(BATCH, max(left // 24, LAST_BATCH))
+            if size >= enough or (crew.waits and left < END):
+                yield group
+                group, size = [], 0
+        if group:
+            yield group
+
+    def _is_left(self, item: Any) -> bool:
+        return any(origin.place in self.left for origin in _origins(item))
+
+    def _write(self, batch: Batch, item: Any) -> list[Conversation]:
+        if isinstance(item, PackedGroup):
+            group = item.group
+            assert group.conversation is not None
+            return batch.project_fresh(
+                group.family, group.conversation, len(group.origins), as_readings(item.readings)
+            )
+        if isinstance(item, PackedOrigin):
+            batch.note(item.origin, item.trouble)
+            if item.trouble is None:
+                batch.stamp(item.origin)
+            return []
+        place = item.origin.place
+        family = self.families[item.origin.source]
+        if is_forgotten(self.forgotten, family, item.origin, item.update):
+            return []
+        size = batch.add(item.origin, family, item.update, self.cursors.get(place), item.chunks)
+        self.cursors[place] = item.update.cursor
+        self.sizes[place] = self.sizes.get(place, 0) + size
+        return []
+
+
+def _of_task(task: PackTask) -> list[Origin]:
+    return [origin for group in task.groups for origin in group.origins]
+
+
+def _origins(item: Any) -> list[Origin]:
+    return item.group.origins if isinstance(item, PackedGroup) else [item.origin]

@@ -1,0 +1,87 @@
+"""Interpreting the conversations whose records changed, and storing what they mean."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
+
+from rireki.archive.base import Archive, Dirty
+from rireki.intake.interpret import as_readings, interpret
+from rireki.intake.progress import Progress
+from rireki.model.conversation import Conversation, Reading
+
+__all__ = ["Witness", "project_dirty"]
+
+#: Sees what each group was read as, with its messages, before it is stored.
+Witness: TypeAlias = Callable[[Dirty, Sequence[Reading]], None]
+
+#: From this many conversations on, other processors are worth their start.
+MANY = 100
+TASK = 12
+#: Conversations per transaction.
+BATCH = 200
+
+
+def project_dirty(
+    archive: Archive, progress: Progress, witness: Witness | None = None, *, alone: bool = False
+) -> Iterator[Conversation]:
+    """Bring the projection up to date with the records, conversation by conversation.
+
+    Other processors help where there is much to do, unless it is to be done `alone`. The
+    `witness` sees only what is read in this process.
+    """
+    groups = archive.dirty()
+    progress.start("understanding", len(groups))
+    batch: list[tuple[Dirty, list[Reading]]] = []
+    for group, readings in _interpreted(archive, groups, witness, alone):
+        batch.append((group, readings))
+        if len(batch) >= BATCH:
+            yield from _store(archive, batch, progress)
+    yield from _store(archive, batch, progress)
+    progress.finish()
+
+
+def _store(
+    archive: Archive, batch: list[tuple[Dirty, list[Reading]]], progress: Progress
+) -> list[Conversation]:
+    if not batch:
+        return []
+    # Groups that many conversations share come last: a transcript outranks them.
+    batch.sort(key=lambda item: item[0].conversation.startswith("@"))
+    with archive.writing() as writing:
+        stored = [one for group, readings in batch for one in writing.project(group, readings)]
+        writing.tie()
+    progress.advance(len(batch))
+    batch.clear()
+    return stored
+
+
+def _interpreted(
+    archive: Archive,
+    groups: Sequence[Dirty],
+    witness: Witness | None,
+    alone: bool,
+) -> Iterator[tuple[Dirty, list[Reading]]]:
+    if alone or len(groups) < MANY:
+        for group in groups:
+            readings = interpret(group.conversation, archive.strands(*group[:2]))
+            if witness is not None:
+                witness(group, readings)
+            # A reading holds the records it was made of: many of them wait here, and only to be stored.
+            yield group, as_readings([(r.conversation, r.answers, r.ties) for r in readings])
+        return
+    # Imported late: a run with little to do needs no crew.
+    from rireki.intake.parallel.pool import Crew, LostTask, processors
+    from rireki.intake.parallel.worker import Projected, ProjectTask
+
+    tasks = [
+        ProjectTask(str(archive.path), list(groups[i : i + TASK]))
+        for i in range(0, len(groups), TASK)
+    ]
+    with Crew(processors()) as crew:
+        for answer in crew.run(tasks):
+            if isinstance(answer, LostTask):
+                yield from _interpreted(archive, answer.task.groups, witness, True)
+                continue
+            assert isinstance(answer, Projected)
+            yield answer.group, as_readings(answer.readings)

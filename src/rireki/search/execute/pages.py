@@ -1,0 +1,113 @@
+"""A page of results: candidates made into what people see, with snippets and neighbours."""
+
+from __future__ import annotations
+
+from rireki.archive.base import Archive
+from rireki.model.conversation import Conversation
+from rireki.model.message import Author
+from rireki.search.execute.run import Candidate, Group, Hunt
+from rireki.search.execute.snippet import beginning, best_snippet, marks_in
+from rireki.search.language.match import Doc
+from rireki.search.results import ConversationHits, Hit, Neighbour, Snippet, Where
+
+__all__ = ["page_of"]
+
+_AUTHORS: dict[str, Author] = {
+    "author:person": "person",
+    "author:agent": "agent",
+    "author:tool": "tool",
+    "author:harness": "harness",
+}
+
+
+def page_of(archive: Archive, hunt: Hunt, groups: list[Group]) -> list[ConversationHits]:
+    hunt.more_of(groups)
+    known = archive.pick([group.heading.id for group in groups])
+    conversations = known | hunt.uninterpreted
+    conversations |= _dropped(hunt, [g for g in groups if g.heading.id not in conversations])
+    # It may have been forgotten in this very moment.
+    left = [group for group in groups if group.heading.id in conversations]
+    hunt.bring_texts([hit for group in left for hit in _shown_of(hunt, group)])
+    return [_talk(hunt, group, conversations[group.heading.id]) for group in left]
+
+
+def _dropped(hunt: Hunt, groups: list[Group]) -> dict[str, Conversation]:
+    """Conversations that the archive dropped since it was looked at, for being read anew."""
+    found = {}
+    for heading in (group.heading for group in groups):
+        read = hunt.library.group(heading.family, heading.grouping).get(heading.id)
+        if read is not None:
+            found[heading.id] = read.conversation
+    return found
+
+
+def _talk(hunt: Hunt, group: Group, conversation: Conversation) -> ConversationHits:
+    total = hunt.total(conversation.id)
+    if total is None and (hunt.exhausted or conversation.id in hunt.direct_talks):
+        total = len(group.messages)
+    return ConversationHits(
+        conversation=conversation,
+        hits=[_hit(hunt, group, candidate) for candidate in _shown_of(hunt, group)],
+        total=total,
+        title_marks=marks_in(conversation.title, hunt.matcher),
+    )
+
+
+def _shown_of(hunt: Hunt, group: Group) -> list[Candidate]:
+    """The best hits of a conversation: messages where there are any, else its title."""
+    enough, leading = hunt.wish.hits, group.leading
+    best = sorted(group.messages or group.hits, key=lambda hit: -hit.order)
+    others = [hit for hit in best[: enough + len(leading)] if not any(map(hit.is_same, leading))]
+    return [*leading, *others][:enough]
+
+
+def _hit(hunt: Hunt, group: Group, candidate: Candidate) -> Hit:
+    doc = candidate.doc
+    assert doc is not None, "its text was fetched before"
+    where, shown = _shown(hunt, doc)
+    before, after = _neighbours(hunt, group, doc) if hunt.wish.context else ([], [])
+    return Hit(
+        message=doc.message,
+        author=_author(doc),
+        at=doc.at,
+        where=where,
+        tools=[fact.removeprefix("tool:") for fact in doc.facts if fact.startswith("tool:")],
+        upstream="gone" if "is:gone" in doc.facts else "present",
+        snippet=shown,
+        before=before,
+        after=after,
+    )
+
+
+def _shown(hunt: Hunt, doc: Doc) -> tuple[Where, Snippet]:
+    best = best_snippet(doc.parts, hunt.matcher)
+    if best is not None:
+        return best
+    where, text = next(iter(doc.parts), ("text", ""))
+    return where, beginning(text)
+
+
+def _author(doc: Doc) -> Author | None:
+    return next((_AUTHORS[fact] for fact in doc.facts if fact in _AUTHORS), None)
+
+
+def _neighbours(hunt: Hunt, group: Group, doc: Doc) -> tuple[list[Neighbour], list[Neighbour]]:
+    docs = hunt.library.docs(group.heading)
+    at = next((place for place, each in enumerate(docs) if each.message == doc.message), None)
+    if at is None or doc.message is None:
+        return [], []
+    reach = hunt.wish.context
+    return (
+        [_neighbour(each) for each in docs[max(0, at - reach) : at]],
+        [_neighbour(each) for each in docs[at + 1 : at + 1 + reach]],
+    )
+
+
+def _neighbour(doc: Doc) -> Neighbour:
+    text = beginning(next((text for _, text in doc.parts), ""))
+    return Neighbour(
+        message=doc.message or "",
+        author=_author(doc) or "harness",
+        at=doc.at,
+        text=text.text + ("…" if text.cut_after else ""),
+    )

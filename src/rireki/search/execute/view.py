@@ -1,0 +1,136 @@
+"""What a search relies on at one moment: which conversations the index has, and which it has not.
+
+The index is looked at first and its notes afterwards. So the notes may be ahead of
+it, never behind: what they say came later than the commit at hand is not believed,
+and read from the archive instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from rireki.archive.base import Archive, Dirty, Heading
+from rireki.search.index.index import Index
+from rireki.search.index.words import WordReader
+from rireki.search.language.match import ConversationFacts, Doc
+from rireki.search.language.query import FilterNode
+
+__all__ = ["IndexView", "look", "look_without_index", "refresh", "titles"]
+
+#: Filters whose answers are kept.
+MOST_ASKED = 40
+#: The average length of messages where the index does not know it.
+USUAL = 1000.0
+
+
+class IndexView(msgspec.Struct):
+    #: The archive's number, and the generation of the index's notes, when this was made.
+    number: int
+    generation: int
+    reader: WordReader | None
+    headings: dict[str, Heading]
+    #: The conversations the index has as they are, by their numbers in it.
+    covered: dict[int, Heading]
+    #: The same the other way round.
+    number_of: dict[str, int]
+    #: Numbers whose documents are not to be believed.
+    stale: list[int]
+    #: Conversations to be read from the archive.
+    direct: list[Heading]
+    #: Groups whose records changed and were not interpreted yet.
+    dirty: list[Dirty]
+    until: str | None
+    #: How many characters messages have on average.
+    usual: float = USUAL
+    #: What was asked about conversations, and the answer, as long as both stay the same.
+    asked: dict[FilterNode, tuple[list[int], list[int]]] = msgspec.field(default_factory=dict)
+
+    def numbers(
+        self, node: FilterNode, test: Callable[[ConversationFacts], bool]
+    ) -> tuple[list[int], list[int]]:
+        """The conversations that pass the test of a filter, and the others."""
+        found = self.asked.get(node)
+        if found is None:
+            found = [], []
+            for number, heading in self.covered.items():
+                found[not test(heading)].append(number)
+            if len(self.asked) >= MOST_ASKED:
+                self.asked.clear()
+            self.asked[node] = found
+        return found
+
+
+def look(archive: Archive, index: Index, finished: bool = False) -> IndexView:
+    reader = index.reader()
+    generation, kept = index.store.talks()
+    view = look_without_index(archive, finished)
+    changing = {group[:2] for group in view.dirty}
+    for each in kept:
+        heading = view.headings.get(each.id)
+        if (
+            heading is not None
+            and each.changed == heading.changed
+            and each.generation <= reader.generation
+            and (heading.family, heading.grouping) not in changing
+        ):
+            view.covered[each.number] = heading
+        else:
+            view.stale.append(each.number)
+    view.number_of = {heading.id: number for number, heading in view.covered.items()}
+    view.direct = [heading for id, heading in view.headings.items() if id not in view.number_of]
+    view.reader, view.generation = reader, generation
+    view.usual = index.store.get("letters", 0) / max(index.store.get("added", 0), 1) or USUAL
+    index.seen = generation
+    return view
+
+
+def refresh(archive: Archive, view: IndexView) -> bool:
+    """Bring a view up to the archive as long as the index is the same; False when it takes a new look."""
+    with archive.reading():
+        number, dirty, count = archive.number(), archive.dirty(), archive.count()
+        changed = archive.headings(after=view.number)
+    fresh = [heading for heading in changed if heading.id not in view.headings]
+    if dirty or view.dirty or count != len(view.headings) + len(fresh):
+        return False
+    view.asked.clear()
+    for heading in changed:
+        view.headings[heading.id] = heading
+        known = view.number_of.pop(heading.id, None)
+        if known is not None:
+            del view.covered[known]
+            view.stale.append(known)
+    news = {heading.id for heading in changed}
+    view.direct = [each for each in view.direct if each.id not in news] + changed
+    times = [heading.updated_at for heading in changed if heading.updated_at]
+    view.until = max([*times, *([view.until] if view.until else [])], default=None)
+    view.number = number
+    return True
+
+
+def titles(heading: Heading) -> list[Doc]:
+    """What a conversation is called and where it took place, as queries see it."""
+    docs = [Doc(None, heading.updated_at, [], [("title", heading.title)])]
+    if heading.project:
+        docs.append(Doc(None, heading.updated_at, [], [("project", heading.project)]))
+    return docs
+
+
+def look_without_index(archive: Archive, finished: bool = False) -> IndexView:
+    """Everything is read from the archive."""
+    with archive.reading():
+        number, dirty = archive.number(), archive.dirty()
+        headings = {heading.id: heading for heading in archive.headings(finished)}
+    return IndexView(
+        number=number,
+        generation=0,
+        reader=None,
+        headings=headings,
+        covered={},
+        number_of={},
+        stale=[],
+        direct=list(headings.values()),
+        dirty=dirty,
+        until=max((h.updated_at for h in headings.values() if h.updated_at), default=None),
+    )

@@ -1,0 +1,260 @@
+"""Searching an archive: a query in, conversations with their best hits out."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import datetime, timezone
+
+import msgspec
+
+from rireki.archive.base import Archive
+from rireki.errors import ArchiveTrouble
+from rireki.intake.progress import Progress
+from rireki.search.execute.pages import page_of
+from rireki.search.execute.run import Counts, Group, Hunt
+from rireki.search.execute.view import IndexView, look, look_without_index, refresh
+from rireki.search.index.index import Index, open_existing
+from rireki.search.index.notes import Damaged
+from rireki.search.language.parse import parse
+from rireki.search.language.patterns import TooSlow
+from rireki.search.language.query import Query, QueryError
+from rireki.search.results import Results, Scope, SearchOptions
+from rireki.search.text.text_store import Library
+
+__all__ = ["Search", "too_slow"]
+
+SLOWER = "the search index is being made by another process: this search read the archive itself"
+SHUT = (
+    "there is no up-to-date search index, and none can be made where the archive can only be "
+    "read: this search read the archive itself"
+)
+REBUILT = (
+    "many conversations wait to be read again (another process is at it, or was interrupted: "
+    "'rireki import' finishes it): this search read them from their records"
+)
+#: So many that it can be felt.
+MANY_DIRTY = 20
+
+
+@contextmanager
+def _without_collecting() -> Iterator[None]:
+    """A query makes thousands of small values and no cycles: looking for some is a fifth of its time."""
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+class Search:
+    """Searches one archive, for as long as it is kept open."""
+
+    def __init__(self, archive: Archive, progress: Progress | None = None) -> None:
+        self.archive = archive
+        self.progress = progress
+        self.library = Library(archive)
+        self.index: Index | None = None
+        self.view: IndexView | None = None
+        self.slower = ""
+
+    def find(
+        self,
+        text: str,
+        wish: SearchOptions = SearchOptions(),  # noqa: B008 - it is frozen
+        now: datetime | None = None,
+    ) -> Results:
+        started = time.perf_counter()
+        query = parse(text, now or datetime.now(timezone.utc), _sources(text))
+        if query.root is None and text.strip():
+            raise _only_minus(text)
+        try:
+            results = self._find(query, wish)
+        except Damaged:
+            results = self._find_again(query, wish)
+        except TooSlow as error:
+            raise too_slow(text, str(error)) from error
+        taken = round((time.perf_counter() - started) * 1000, 2)
+        return msgspec.structs.replace(results, milliseconds=taken)
+
+    def _find_again(self, query: Query, wish: SearchOptions) -> Results:
+        """Something was not where the index had it: maybe it was forgotten in this very moment."""
+        if self.view is not None and self.view.number != self.archive.number():
+            with suppress(Damaged):
+                return self._find(query, wish)
+        return self._find_anew(query, wish)
+
+    def _find_anew(self, query: Query, wish: SearchOptions) -> Results:
+        """Whatever is wrong with the index, the archive is right: make another one."""
+        if self.index is not None and not self.archive.read_only:
+            self.index.condemn()
+        self._drop_index()
+        try:
+            return self._find(query, wish)
+        except Damaged as error:
+            self._drop_index()
+            self.slower = (
+                f"the search index is damaged ({error}): this search read the archive itself"
+            )
+            self.view = look_without_index(self.archive)
+            return self._answer(self.view, query, wish)
+
+    def close(self) -> None:
+        self._drop_index()
+
+    def _drop_index(self) -> None:
+        if self.index is not None:
+            self.index.close()
+        self.index = self.view = None
+        self.library.use(None)
+
+    # ── what there is to rely on ──
+
+    def _look(self, query: Query) -> IndexView:
+        finished = any(f.name == "is" and f.value == "unfinished" for f in query.filters())
+        if self.view is None or finished or not self._is_up_to_date(self.view):
+            self.view = self._view(finished)
+        return self.view
+
+    def _is_up_to_date(self, view: IndexView) -> bool:
+        if self.index is None or view.generation != self.index.store.get("generation"):
+            return False
+        if view.number == self.archive.number():
+            return True
+        return refresh(self.archive, view) and not self._is_behind(view)
+
+    def _view(self, finished: bool) -> IndexView:
+        """The index as it is, brought up first if much is missing."""
+        self.slower = ""
+        if self.index is None:
+            self._open_index()
+        if self.index is not None:
+            view = look(self.archive, self.index, finished)
+            if not view.direct or not self._is_behind(view):
+                return view
+            if not self._catch_up():
+                return view
+            self._open_index()
+        if self.index is not None:
+            return look(self.archive, self.index, finished)
+        return look_without_index(self.archive, finished)
+
+    def _open_index(self) -> None:
+        """Open what is there; when nothing that can be used is, make it."""
+        self._drop_index()
+        with suppress(Damaged):
+            self.index = open_existing(self.archive)
+        if self.index is None and self._catch_up():
+            with suppress(Damaged):
+                self.index = open_existing(self.archive)
+        self.library.use(self.index)
+
+    def _catch_up(self) -> bool:
+        """Whether the index may be another than before."""
+        if self.archive.read_only:
+            self.slower = SHUT
+            return False
+        # Imported late: most searches find an index that has everything.
+        from rireki.search.index.update import catch_up
+
+        try:
+            if not catch_up(self.archive, self.progress):
+                self.slower = SLOWER
+        except ArchiveTrouble as trouble:
+            # A full disk or a folder nobody may write to is no reason for a "no".
+            self.slower = f"{trouble.message}: this search read the archive itself"
+        return True
+
+    def _is_behind(self, view: IndexView) -> bool:
+        from rireki.search.index.update import is_behind
+
+        return is_behind(self.archive, view.direct)
+
+    # ── one query ──
+
+    def _find(self, query: Query, wish: SearchOptions) -> Results:
+        return self._answer(self._look(query), query, wish)
+
+    @_without_collecting()
+    def _answer(self, view: IndexView, query: Query, wish: SearchOptions) -> Results:
+        hunt = Hunt(self.library, view, query, wish)
+        groups = hunt.gather()
+        apart = None if groups else _apart(self.library, view, query, wish)
+        if apart is not None:
+            hunt, groups = apart
+        page = groups[wish.offset : wish.offset + wish.limit]
+        counted = None if apart else hunt.counts(page)
+        talks = page_of(self.archive, hunt, page)
+        found = counted or Counts(hunt.messages, len(groups), not hunt.exhausted)
+        return Results(
+            query=query.text,
+            talks=talks,
+            messages=found.messages,
+            conversations=found.conversations,
+            exact=hunt.exhausted or counted is not None,
+            more_conversations=found.more,
+            apart=apart is not None,
+            more=len(groups) > wish.offset + wish.limit,
+            scope=Scope(
+                conversations=len(view.headings.keys() | hunt.uninterpreted.keys()),
+                until=view.until,
+                direct=len(view.direct),
+                slower=self._why_slower(view),
+            ),
+            near=_near(view, query) if not groups and query.has_words else [],
+        )
+
+    def _why_slower(self, view: IndexView) -> str:
+        if len(view.dirty) > MANY_DIRTY:
+            return REBUILT
+        return self.slower if view.direct else ""
+
+
+def _only_minus(text: str) -> QueryError:
+    """The one thing that is nothing: not everything, as no query at all may be."""
+    return QueryError(
+        f"- at character {text.index('-') + 1} has nothing behind it",
+        'Write a word right behind it to leave it out (-word), or "-" for the sign itself.',
+        text.index("-"),
+        1,
+    )
+
+
+def too_slow(text: str, pattern: str) -> QueryError:
+    """What a query is told whose pattern was given up."""
+    written = f"/{pattern}/"
+    return QueryError(
+        f"the regular expression {written} takes too long: it tries too many ways to match a text",
+        "Say more exactly what may stand between its parts ([^,]* instead of .*), leave out"
+        " repetitions of repetitions, or add words that must be there.",
+        max(text.find(written), 0),
+        len(written),
+    )
+
+
+def _sources(text: str) -> list[str]:
+    """The names that `source:` may have, if the query may ask for one."""
+    if "source" not in text.lower():
+        return []
+    from rireki.sources import registry
+
+    return registry.names()
+
+
+def _apart(
+    library: Library, view: IndexView, query: Query, wish: SearchOptions
+) -> tuple[Hunt, list[Group]] | None:
+    from rireki.search.execute.across_messages import hunt_apart
+
+    return hunt_apart(library, view, query, wish)
+
+
+def _near(view: IndexView, query: Query) -> list[str]:
+    from rireki.search.execute.suggestions import near_words
+
+    return near_words(view, query)

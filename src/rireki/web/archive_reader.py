@@ -1,0 +1,234 @@
+"""What every page and every answer of the API works with: the archive, read beside the event loop.
+
+SQLite and Tantivy answer in the thread that asks, so each kind of question has
+threads of its own and the loop never waits for one of them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
+
+import msgspec
+
+from rireki.archive.base import Archive, Found, Heading
+from rireki.archive.open import StorageError, explain, open_archive
+from rireki.errors import NotFound
+from rireki.intake.interpret import losses, read_conversation
+from rireki.live.readings import Readings
+from rireki.model.conversation import Conversation
+from rireki.model.message import Message
+from rireki.search.results import Results, SearchOptions
+from rireki.web.driving import JournalPosition, journal_of
+
+if TYPE_CHECKING:
+    from rireki.live.keeper import Keeper
+    from rireki.search.search import Search
+    from rireki.sources.kit.places import Places
+
+__all__ = ["DAMAGED", "ArchiveReader", "OpenConversation"]
+
+T = TypeVar("T")
+Attachments: TypeAlias = Callable[[str], bytes | None]
+
+#: What to do about an archive that is damaged.
+DAMAGED = (
+    "The archive is damaged: 'rireki verify' names what cannot be read, 'rireki verify --salvage NEW'"
+    " saves all else into a new archive."
+)
+#: Threads that read the archive.
+READERS = 4
+#: Conversations that are kept as they were last read; a page asks for the same one many times.
+KEPT = 12
+#: Conversations whose attachments are at hand: a page asks for all of its pictures at once.
+PICTURED = 2
+
+
+class OpenConversation(msgspec.Struct, frozen=True, eq=False):
+    """One conversation with all its messages, as it was read at some change."""
+
+    conversation: Conversation
+    family: str
+    grouping: str
+    #: Every message, hidden ones and earlier versions too.
+    messages: list[Message]
+    #: The number of the change it was read at.
+    changed: int
+    #: The sub-agents it started.
+    children: list[Conversation]
+    #: How far the bridge's journals of it were read, where agents are driven.
+    journal: JournalPosition = JournalPosition()
+
+
+class ArchiveReader:
+    """Made once for an app; `close` ends its threads."""
+
+    def __init__(
+        self,
+        archive: Path,
+        places: Places,
+        keeper: Keeper | None = None,
+        readings: Readings | None = None,
+    ) -> None:
+        self.readings = readings or Readings()
+        self.path = archive
+        self.places = places
+        self.keeper = keeper
+        #: Whether what it shows is invented, because this machine has no history yet.
+        self.demo = False
+        #: Whether agents are driven from here, so that pages have to know how far a journal was read.
+        self.drives = False
+        self._readers = ThreadPoolExecutor(READERS, "reader")
+        self._searcher = ThreadPoolExecutor(1, "search")
+        self._own = threading.local()
+        self._opened: list[Archive] = []
+        self._talks: OrderedDict[tuple[str, int, str | None], OpenConversation] = OrderedDict()
+        self._pictured: OrderedDict[tuple[str, int], Attachments] = OrderedDict()
+        self._lock = threading.Lock()
+        self._search: Search | None = None
+
+    async def read(self, work: Callable[[Archive], T]) -> T:
+        """Let `work` read the archive in another thread."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._readers, lambda: self._done(work))
+
+    async def talk(self, name: str, as_of: str | None = None) -> OpenConversation:
+        """A conversation by its id or an unambiguous beginning. Raises NotFound or Ambiguous."""
+        return await self.read(lambda archive: self._talk(archive, archive.find(name), as_of))
+
+    async def attachment(self, name: str, digest: str) -> bytes | None:
+        """The bytes of an attachment, if the conversation has it. Raises NotFound or Ambiguous."""
+        return await self.read(lambda archive: self._pictures(archive, archive.find(name))(digest))
+
+    async def search(self, text: str, wish: SearchOptions) -> Results:
+        """One search at a time: the next one is answered from what the last one has opened."""
+        loop = asyncio.get_running_loop()
+        find = partial(self._find, text, wish)
+        return await loop.run_in_executor(self._searcher, lambda: self._done(find))
+
+    def turn_to(self, archive: Path, demo: bool = False) -> None:
+        """Show another archive from the next question on."""
+        with self._lock:
+            self.path, self.demo = archive, demo
+            self._talks.clear()
+            self.readings.clear()
+            self._pictured.clear()
+
+    def close(self) -> None:
+        self._readers.shutdown()
+        self._searcher.shutdown()
+        if self._search is not None:
+            self._search.close()
+        for archive in self._opened:
+            archive.close()
+
+    @property
+    def damaged(self) -> bool:
+        """Whether something in the archive cannot be read, as far as anybody came upon it."""
+        return any(archive.damage for archive in self._opened if archive.path == self.path)
+
+    # ── in the threads ──
+
+    def _done(self, work: Callable[[Archive], T]) -> T:
+        archive = self._archive()
+        try:
+            return work(archive)
+        except StorageError as error:
+            raise explain(error, archive.path) from error
+        except NotFound as error:
+            if archive.damage:
+                # What is not found may be what cannot be read.
+                error.hint = DAMAGED
+            raise
+
+    def _archive(self) -> Archive:
+        """The archive as this thread has it open."""
+        path = self.path
+        archive: Archive | None = getattr(self._own, "archive", None)
+        if archive is None or archive.path != path or archive.is_outdated():
+            # One that the desk has turned away from is closed with the others.
+            archive = self._own.archive = open_archive(path, create=not path.exists())
+            with self._lock:
+                self._opened.append(archive)
+        return archive
+
+    def _talk(self, archive: Archive, found: Found, as_of: str | None) -> OpenConversation:
+        heading = _heading(archive, found)
+        name = (heading.id, heading.changed, as_of)
+        with self._lock:
+            known = self._talks.pop(name, None)
+        talk = known or self._read(archive, found, heading.changed, as_of)
+        with self._lock:
+            self._talks[name] = talk
+            while len(self._talks) > KEPT:
+                self._talks.popitem(last=False)
+        return talk
+
+    def _pictures(self, archive: Archive, found: Found) -> Attachments:
+        heading = _heading(archive, found)
+        name = (heading.id, heading.changed)
+        with self._lock:
+            known = self._pictured.pop(name, None)
+        attachments = known or read_conversation(archive, found).attachment
+        with self._lock:
+            self._pictured[name] = attachments
+            while len(self._pictured) > PICTURED:
+                self._pictured.popitem(last=False)
+        return attachments
+
+    def _read(
+        self, archive: Archive, found: Found, changed: int, as_of: str | None
+    ) -> OpenConversation:
+        # First: what comes between the two is then told twice rather than not at all.
+        journal = journal_of(archive, found) if self.drives and as_of is None else JournalPosition()
+        conversation, messages = self._told(archive, found, as_of)
+        children = [
+            link.id
+            for link in found.conversation.links
+            if link.kind == "subagent" and link.side == "child"
+        ]
+        known = archive.pick(children)
+        return OpenConversation(
+            journal=journal,
+            conversation=conversation,
+            family=found.family,
+            grouping=found.grouping,
+            messages=messages,
+            changed=changed,
+            children=[known[id] for id in children if id in known],
+        )
+
+    def _told(
+        self, archive: Archive, found: Found, as_of: str | None
+    ) -> tuple[Conversation, list[Message]]:
+        if as_of is None:
+            # As it was stored, not as its records are by now: the feed goes by that too.
+            told = self.readings.at(archive, found, archive.reached(found.conversation.id))
+            if told is not None:
+                # Stored when all of its records could still be read.
+                found.conversation.troubles += losses(told[0])
+                return found.conversation, told[1]
+        reading = read_conversation(archive, found, as_of)
+        return reading.conversation, reading.messages()
+
+    def _find(self, text: str, wish: SearchOptions, archive: Archive) -> Results:
+        if self._search is None or self._search.archive is not archive:
+            # Imported late: the first page needs no search.
+            from rireki.search.search import Search
+
+            if self._search is not None:
+                self._search.close()
+            self._search = Search(archive)
+        return self._search.find(text, wish)
+
+
+def _heading(archive: Archive, found: Found) -> Heading:
+    for heading in archive.headings(ids=[found.conversation.id]):
+        return heading
+    raise NotFound(f"no conversation has the id {found.conversation.id!r}", DAMAGED)

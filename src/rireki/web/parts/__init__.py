@@ -1,0 +1,1 @@
+"""What several pages share: the frame, addresses, rendered conversations, activity, asks."""

@@ -1,0 +1,298 @@
+"""Conversations ready to be told: which units there are, in which turn and on which branch.
+
+Making one renders nothing; each unit is rendered when it is first asked for, and kept.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter, OrderedDict
+from collections.abc import Container, Sequence
+from datetime import datetime, timezone
+from functools import partial
+from typing import NamedTuple
+
+from markupsafe import Markup
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+
+from rireki.errors import NotFound
+from rireki.model.message import Message
+from rireki.search.text.documents import docs_of
+from rireki.show.html.options import RenderOptions
+from rireki.show.html.render import TranscriptRenderer, Unit
+from rireki.show.safe import safe
+from rireki.show.transcript import Transcript, choose, is_over
+from rireki.web.archive_reader import OpenConversation
+from rireki.web.locale.language import tongue_of
+from rireki.web.locale.words import counted, say
+from rireki.web.pages.drive import begun_talk
+from rireki.web.parts import urls
+from rireki.web.parts.frame import desk_of
+
+__all__ = ["Branch", "OutlinePrompt", "RenderedConversation", "story_of", "told_of"]
+
+#: Conversations that are kept ready, and rendered units of each.
+KEPT, RENDERED = 16, 400
+#: Characters of a message that are shown whole where a search led to it.
+BEARABLE = 1_000_000
+
+_UNIT = Markup(
+    '<div class="unit{kind}" data-unit="{id}" data-index="{index}" data-turn="{turn}"{branch}{anchor}>'
+    "{before}{html}{tools}</div>\n"
+)
+_TOOLS = Markup(
+    '<div class="unit-tools"><button type="button" class="copy-text">{copy}</button>'
+    '<button type="button" class="copy-link" data-url="{url}">{link}</button>'
+    '<a class="raw" href="{raw}">{records}</a></div>'
+)
+
+
+class Branch(NamedTuple):
+    """A way the person left: the unit it begins with, and how many units it has."""
+
+    id: str
+    units: int
+
+
+class OutlinePrompt(NamedTuple):
+    """A line of the outline."""
+
+    id: str
+    words: str
+    #: The unit that tells it.
+    place: int
+    turn: int
+
+
+class RenderedConversation:
+    """One conversation, in one language, with or without what is usually hidden."""
+
+    def __init__(
+        self, talk: OpenConversation, story: Transcript, look: RenderOptions, lost: frozenset[str]
+    ) -> None:
+        self.talk = talk
+        self.story = story
+        self.look = look
+        self.tongue = look.tongue
+        self.teller = TranscriptRenderer(story, look)
+        #: Messages that the source held then and does not hold now.
+        self.lost = lost
+        messages = {message.id: message for message in story.messages}
+        units = [messages[unit.id] for unit in self.teller.units]
+        self.turns = _turns(units)
+        self.branches = _branches(self.teller)
+        self._rendered: OrderedDict[int, Markup] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self.teller.units)
+
+    def name(self, index: int) -> str:
+        """The unit's id as pages and scripts spell it."""
+        return safe(self.teller.units[index].id)
+
+    def place(self, message: str, hint: int | None = None) -> int | None:
+        """Where a message is told; a beginning of its id is enough.
+
+        The hint tells apart units whose source gave them one id.
+        """
+        if hint is not None and hint < len(self) and self.name(hint) == message:
+            return hint
+        found = self.teller.place(message)
+        if found is None and message:
+            fitting = (m.id for m in self.story.messages if m.id.startswith(message))
+            whole = next(fitting, None)
+            found = None if whole is None else self.teller.place(whole)
+        return found
+
+    def messages_with(self, message: str) -> Sequence[str]:
+        """This message and those told in the same unit."""
+        index = self.teller.place(message)
+        return [message] if index is None else self.teller.units[index].messages
+
+    def outline(self, among: Container[int] | None = None) -> list[OutlinePrompt]:
+        prompts = []
+        for id, words in self.teller.outline(among):
+            index = self.teller.place(id)
+            if index is not None:
+                prompts.append(OutlinePrompt(id, words, index, self.turns[index]))
+        return prompts
+
+    def orphans(self) -> Markup:
+        """Sub-agents that no call told here has started."""
+        return Markup(self.teller.orphans())
+
+    def render(self, index: int) -> Markup:
+        with self._lock:
+            made = self._rendered.pop(index, None)
+        if made is None:
+            made = self._wrapped(index)
+        with self._lock:
+            self._rendered[index] = made
+            while len(self._rendered) > RENDERED:
+                self._rendered.popitem(last=False)
+        return made
+
+    def opened(self, index: int, whole: bool = False) -> Markup:
+        """The unit that a page is opened at: an address finds it without scripts, too.
+
+        `whole` leaves nothing out of it that a page can bear.
+        """
+        whole = whole and self._length(index) <= BEARABLE
+        return self._wrapped(index, opened=True, whole=whole)
+
+    def _length(self, index: int) -> int:
+        among = set(self.teller.units[index].messages)
+        docs = docs_of(message for message in self.story.messages if message.id in among)
+        return sum(len(text) for doc in docs for _, text in doc.parts)
+
+    def _wrapped(self, index: int, opened: bool = False, whole: bool = False) -> Markup:
+        teller = (
+            TranscriptRenderer(self.story, self.look._replace(full=True)) if whole else self.teller
+        )
+        unit = self.teller.units[index]
+        branch = self.branches[index]
+        lost = any(message in self.lost for message in unit.messages)
+        before = Markup()
+        if branch and branch.id == self.name(index):
+            words = counted(self.tongue, branch.units, "message")
+            before += Markup(
+                '<button type="button" class="branch-switch" data-switch="{}" '
+                'aria-expanded="false">{} · {}</button>'
+            ).format(branch.id, say(self.tongue, "A branch you left"), words)
+        if lost:
+            words = say(self.tongue, "The source lost this later")
+            before += Markup('<p class="lost-note">{}</p>').format(words)
+        return _UNIT.format(
+            kind=" lost" * lost + " opened" * opened,
+            anchor=Markup(' id="opened"') if opened else "",
+            id=self.name(index),
+            index=index,
+            turn=self.turns[index],
+            branch=Markup(' data-branch="{}"').format(branch.id) if branch else "",
+            before=before,
+            html=Markup(teller.render(index)),
+            tools=self._tools(unit),
+        )
+
+    def _tools(self, unit: Unit) -> Markup:
+        """What can be done with a message: copy it, link to it, see what its agent wrote."""
+        id = self.talk.conversation.id
+        return _TOOLS.format(
+            copy=say(self.tongue, "Copy"),
+            url=urls.message_url(id, unit.id),
+            link=say(self.tongue, "Link"),
+            raw=urls.raw_url(id, unit.messages),
+            records=say(self.tongue, "Raw"),
+        )
+
+
+class _Tellers:
+    """What was told lately; belongs to one app."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[tuple[object, ...], RenderedConversation] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, name: tuple[object, ...]) -> RenderedConversation | None:
+        with self._lock:
+            return self._known.pop(name, None)
+
+    def put(self, name: tuple[object, ...], told: RenderedConversation) -> None:
+        with self._lock:
+            self._known[name] = told
+            while len(self._known) > KEPT:
+                self._known.popitem(last=False)
+
+
+async def told_of(
+    request: Request, id: str, everything: bool = False, as_of: str | None = None
+) -> RenderedConversation:
+    """The conversation as it is, or as it was at a time. Raises NotFound or Ambiguous."""
+    talk = await _talk(request, id, as_of)
+    now = await desk_of(request).talk(id) if as_of else talk
+    tellers = _tellers(request)
+    tongue = tongue_of(request)
+    over = is_over(talk.conversation, datetime.now(timezone.utc))
+    about = (talk.conversation.id, talk.changed, as_of, everything, over)
+    name = (desk_of(request).path, tongue, *about)
+    known = tellers.get(name)
+    if known is None:
+        known = await run_in_threadpool(_make, talk, now, tongue, everything, as_of)
+    tellers.put(name, known)
+    return known
+
+
+async def _talk(request: Request, id: str, as_of: str | None) -> OpenConversation:
+    try:
+        return await desk_of(request).talk(id, as_of)
+    except NotFound:
+        # One that was just begun from here has its page already.
+        begun = begun_talk(request, id)
+        if begun is None:
+            raise
+        return begun
+
+
+def _tellers(request: Request) -> _Tellers:
+    state = request.app.state
+    if not hasattr(state, "tellers"):
+        state.tellers = _Tellers()
+    tellers: _Tellers = state.tellers
+    return tellers
+
+
+def _make(
+    talk: OpenConversation, now: OpenConversation, tongue: str, everything: bool, as_of: str | None
+) -> RenderedConversation:
+    id = talk.conversation.id
+    look = RenderOptions(
+        tongue=tongue,
+        talk_url=urls.talk_url,
+        message_url=partial(urls.message_url, id, as_of=as_of, all="1" if everything else None),
+        # What came back from a call is told with it, and has records of its own.
+        raw_url=lambda message: urls.raw_url(id, told.messages_with(message)),
+        attachment_url=lambda part: urls.attachment_url(id, part.digest) if part.digest else None,
+    )
+    lost = _lost(talk.messages, now.messages) if as_of else frozenset()
+    told = RenderedConversation(talk, story_of(talk, everything, as_of), look, lost)
+    return told
+
+
+def story_of(
+    talk: OpenConversation, everything: bool = False, as_of: str | None = None
+) -> Transcript:
+    """What `rireki show` would tell of it."""
+    children = [
+        Transcript(child, [])
+        for child in talk.children
+        if not as_of or (child.started_at or "") <= as_of
+    ]
+    over = is_over(talk.conversation, datetime.now(timezone.utc))
+    return Transcript(talk.conversation, choose(talk.messages, everything), children, over)
+
+
+def _lost(then: Sequence[Message], now: Sequence[Message]) -> frozenset[str]:
+    held = {message.id for message in now if message.upstream == "present"}
+    return frozenset(m.id for m in then if m.upstream == "present" and m.id not in held)
+
+
+def _turns(units: Sequence[Message]) -> list[int]:
+    """The turn each unit belongs to; what has none of its own belongs to the one before."""
+    turns, turn = [], 0
+    for message in units:
+        turn = message.turn or turn
+        turns.append(turn)
+    return turns
+
+
+def _branches(teller: TranscriptRenderer) -> list[Branch | None]:
+    """The branch of each unit that stands on one the person left."""
+    named = [teller.branch(index) for index in range(len(teller.units))]
+    sizes = Counter(named)
+    first: dict[str, str] = {}
+    for name, unit in zip(named, teller.units, strict=True):
+        if name is not None:
+            first.setdefault(name, safe(unit.id))
+    return [Branch(first[name], sizes[name]) if name is not None else None for name in named]
