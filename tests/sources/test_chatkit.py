@@ -374,6 +374,12 @@ def test_reasoning_is_folded_thinking_with_its_duration(app: App) -> None:
     assert message.parts == [Thinking("Plan\n\nwarm"), Unknown("task: new", tasks[1])]
 
 
+def test_a_duration_without_end_costs_nothing_but_itself(app: App) -> None:
+    workflow = {"type": "reasoning", "tasks": [], "summary": {"duration": float("inf")}}
+    (message,) = told(app, type="workflow", workflow=workflow)
+    assert message.label == "thinking"
+
+
 @pytest.mark.parametrize(
     ("tasks", "shown"),
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isfinite
 from typing import Any
 
 from rireki.model.parts import Notice, Part, Text, Thinking, Unknown
@@ -75,7 +76,7 @@ def _label(workflow: dict[str, Any], reasoning: bool) -> str:
     if title:
         return title
     what = "thought" if reasoning else "worked"
-    if isinstance(seconds, int | float) and not isinstance(seconds, bool):
+    if isinstance(seconds, int | float) and not isinstance(seconds, bool) and isfinite(seconds):
         return f"{what} for {_duration(int(seconds))}"
     return "thinking" if reasoning else "steps"
 
