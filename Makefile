@@ -52,8 +52,8 @@ bench: $(VENV)/.ready  ## the figures
 	$(BIN)/python -m bench.chatkit
 	$(BIN)/python -m bench.bridge
 
-lock: $(VENV)/.ready  ## the locks again, with the newest releases pyproject.toml allows (needs uv)
-	$(BIN)/python -m tools.lock
+lock: $(VENV)/.ready  ## the locks again, with the newest releases pyproject.toml allows (needs uv); ARGS=--keep: only what it asks for
+	$(BIN)/python -m tools.lock $(ARGS)
 
 $(SERVE)/.ready: requirements/serve.lock $(MADE_FROM)
 	@sh tools/setup $(PYTHON) serve $(SERVE)

@@ -82,6 +82,7 @@ WAITS = (
     "stress/",
     "tools/test_install.py",
     "tools/test_make.py",
+    "tools/test_package.py",
     "tools/test_phases.py",
     "web/test_api.py::test_an_archive_that_cannot_be_read_is_said_in_words",
     "web/test_api.py::test_questions_that_are_no_text_are_answered",

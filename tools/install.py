@@ -25,7 +25,9 @@ except ImportError:  # Windows
 
 ROOT = Path(__file__).parents[1]
 #: Megabytes an environment takes, to be said where the disk is full.
-SIZES = {"serve": 150, "test": 1100}
+SIZES = {"serve": 150, "test": 1100, "docs": 80}
+#: Environments of tools that need nothing of ours.
+WITHOUT_RIREKI = {"docs"}
 #: Seconds between two lines of progress where there is no terminal.
 CALM = 5.0
 #: What pip says, and what it means: the first that fits is told.
@@ -144,7 +146,8 @@ class Environment:
             self.progress.say(f"setting up, once: {count} packages, about {SIZES[self.name]} MB …")
             self._make()
             self._install_packages(count)
-        self._install_project()
+        if self.name not in WITHOUT_RIREKI:
+            self._install_project()
 
     def _has_packages(self) -> bool:
         """Whether all packages of this lock are there, for a Python that still works."""

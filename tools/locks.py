@@ -1,9 +1,10 @@
 """Lock files: every package of an environment, pinned, with the hash of every file upstream has of it.
 
-Two environments have one: `serve` (what `make serve` needs) and `test` (that, all extras
-and the tools of the tests). pip installs from them with --require-hashes. Below the hashes
-of a package its files are named, in the same order: so that a hash that is missing for some
-Python on some system can be seen without a network.
+Three environments have one: `serve` (what `make serve` needs), `test` (that, all extras and the
+tools of the tests) and `docs` (what makes a site of the documentation, without rireki). pip
+installs from them with --require-hashes. Below the hashes of a package its files are named, in
+the same order: so that a hash that is missing for some Python on some system can be seen without
+a network.
 """
 
 from __future__ import annotations
@@ -19,11 +20,26 @@ from packaging.requirements import Requirement
 from packaging.tags import Tag
 from packaging.utils import canonicalize_name, parse_wheel_filename
 
-__all__ = ["ENVIRONMENTS", "Pin", "Target", "path_of", "problems", "read_lock", "requirements_of"]
+from tools.install import WITHOUT_RIREKI
+
+__all__ = [
+    "ENVIRONMENTS",
+    "Pin",
+    "Target",
+    "excludes",
+    "path_of",
+    "problems",
+    "read_lock",
+    "requirements_of",
+]
 
 ROOT = Path(__file__).parents[1]
 #: The extras of each environment.
-ENVIRONMENTS: dict[str, tuple[str, ...]] = {"serve": ("drive",), "test": ("all", "dev")}
+ENVIRONMENTS: dict[str, tuple[str, ...]] = {
+    "serve": ("drive",),
+    "test": ("all", "dev"),
+    "docs": ("docs",),
+}
 #: Beside what pyproject.toml asks of a build: hatchling wants it for an install in place.
 IN_PLACE = "editables"
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
@@ -100,11 +116,19 @@ def read_lock(text: str) -> list[Pin]:
     return pins
 
 
-def requirements_of(project: dict[str, Any], extras: tuple[str, ...]) -> list[Requirement]:
+def requirements_of(project: dict[str, Any], environment: str) -> list[Requirement]:
     """What an environment asks for by name: to run, to build, for its extras."""
     texts = [*project["project"]["dependencies"], *project["build-system"]["requires"], IN_PLACE]
-    found = [Requirement(text) for text in texts]
-    return found + [wanted for extra in extras for wanted in _extra(project["project"], extra)]
+    found = [] if environment in WITHOUT_RIREKI else [Requirement(text) for text in texts]
+    for extra in ENVIRONMENTS[environment]:
+        found += _extra(project["project"], extra)
+    return found
+
+
+def excludes(wanted: Requirement, pin: Pin) -> bool:
+    """Whether a release that was locked is no longer allowed."""
+    same = canonicalize_name(wanted.name) == canonicalize_name(pin.name)
+    return same and not wanted.specifier.contains(pin.version, prereleases=True)
 
 
 def _extra(project: dict[str, Any], extra: str) -> Iterator[Requirement]:
@@ -120,13 +144,13 @@ def problems(root: Path = ROOT) -> list[str]:
     """Why the locks cannot stay as they are; nothing is asked of the network."""
     project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))
     found = []
-    for environment, extras in ENVIRONMENTS.items():
+    for environment in ENVIRONMENTS:
         path = path_of(environment, root)
         if not path.exists():
             found.append(f"requirements/{path.name} is missing")
             continue
         text = path.read_text("utf-8")
-        complaints = [*_not_satisfied(requirements_of(project, extras), read_lock(text))]
+        complaints = [*_not_satisfied(requirements_of(project, environment), read_lock(text))]
         complaints += [line for pin in read_lock(text) for line in _not_hashed(pin)]
         if _ADDRESS.search(text):
             complaints.append("names an address")

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
+from packaging.requirements import Requirement
 from tools.lock import main
 from tools.locks import ENVIRONMENTS, ROOT, TARGETS, Pin, path_of, problems, read_lock
+
+from tools import lock
 
 ALL_SYSTEMS = [
     f"apsw-3.50-cp3{minor}-cp3{minor}-{platform}.whl"
@@ -113,6 +117,27 @@ def test_a_wheel_of_the_stable_interface_serves_newer_pythons_too() -> None:
 
 def test_a_package_of_one_system_needs_no_file_elsewhere() -> None:
     assert missing(pin("apsw-3.50-py3-none-win_amd64.whl", marker="sys_platform == 'win32'")) == []
+
+
+def test_what_is_locked_and_still_allowed_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def resolve(wanted: list[Requirement], kept: list[str]) -> list[dict[str, Any]]:
+        asked.extend(kept)
+        return []
+
+    monkeypatch.setattr(lock, "_resolve", resolve)
+    locked = [pin("a.whl"), pin("b.whl")._replace(name="other", marker="os_name == 'nt'")]
+    lock.lock("serve", locked)
+    assert asked == ["apsw==3.50", "other==3.50 ; os_name == 'nt'"]
+    asked.clear()
+    lock.lock("serve", [locked[0]._replace(version="3.49"), locked[1]])
+    assert asked == ["other==3.50 ; os_name == 'nt'"]
+
+
+def test_a_site_of_the_documentation_needs_nothing_that_rireki_needs() -> None:
+    names = {found.name for found in read_lock(path_of("docs").read_text("utf-8"))}
+    assert "mkdocs-material" in names and not names & {"apsw", "tantivy", "hatchling"}
 
 
 def test_every_package_has_files_and_no_two_the_same_name() -> None:
