@@ -1,14 +1,15 @@
 # `make serve` and `make test` do everything; bare `make` tells what else there is.
 
 PYTHON ?= python3
-# Two environments: what serving needs is a tenth of what the tests need.
+# Three environments: what serving needs is a tenth of what the tests need, and the site needs neither.
 SERVE  := .venv-serve
 VENV   := .venv
+DOCS   := .venv-docs
 BIN    := $(VENV)/bin
 # What an environment is made from, beside its lock.
 MADE_FROM := pyproject.toml hatch_build.py src/rireki/search/text/tokenizer.c tools/setup tools/install.py
 
-.PHONY: help serve test fast lint types golden stress bench lock clean
+.PHONY: help serve test fast lint types golden stress bench docs lock clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -52,6 +53,10 @@ bench: $(VENV)/.ready  ## the figures
 	$(BIN)/python -m bench.chatkit
 	$(BIN)/python -m bench.bridge
 
+docs: $(DOCS)/.ready  ## the documentation as a site, in site/; every link has to lead somewhere
+	@NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --strict
+	@echo "To look at it: python3 -m http.server -d site"
+
 lock: $(VENV)/.ready  ## the locks again, with the newest releases pyproject.toml allows (needs uv); ARGS=--keep: only what it asks for
 	$(BIN)/python -m tools.lock $(ARGS)
 
@@ -63,5 +68,9 @@ $(VENV)/.ready: requirements/test.lock $(MADE_FROM)
 	@sh tools/setup $(PYTHON) test $(VENV)
 	@touch $@
 
+$(DOCS)/.ready: requirements/docs.lock tools/setup tools/install.py
+	@sh tools/setup $(PYTHON) docs $(DOCS)
+	@touch $@
+
 clean:  ## remove the environments and caches
-	rm -rf $(VENV) $(SERVE) *.log .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(SERVE) $(DOCS) site *.log .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -7,7 +7,21 @@ import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-TARGETS = {"serve", "test", "fast", "lint", "types", "golden", "stress", "bench", "lock", "clean"}
+TARGETS = {
+    *(
+        "serve",
+        "test",
+        "fast",
+        "lint",
+        "types",
+        "golden",
+        "stress",
+        "bench",
+        "docs",
+        "lock",
+        "clean",
+    ),
+}
 
 
 def make(*words: str) -> str:
@@ -34,6 +48,13 @@ def test_testing_sets_up_its_own_and_ci_runs_it() -> None:
     assert "tools.lock --check" in steps
     assert ".venv-serve" not in steps
     assert (ROOT / ".ci" / "run").read_text().rstrip().endswith("make test")
+
+
+def test_the_site_of_the_documentation_has_an_environment_of_its_own_and_strict_links() -> None:
+    steps = make("--dry-run", "--always-make", "docs")
+    assert "tools/setup python3 docs .venv-docs" in steps
+    assert "mkdocs build --strict" in steps
+    assert not re.search(r"\.venv(?!-docs)", steps)
 
 
 def test_an_environment_is_made_again_only_for_what_it_is_made_from() -> None:

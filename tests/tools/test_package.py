@@ -18,7 +18,7 @@ from tools.locks import path_of, read_lock
 ROOT = Path(__file__).parents[2]
 COMPILER = (os.environ.get("CC") or "cc").split()[0]
 #: What a build for one kind of machine adds to the sources.
-LIBRARY = "libcutter.so"
+LIBRARY = ".so"
 
 
 class Package(NamedTuple):
@@ -101,7 +101,7 @@ def test_the_wheel_has_every_file_of_the_source(package: Package) -> None:
     wanted = {
         path.relative_to(source).as_posix()
         for path in (source / "rireki").rglob("*")
-        if path.is_file() and "__pycache__" not in path.parts and path.name != LIBRARY
+        if path.is_file() and "__pycache__" not in path.parts and path.suffix != LIBRARY
     }
     assert {name for name in package.files if not name.endswith(LIBRARY)} == wanted
 
