@@ -191,11 +191,11 @@ def test_without_an_index_the_same_is_found(everything: SqliteArchive) -> None:
     from rireki.search.execute.run import Hunt
     from rireki.search.execute.view import look_without_index
     from rireki.search.language.parse import parse
-    from rireki.search.text.text_store import Library
+    from rireki.search.text.text_store import TextStore
     from tests.search.test_match import NOW
 
     texts = grep_texts(everything)
-    view, library = look_without_index(everything), Library(everything)
+    view, library = look_without_index(everything), TextStore(everything)
     for word in samples(texts, 12, seed=7):
         hunt = Hunt(library, view, parse(word, NOW), ALL)
         talks = page_of(everything, hunt, hunt.gather())

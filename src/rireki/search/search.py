@@ -22,7 +22,7 @@ from rireki.search.language.parse import parse
 from rireki.search.language.patterns import TooSlow
 from rireki.search.language.query import Query, QueryError
 from rireki.search.results import Results, Scope, SearchOptions
-from rireki.search.text.text_store import Library
+from rireki.search.text.text_store import TextStore
 
 __all__ = ["Search", "too_slow"]
 
@@ -58,7 +58,7 @@ class Search:
     def __init__(self, archive: Archive, progress: Progress | None = None) -> None:
         self.archive = archive
         self.progress = progress
-        self.library = Library(archive)
+        self.library = TextStore(archive)
         self.index: Index | None = None
         self.view: IndexView | None = None
         self.slower = ""
@@ -247,7 +247,7 @@ def _sources(text: str) -> list[str]:
 
 
 def _apart(
-    library: Library, view: IndexView, query: Query, wish: SearchOptions
+    library: TextStore, view: IndexView, query: Query, wish: SearchOptions
 ) -> tuple[Hunt, list[Group]] | None:
     from rireki.search.execute.across_messages import hunt_apart
 

@@ -24,7 +24,7 @@ from rireki.search.execute.view import IndexView, titles
 from rireki.search.language.match import Doc, Matcher
 from rireki.search.language.query import And, FilterNode, Node, Or, Query, Word
 from rireki.search.results import SearchOptions
-from rireki.search.text.text_store import Library
+from rireki.search.text.text_store import TextStore
 from rireki.search.text.tokens import fold, runs, terms
 
 __all__ = ["LOOKS", "Candidate", "Group", "Hunt"]
@@ -98,7 +98,7 @@ class Hunt:
     """One query over one view."""
 
     def __init__(
-        self, library: Library, view: IndexView, query: Query, wish: SearchOptions
+        self, library: TextStore, view: IndexView, query: Query, wish: SearchOptions
     ) -> None:
         self.library = library
         self.view = view

@@ -27,7 +27,7 @@ from rireki.search.text.blocks import (
 )
 from rireki.search.text.documents import docs_of
 
-__all__ = ["Library", "Read"]
+__all__ = ["TextStore", "Read"]
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -62,7 +62,7 @@ class Read(NamedTuple):
     docs: list[Doc]
 
 
-class Library:
+class TextStore:
     def __init__(self, archive: Archive) -> None:
         self.archive = archive
         self.index: Index | None = None
