@@ -7,6 +7,7 @@ import re
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,8 @@ TakeIn = Callable[[], Report]
 
 Q = Path(".local/share/amazon-q/data.sqlite3")
 KIRO = Path(".local/share/kiro-cli/data.sqlite3")
+DATES = re.compile(r"(?<![\w-])20\d\d-\d\d-\d\d")
+TIMES = re.compile(r"(?<!\w)1[78]\d{11}(?!\w)|(?<!\w)1[78]\d{8}(?!\w)")
 JAPANESE = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
 
 
@@ -66,6 +69,19 @@ def rows(path: Path, sql: str) -> list[Any]:
         return database.execute(sql).fetchall()
 
 
+def texts(home: Path) -> dict[str, str]:
+    """Every file as text, databases as their rows."""
+    found = {}
+    for path in (path for path in home.rglob("*") if path.is_file()):
+        name = str(path.relative_to(home))
+        if path.suffix == ".sqlite3":
+            table = "conversations_v2" if "kiro" in name else "conversations"
+            found[name] = str(sorted(rows(path, f"SELECT * FROM {table}")))
+        else:
+            found[name] = path.read_text("utf-8")
+    return found
+
+
 # ── the files ──
 
 
@@ -76,6 +92,44 @@ def test_the_same_home_is_made_each_time(tmp_path: Path) -> None:
     for name in ("one", "two"):
         change_demo_home(tmp_path / name)
     assert contents(tmp_path / "one") == contents(tmp_path / "two")
+
+
+def test_its_newest_conversation_is_less_than_a_week_old(
+    archive: SqliteArchive, home: Path, take_in: TakeIn
+) -> None:
+    today = date(2028, 3, 1)
+    make_demo_home(home, today)
+    take_in()
+    change_demo_home(home)
+    assert troubles(take_in()) == []
+    times = [each.updated_at for each in archive.conversations(Filter(subagents=True))]
+    newest = max(datetime.fromisoformat(time) for time in times if time)
+    assert today - timedelta(days=7) <= newest.date() < today
+
+
+def test_every_date_is_moved_by_the_same_whole_weeks(tmp_path: Path) -> None:
+    days = (date(2026, 11, 15), date(2027, 1, 3))
+    for day in days:
+        make_demo_home(tmp_path / str(day), day)
+        change_demo_home(tmp_path / str(day))
+    there, moved = (texts(tmp_path / str(day)) for day in days)
+    assert there.keys() == moved.keys()
+    for name, text in there.items():
+        found = DATES.findall(text)
+        assert [date.fromisoformat(day) + timedelta(weeks=7) for day in found] == [
+            date.fromisoformat(day) for day in DATES.findall(moved[name])
+        ]
+        seconds = [int(number[:10]) + 7 * 7 * 86_400 for number in TIMES.findall(text)]
+        assert seconds == [int(number[:10]) for number in TIMES.findall(moved[name])]
+        assert found or TIMES.search(text) or name.endswith(".meta.json"), name
+        rest = [TIMES.sub("", DATES.sub("", each)) for each in (text, moved[name])]
+        assert rest[0] == rest[1].replace("date(2026, 12, 21)", "date(2026, 11, 2)")
+
+
+def test_a_day_before_the_data_moves_nothing(tmp_path: Path) -> None:
+    make_demo_home(tmp_path / "plain")
+    make_demo_home(tmp_path / "early", date(2020, 1, 1))
+    assert contents(tmp_path / "plain") == contents(tmp_path / "early")
 
 
 def test_a_home_where_somebody_lives_is_left_alone(home: Path) -> None:

@@ -90,12 +90,13 @@ def _make_home(home: Path) -> None:
     """Made aside and moved: an interrupted demo leaves no half of a home behind."""
     from tempfile import mkdtemp
 
+    from rireki.cli.output import now
     from rireki.intake.demo import make_demo_home
 
     # Under a name that nobody else has used: the folder may be one with other things in it.
     aside = Path(mkdtemp(prefix=".unfinished-", dir=home.parent))
     try:
-        make_demo_home(aside)
+        make_demo_home(aside, now().date())
         aside.rename(home)
     except BaseException:
         shutil.rmtree(aside, ignore_errors=True)
