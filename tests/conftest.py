@@ -51,10 +51,12 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(phases.Guard())
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
         for mark in phases.marks(item.nodeid):
             item.add_marker(mark)
+    if config.option.markexpr == "waits":
+        items.sort(key=lambda item: phases.turn(item.nodeid))
 
 
 class Clock:

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-__all__ = ["Guard", "marks"]
+__all__ = ["Guard", "marks", "turn"]
 
 #: Folders, files and single tests below tests/.
 WAITS = (
@@ -103,6 +103,30 @@ WAITS = (
     "web/test_serve.py",
     "web/test_token.py",
 )
+#: What begins first among those that wait, so that none is left to work alone at the end: those
+#: with a browser, which is started once for all of them, then files of twenty seconds and more.
+LONGEST_FIRST = (
+    "browser/test_drive_reload.py",
+    "browser/test_drive_asks.py",
+    "browser/test_injection.py",
+    "browser/test_drive_restart.py",
+    "browser/test_drive_writing.py",
+    "browser/",
+    "cli/test_chat.py",
+    "search/test_safety.py",
+    "cli/test_foreign_folder.py",
+    "chatkit/test_versions.py",
+    "tools/test_install.py",
+    "stress/test_damage.py",
+    "stress/test_index_kills.py",
+    "stress/test_faults.py",
+    "stress/",
+    "intake/test_work.py",
+    "chatkit/",
+    "show/test_catalogue.py",
+    "cli/",
+    "search/test_grep.py",
+)
 #: Left out of `make fast`: seconds of work each.
 SLOW = (
     "archive/test_sums.py",
@@ -142,6 +166,13 @@ def marks(node: str) -> Iterator[str]:
         yield "waits"
     if _named(place, SLOW):
         yield "slow"
+
+
+def turn(node: str) -> int:
+    """When a test that waits has its turn, by its id: the smaller, the sooner."""
+    place = node.removeprefix("tests/")
+    turns = (number for number, name in enumerate(LONGEST_FIRST) if _named(place, (name,)))
+    return next(turns, len(LONGEST_FIRST))
 
 
 def _named(place: str, among: tuple[str, ...]) -> bool:

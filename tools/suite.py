@@ -47,8 +47,10 @@ def phases(fast: bool) -> list[Phase]:
     if fast:
         return [Phase("fast", ["-n", workers, *others, "-m", "not waits and not slow"])]
     together = Phase("beside each other", ["-n", workers, *others, "-m", "not waits"])
-    # By file: what a file starts for its tests is started once.
-    waiting = ["-n", "2", "--dist", "loadfile", *(f"tests/{file}" for file in files), "-m", "waits"]
+    # By file: what a file starts for its tests is started once. In our order, the longest first:
+    # xdist would begin with the files of the most tests, and those of one long test come last.
+    how = ["-n", "2", "--dist", "loadfile", "--no-loadscope-reorder"]
+    waiting = [*how, *(f"tests/{file}" for file in files), "-m", "waits"]
     return [together, Phase("those that wait, two at a time", waiting)]
 
 

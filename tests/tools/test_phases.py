@@ -70,10 +70,25 @@ def test_marks_go_by_folder_by_file_and_by_name(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_what_is_named_is_there() -> None:
-    for name in (*phases.WAITS, *phases.SLOW):
+    for name in (*phases.WAITS, *phases.SLOW, *phases.LONGEST_FIRST):
         file, _, test = name.partition("::")
         assert (ROOT / "tests" / file).exists(), name
         assert not test or f"def {test}(" in (ROOT / "tests" / file).read_text("utf-8"), name
+
+
+def test_the_longest_begin_first(folder: Path) -> None:
+    for name in ("a", "b", "long"):
+        (folder / f"test_{name}.py").write_text("def test_it(): pass\n")
+    (folder / "conftest.py").write_text(
+        f"{CONFTEST}\nfrom tests import phases\n"
+        "phases.WAITS = ('test_a.py', 'test_b.py', 'test_long.py')\n"
+        "phases.LONGEST_FIRST = ('test_long.py', 'test_b.py')\n"
+    )
+    said, _ = run(folder, "-v", "-m", "waits")
+    began = [line.partition("::")[0] for line in said.splitlines() if "::test_it" in line]
+    assert began == ["test_long.py", "test_b.py", "test_a.py"]
+    # xdist has an order of its own, unless it is told.
+    assert "--no-loadscope-reorder" in suite.phases(fast=False)[1].options
 
 
 def test_browser_tests_wait() -> None:
