@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import resource
 import sqlite3
 import subprocess
 import sys
@@ -111,6 +110,7 @@ def test_what_cannot_be_moved_out_of_the_log_now_stays_there(
     archive.settle()
     archive.sql.execute("CREATE TABLE large AS SELECT randomblob(1000000) AS data")
     room = archive.path.stat().st_size
+    resource = pytest.importorskip("resource", reason="Windows limits no files")
     _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (room, hard))
     try:
