@@ -33,8 +33,8 @@ from bench.measure import (
 )
 from bench.queries import KINDS, Vocabulary
 
+from rireki.archive.base import Archive
 from rireki.archive.open import open_archive
-from rireki.archive.sqlite.store import SqliteArchive
 from rireki.intake.interpret import interpret
 from rireki.intake.known_origins import Roster
 from rireki.intake.sweep import import_history, take_some
@@ -118,7 +118,7 @@ def first_import(home: Path, path: Path) -> First:
     return First(size, seconds, memory, (before + baseline(home)[1]) / 2)
 
 
-def all_docs(archive: SqliteArchive) -> Iterator[Doc]:
+def all_docs(archive: Archive) -> Iterator[Doc]:
     """Everything that is searched, read from the archive itself."""
     wanted = archive.ids()
     for group in archive.groups():
@@ -128,11 +128,11 @@ def all_docs(archive: SqliteArchive) -> Iterator[Doc]:
                 yield from docs_of(reading.messages())
 
 
-def index_size(archive: SqliteArchive) -> int:
+def index_size(archive: Archive) -> int:
     return sum(path.stat().st_size for path in index_folder(archive).rglob("*") if path.is_file())
 
 
-def planted(archive: SqliteArchive, home: Path) -> dict[str, Any]:
+def planted(archive: Archive, home: Path) -> dict[str, Any]:
     """How many of the conversations with a planted word are found, and how many without one."""
     needles = json.loads((home / "MANIFEST.json").read_text(encoding="utf-8"))["needles"]
     search = Search(archive)
@@ -149,7 +149,7 @@ def planted(archive: SqliteArchive, home: Path) -> dict[str, Any]:
 # ── a running process ──
 
 
-def warm(archive: SqliteArchive, vocabulary: Vocabulary, limit: float) -> dict[str, Any]:
+def warm(archive: Archive, vocabulary: Vocabulary, limit: float) -> dict[str, Any]:
     """How long queries take that were never asked before, by their kind."""
     search = Search(archive)
     for kind in KINDS[:BEFORE]:
@@ -180,7 +180,7 @@ def ask(search: Search, query: str, newest: bool = False) -> float:
 # ── from a turn to its being found ──
 
 
-def one_turn(archive: SqliteArchive, home: Path) -> dict[str, Any]:
+def one_turn(archive: Archive, home: Path) -> dict[str, Any]:
     imports, both = [], []
     for number in range(REPEAT):
         append_turn(home, f"freshword{number}")
@@ -196,7 +196,7 @@ def one_turn(archive: SqliteArchive, home: Path) -> dict[str, Any]:
     }
 
 
-def in_process(archive: SqliteArchive, home: Path) -> dict[str, Any]:
+def in_process(archive: Archive, home: Path) -> dict[str, Any]:
     """The same inside a running keeper, which has everything open and is told which file changed."""
     places = Places.at(home)
     search = Search(archive)

@@ -14,7 +14,8 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-from rireki.archive.sqlite.store import SqliteArchive
+from rireki.archive.base import Archive
+from rireki.archive.open import open_archive
 from rireki.intake.sweep import Report, import_history
 from rireki.sources import registry
 from rireki.sources.kit.places import Places
@@ -77,8 +78,8 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def archive(tmp_path: Path, clock: Clock) -> Iterator[SqliteArchive]:
-    opened = SqliteArchive(tmp_path / "archive" / "archive.sqlite3", create=True, clock=clock)
+def archive(tmp_path: Path, clock: Clock) -> Iterator[Archive]:
+    opened = open_archive(tmp_path / "archive" / "archive.sqlite3", create=True, clock=clock)
     yield opened
     opened.close()
 
@@ -98,7 +99,7 @@ def plain_source(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def take_in(archive: SqliteArchive, home: Path) -> Callable[[], Report]:
+def take_in(archive: Archive, home: Path) -> Callable[[], Report]:
     """Import the whole home once more."""
     return lambda: import_history(archive, places=Places.at(home))
 

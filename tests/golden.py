@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from rireki.archive.sqlite.store import SqliteArchive
+from rireki.archive.open import open_archive
 from rireki.intake.interpret import read_conversation
 from rireki.intake.sweep import import_history
 from rireki.model.conversation import Reading
@@ -45,7 +45,7 @@ def joined(home: Path) -> list[dict[str, Any]]:
     """Every conversation of a home in which agents were driven: all sources, as the archive has them."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / "archive.sqlite3"
-        archive = SqliteArchive(path, create=True, clock=lambda: "2026-01-01T00:00:00.000Z")
+        archive = open_archive(path, create=True, clock=lambda: "2026-01-01T00:00:00.000Z")
         with closing(archive):
             import_history(archive, places=Places.at(home))
             ids = sorted(archive.ids())

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rireki.archive.sqlite.store import SqliteArchive
+from rireki.archive.base import Archive
 from rireki.intake.sweep import import_history
 from rireki.sources import registry
 from rireki.sources.kit.places import Places
@@ -18,7 +18,7 @@ DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 
 
 def test_a_stranger_can_read_the_archive_with_the_documented_lines(
-    archive: SqliteArchive, home: Path, monkeypatch: pytest.MonkeyPatch
+    archive: Archive, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lay_out("claude-code-1.0.51", home)
     import_history(archive, places=Places.at(home))

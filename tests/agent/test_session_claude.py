@@ -22,7 +22,7 @@ from claude_agent_sdk import (
 )
 from claude_agent_sdk.testing import run_session_store_conformance
 
-from rireki.archive.sqlite.store import SqliteArchive
+from rireki.archive.base import Archive
 from rireki.errors import RirekiError
 from rireki.history.adapters.claude import FolderSessionStore
 from rireki.intake.sweep import import_history
@@ -109,7 +109,7 @@ def test_keys_do_not_leave_the_folder(tmp_path: Path, name: str) -> None:
     assert list(tmp_path.rglob("*.jsonl")) == []
 
 
-def test_the_sdk_reads_it_and_so_does_rireki(tmp_path: Path, archive: SqliteArchive) -> None:
+def test_the_sdk_reads_it_and_so_does_rireki(tmp_path: Path, archive: Archive) -> None:
     store: Any = FolderSessionStore(tmp_path / "sessions")
 
     async def story() -> None:
@@ -214,7 +214,7 @@ def test_a_run_with_the_real_package(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_claude_code_itself_goes_on_with_it_on_another_machine(
-    tmp_path: Path, archive: SqliteArchive, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, archive: Archive, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The real program, asking a scripted model; its own folder is gone when it resumes."""
     program = Path(claude_agent_sdk.__file__).parent / "_bundled" / "claude"

@@ -20,6 +20,7 @@ from rireki.intake.sweep import import_history
 from rireki.intake.verify import verify
 from rireki.sources.kit.places import Places
 from tests.sources.transcripts import Transcript, lay
+from tests.support.engine import sql_of
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "archives"
 NAMES = sorted(path.name.split(".")[0] for path in FIXTURES.glob("*.zst"))
@@ -57,7 +58,7 @@ def test_an_archive_of_an_earlier_version_is_used_as_one_of_today(
     assert said.count("git stash pop") >= 2 and "pelicans" in said
     assert "The archive is sound." in said
     archive = open_archive(path)
-    assert archive.sql.pragma("user_version") == len(steps())
+    assert sql_of(archive).pragma("user_version") == len(steps())
     assert len(list(archive.conversations())) == 6
     # What was forgotten then is not taken in again now.
     with pytest.raises(NotFound):
@@ -90,5 +91,5 @@ def test_an_archive_of_the_very_first_version_goes_on(tmp_path: Path, home: Path
 def test_what_can_only_be_read_is_read_in_its_earlier_format(name: str, tmp_path: Path) -> None:
     archive = open_archive(unpacked(name, tmp_path), read_only=True)
     assert len(list(archive.conversations())) == 5
-    assert archive.sql.pragma("user_version") == 3
+    assert sql_of(archive).pragma("user_version") == 3
     archive.close()

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from rireki.archive.base import Dirty
-from rireki.archive.sqlite.store import SqliteArchive
+from rireki.archive.base import Archive, Dirty
 from rireki.model.conversation import Conversation, Reading, Tie
 from rireki.model.record import Content, Origin, Piece, Update
 
@@ -30,24 +29,24 @@ def reading(id: str, *ties: Tie) -> Reading:
     return Reading(conversation=conversation, messages=list, ties=list(ties))
 
 
-def project(archive: SqliteArchive, **readings: list[Reading]) -> None:
+def project(archive: Archive, **readings: list[Reading]) -> None:
     with archive.writing() as batch:
         for dirty in archive.dirty():
             batch.project(dirty, readings.get(dirty.conversation, []))
         batch.tie()
 
 
-def marks(archive: SqliteArchive) -> list[tuple[str, str]]:
+def marks(archive: Archive) -> list[tuple[str, str]]:
     return [dirty[:2] for dirty in archive.dirty()]
 
 
-def begin(archive: SqliteArchive) -> None:
+def begin(archive: Archive) -> None:
     with archive.writing() as batch:
         batch.add(ORIGIN, "pad", update(b"a\n", "one", None, 1), None)
     project(archive, one=[reading("pad/one")])
 
 
-def test_both_groups_are_to_be_read_anew(archive: SqliteArchive) -> None:
+def test_both_groups_are_to_be_read_anew(archive: Archive) -> None:
     begin(archive)
     with archive.writing() as batch:
         batch.add(ORIGIN, "pad", update(b"b\n", "two", "book", 2), 1)
@@ -57,7 +56,7 @@ def test_both_groups_are_to_be_read_anew(archive: SqliteArchive) -> None:
     assert strand.document() == b"a\nb\n" and archive.strands("pad", "one") == []
 
 
-def test_what_it_was_read_as_is_found_until_it_is_read_anew(archive: SqliteArchive) -> None:
+def test_what_it_was_read_as_is_found_until_it_is_read_anew(archive: Archive) -> None:
     begin(archive)
     with archive.writing() as batch:
         batch.add(ORIGIN, "pad", update(b"b\n", "two", "book", 2), 1)
@@ -71,7 +70,7 @@ def test_what_it_was_read_as_is_found_until_it_is_read_anew(archive: SqliteArchi
     assert changes["pad/one"] == 0 and changes["book/two"] > 0
 
 
-def test_a_group_that_keeps_another_strand_keeps_its_conversation(archive: SqliteArchive) -> None:
+def test_a_group_that_keeps_another_strand_keeps_its_conversation(archive: Archive) -> None:
     with archive.writing() as batch:
         batch.add(ORIGIN, "pad", update(b"a\n", "one", None, 1), None)
         batch.add(ORIGIN, "pad", update(b"x\n", "one", None, 1, key="other"), None)
@@ -83,7 +82,7 @@ def test_a_group_that_keeps_another_strand_keeps_its_conversation(archive: Sqlit
     assert archive.find("pad/one").grouping == "one"
 
 
-def test_an_alias_gives_way_to_a_conversation_of_that_name(archive: SqliteArchive) -> None:
+def test_an_alias_gives_way_to_a_conversation_of_that_name(archive: Archive) -> None:
     with archive.writing() as batch:
         batch.add(ORIGIN, "pad", update(b"a\n", "one", None, 1), None)
         batch.add(ORIGIN, "pad", update(b"b\n", "two", "book", 1, key="other"), None)
@@ -93,7 +92,7 @@ def test_an_alias_gives_way_to_a_conversation_of_that_name(archive: SqliteArchiv
     assert archive.find("pad/one").conversation.links == []
 
 
-def test_what_stays_where_it_was_marks_nothing_else(archive: SqliteArchive) -> None:
+def test_what_stays_where_it_was_marks_nothing_else(archive: Archive) -> None:
     begin(archive)
     with archive.writing() as batch:
         batch.add(ORIGIN, "pad", update(b"b\n", "one", None, 2), 1)

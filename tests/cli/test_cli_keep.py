@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from rireki.archive.open import open_archive
-from rireki.archive.sqlite.store import SqliteArchive
 from rireki.intake.interpret import interpret
 from tests.cli.conftest import CHILD, OTHER, TALK, Rireki, said, write
+from tests.support.engine import ENGINE
 
 
 def test_resume_prints_the_command_and_nothing_else(
@@ -118,14 +118,14 @@ def test_a_list_is_of_one_moment(
     imported: Rireki, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = imported("list")
-    look = SqliteArchive.ids
+    look = ENGINE.ids
 
-    def soil_and_look(archive: SqliteArchive) -> set[str]:
+    def soil_and_look(archive: ENGINE) -> set[str]:
         with closing(open_archive(tmp_path / "archive.sqlite3")) as other:
             other.soil()
         return look(archive)
 
-    monkeypatch.setattr(SqliteArchive, "ids", soil_and_look)
+    monkeypatch.setattr(ENGINE, "ids", soil_and_look)
     assert imported("list") == before
 
 

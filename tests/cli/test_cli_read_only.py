@@ -13,14 +13,14 @@ from typing import Any
 
 import pytest
 
+from rireki.archive.database import open_frozen
 from rireki.archive.open import open_archive
-from rireki.archive.sqlite.frozen import open_frozen
-from rireki.archive.sqlite.store import SqliteArchive
 from rireki.errors import ArchiveTrouble
 from rireki.search.index import update
 from rireki.search.index.importing import take_in
 from rireki.sources.kit.places import Places
 from tests.cli.conftest import Rireki
+from tests.support.engine import ENGINE, sql_of
 from tests.support.homes import lay_out
 from tests.support.searching import make_home
 from tests.support.shut import contents, rireki, run, shut
@@ -141,8 +141,8 @@ def log_apart(kept: Path, *, with_map: bool = False) -> None:
     """Leave the last commit in a log, as a copy of a folder in use or a crash does."""
     aside = kept.parent / "aside"
     with closing(open_archive(kept / "archive.sqlite3")) as archive:
-        archive.sql.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        archive.sql.execute("UPDATE conversation SET title = 'late'")
+        sql_of(archive).execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        sql_of(archive).execute("UPDATE conversation SET title = 'late'")
         shutil.copytree(kept, aside)
     shutil.rmtree(kept)
     aside.rename(kept)
@@ -329,7 +329,7 @@ def test_an_archive_that_cannot_be_made_is_told(made: Path, tmp_path: Path) -> N
 
 def test_an_older_format_has_to_be_brought_up_first(kept: Path) -> None:
     with closing(open_archive(kept / "archive.sqlite3")) as archive:
-        archive.sql.pragma("user_version", 1)
+        sql_of(archive).pragma("user_version", 1)
     with shut(kept):
         error, hint = said(run(rireki(kept / "archive.sqlite3", "list")))
     assert "format 1" in error and "copy it" in hint
@@ -385,7 +385,7 @@ def test_what_is_read_without_locks_is_known_to_be_outdated(kept: Path) -> None:
 def test_a_command_whose_archive_was_written_meanwhile_says_so(
     imported: Rireki, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(SqliteArchive, "is_outdated", lambda self: True)
+    monkeypatch.setattr(ENGINE, "is_outdated", lambda self: True)
     ran = imported("list")
     assert ran.code == 1
     assert "was written while it was read" in ran.err and "again" in ran.err

@@ -25,6 +25,7 @@ from rireki.intake.verify import verify
 from tests.history.conftest import calls, exchange, says
 from tests.history.test_laws import Player, steps
 from tests.history.test_raw import ANSWERS
+from tests.support.engine import sql_of
 
 more = st.one_of(
     steps,
@@ -206,7 +207,7 @@ def test_a_stored_row_that_is_damaged_is_not_added_to(place: Path, readings: lis
     with MessageHistory.open("x", archive=place) as history:
         exchange(history, 0)
     with closing(open_archive(place)) as archive, archive.writing():
-        archive.sql.execute("UPDATE answers SET data = x'00'")
+        sql_of(archive).execute("UPDATE answers SET data = x'00'")
     with MessageHistory.open("x", archive=place) as history:
         history.add_user_message("one more")
     assert readings == ["x", "x"]

@@ -13,8 +13,7 @@ from typing import Any
 
 import pytest
 
-from rireki.archive.base import Filter
-from rireki.archive.sqlite.store import SqliteArchive
+from rireki.archive.base import Archive, Filter
 from rireki.errors import RirekiError
 from rireki.intake.demo import change_demo_home, make_demo_home
 from rireki.intake.interpret import read_conversation
@@ -223,12 +222,12 @@ def test_a_kiro_session_has_a_log_and_a_head_of_the_same_id(demo: Path) -> None:
 # ── what rireki makes of them ──
 
 
-def titled(archive: SqliteArchive, start: str) -> Conversation:
+def titled(archive: Archive, start: str) -> Conversation:
     (found,) = [each for each in archive.conversations() if each.title.startswith(start)]
     return found
 
 
-def story(archive: SqliteArchive, start: str) -> list[Message]:
+def story(archive: Archive, start: str) -> list[Message]:
     name = titled(archive, start).id
     return read_conversation(archive, archive.find(name)).messages()
 
@@ -242,9 +241,7 @@ def troubles(report: Report) -> list[Any]:
     return [trouble for source in report.sources for trouble in source.troubles]
 
 
-def test_it_is_taken_in_without_trouble(
-    archive: SqliteArchive, demo: Path, take_in: TakeIn
-) -> None:
+def test_it_is_taken_in_without_trouble(archive: Archive, demo: Path, take_in: TakeIn) -> None:
     report = take_in()
     assert troubles(report) == []
     assert all(each.troubles == [] for each in archive.conversations(Filter(subagents=True)))
@@ -258,9 +255,7 @@ def test_it_is_taken_in_without_trouble(
     assert not any(source.read for source in again.sources), "nothing changed meanwhile"
 
 
-def test_it_speaks_japanese_and_english(
-    archive: SqliteArchive, demo: Path, take_in: TakeIn
-) -> None:
+def test_it_speaks_japanese_and_english(archive: Archive, demo: Path, take_in: TakeIn) -> None:
     take_in()
     for source in ("amazon-q", "claude-code", "kiro"):
         found = list(archive.conversations(Filter(source=source)))
@@ -270,7 +265,7 @@ def test_it_speaks_japanese_and_english(
 
 
 def test_it_shows_what_can_happen_in_a_conversation(
-    archive: SqliteArchive, demo: Path, take_in: TakeIn
+    archive: Archive, demo: Path, take_in: TakeIn
 ) -> None:
     take_in()
     labels = {
@@ -289,7 +284,7 @@ def test_it_shows_what_can_happen_in_a_conversation(
 
 
 def test_what_agents_do_to_history_costs_nothing(
-    archive: SqliteArchive, demo: Path, take_in: TakeIn
+    archive: Archive, demo: Path, take_in: TakeIn
 ) -> None:
     take_in()
     change_demo_home(demo)

@@ -13,8 +13,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from rireki.archive.base import Filter
-from rireki.archive.sqlite.store import SqliteArchive
+from rireki.archive.base import Archive, Filter
+from rireki.archive.open import open_archive
 from rireki.errors import NotFound
 from rireki.intake import sweep
 from rireki.intake.forget import forget
@@ -37,6 +37,7 @@ from tests.conftest import Clock
 from tests.sources.transcripts import SESSION, Transcript, lay
 from tests.support.driven import Journal, time
 from tests.support.dump import dump
+from tests.support.engine import sql_of
 from tests.support.homes import lay_out
 from tests.support.q_rows import Client, said, talk
 
@@ -45,15 +46,15 @@ DRIVEN, OWN = "bridge/drive-1", f"claude-code/{SESSION}"
 PICTURE = b"\x89PNG of a button"
 
 
-def story(archive: SqliteArchive, id: str, as_of: str | None = None) -> list[Message]:
+def story(archive: Archive, id: str, as_of: str | None = None) -> list[Message]:
     return read_conversation(archive, archive.find(id), as_of).messages()
 
 
-def ids(archive: SqliteArchive, id: str, as_of: str | None = None) -> list[str]:
+def ids(archive: Archive, id: str, as_of: str | None = None) -> list[str]:
     return [message.id for message in story(archive, id, as_of)]
 
 
-def everything(archive: SqliteArchive) -> dict[str, list[Any]]:
+def everything(archive: Archive) -> dict[str, list[Any]]:
     """Each conversation with all of its messages."""
     found = {}
     for about in archive.conversations(Filter(subagents=True)):
@@ -125,9 +126,9 @@ def finish(*steps: Iterator[None]) -> None:
             pass
 
 
-def calm(home: Path, folder: Path) -> SqliteArchive:
+def calm(home: Path, folder: Path) -> Archive:
     """An archive that takes everything in at once."""
-    archive = SqliteArchive(folder / "calm.sqlite3", create=True, clock=Clock())
+    archive = open_archive(folder / "calm.sqlite3", create=True, clock=Clock())
     import_history(archive, places=Places.at(home))
     return archive
 
@@ -136,7 +137,7 @@ def calm(home: Path, folder: Path) -> SqliteArchive:
 
 
 def test_both_are_one_conversation_with_everything_once(
-    archive: SqliteArchive, home: Path, journal: Journal, take_in: TakeIn
+    archive: Archive, home: Path, journal: Journal, take_in: TakeIn
 ) -> None:
     finish(drive(journal), transcript(home))
     take_in()
@@ -173,7 +174,7 @@ def _number(journal: Journal, kind: str) -> int:
 
 @pytest.mark.parametrize("seed", range(12))
 def test_in_whatever_order_they_arrive_they_are_the_same(
-    seed: int, archive: SqliteArchive, home: Path, journal: Journal, tmp_path: Path
+    seed: int, archive: Archive, home: Path, journal: Journal, tmp_path: Path
 ) -> None:
     chance = random.Random(seed)
     going = [drive(journal), transcript(home)]
@@ -199,7 +200,7 @@ def test_in_whatever_order_they_arrive_they_are_the_same(
 
 
 def test_it_has_the_agents_name_before_the_agent_left_anything(
-    archive: SqliteArchive, journal: Journal, take_in: TakeIn
+    archive: Archive, journal: Journal, take_in: TakeIn
 ) -> None:
     finish(drive(journal))
     take_in()
@@ -210,7 +211,7 @@ def test_it_has_the_agents_name_before_the_agent_left_anything(
 
 
 def test_many_fresh_files_at_once_are_joined_as_well(
-    archive: SqliteArchive, home: Path, journal: Journal, tmp_path: Path
+    archive: Archive, home: Path, journal: Journal, tmp_path: Path
 ) -> None:
     finish(drive(journal), transcript(home))
     for number in range(5):
@@ -226,7 +227,7 @@ def test_many_fresh_files_at_once_are_joined_as_well(
 
 
 def test_a_conversation_that_is_continued_twice_is_still_one(
-    archive: SqliteArchive, home: Path, take_in: TakeIn
+    archive: Archive, home: Path, take_in: TakeIn
 ) -> None:
     finish(transcript(home))
     take_in()
@@ -242,7 +243,7 @@ def test_a_conversation_that_is_continued_twice_is_still_one(
 
 
 def test_the_rows_of_amazon_q_take_the_place_of_what_its_terminal_showed(
-    archive: SqliteArchive, home: Path, journal: Journal, take_in: TakeIn
+    archive: Archive, home: Path, journal: Journal, take_in: TakeIn
 ) -> None:
     client = Client(home)
     journal.start("amazon-q")
@@ -280,7 +281,7 @@ def test_the_rows_of_amazon_q_take_the_place_of_what_its_terminal_showed(
 
 
 def test_the_first_address_stays_valid(
-    archive: SqliteArchive, home: Path, journal: Journal, take_in: TakeIn
+    archive: Archive, home: Path, journal: Journal, take_in: TakeIn
 ) -> None:
     steps = [drive(journal), transcript(home)]
     next(steps[0])
@@ -297,7 +298,7 @@ def test_the_first_address_stays_valid(
 
 
 def test_an_agent_that_begins_anew_takes_its_journal_along(
-    archive: SqliteArchive, home: Path, journal: Journal, take_in: TakeIn
+    archive: Archive, home: Path, journal: Journal, take_in: TakeIn
 ) -> None:
     finish(drive(journal))
     take_in()
@@ -319,7 +320,7 @@ def test_an_agent_that_begins_anew_takes_its_journal_along(
 
 
 def test_prompts_that_survived_elsewhere_do_not_hide_the_journal(
-    archive: SqliteArchive, home: Path, journal: Journal, take_in: TakeIn
+    archive: Archive, home: Path, journal: Journal, take_in: TakeIn
 ) -> None:
     typed = {"display": "What is here?", "timestamp": 1794736800000, "project": "/home/dev/app"}
     (home / ".claude").mkdir()
@@ -338,7 +339,7 @@ def test_prompts_that_survived_elsewhere_do_not_hide_the_journal(
 
 
 def test_it_is_found_while_it_is_being_read_anew(
-    archive: SqliteArchive, home: Path, journal: Journal, take_in: TakeIn
+    archive: Archive, home: Path, journal: Journal, take_in: TakeIn
 ) -> None:
     steps = drive(journal)
     next(steps)
@@ -363,7 +364,7 @@ def test_it_is_found_while_it_is_being_read_anew(
 
 
 def test_the_feed_names_each_message_once_whatever_it_turns_out_to_belong_to(
-    archive: SqliteArchive, home: Path, journal: Journal, take_in: TakeIn
+    archive: Archive, home: Path, journal: Journal, take_in: TakeIn
 ) -> None:
     feed = Feed(archive)
     journal.start()
@@ -397,7 +398,7 @@ def test_the_feed_names_each_message_once_whatever_it_turns_out_to_belong_to(
 
 
 def test_what_a_listener_knew_under_the_first_name_is_new_under_the_second(
-    archive: SqliteArchive, home: Path, journal: Journal, take_in: TakeIn
+    archive: Archive, home: Path, journal: Journal, take_in: TakeIn
 ) -> None:
     """The transcript is there first: the journal must not count as known in it."""
     finish(transcript(home))
@@ -419,7 +420,7 @@ def test_what_a_listener_knew_under_the_first_name_is_new_under_the_second(
 
 
 def test_every_earlier_version_comes_back(
-    archive: SqliteArchive, home: Path, journal: Journal, take_in: TakeIn, clock: Clock
+    archive: Archive, home: Path, journal: Journal, take_in: TakeIn, clock: Clock
 ) -> None:
     seen: list[tuple[str, list[str]]] = []
     for some in (drive(journal), transcript(home)):
@@ -432,7 +433,7 @@ def test_every_earlier_version_comes_back(
 
 
 def test_the_pictures_of_both_come_back(
-    archive: SqliteArchive, home: Path, journal: Journal, take_in: TakeIn
+    archive: Archive, home: Path, journal: Journal, take_in: TakeIn
 ) -> None:
     finish(drive(journal), transcript(home))
     take_in()
@@ -443,7 +444,7 @@ def test_the_pictures_of_both_come_back(
 
 
 def test_restoring_brings_both_files_back(
-    archive: SqliteArchive, home: Path, journal: Journal, take_in: TakeIn, tmp_path: Path
+    archive: Archive, home: Path, journal: Journal, take_in: TakeIn, tmp_path: Path
 ) -> None:
     finish(drive(journal), transcript(home))
     take_in()
@@ -453,7 +454,7 @@ def test_restoring_brings_both_files_back(
 
 
 def test_what_is_forgotten_stays_forgotten_under_every_name(
-    archive: SqliteArchive, home: Path, journal: Journal, take_in: TakeIn
+    archive: Archive, home: Path, journal: Journal, take_in: TakeIn
 ) -> None:
     steps = drive(journal)
     next(steps)
@@ -471,7 +472,7 @@ def test_what_is_forgotten_stays_forgotten_under_every_name(
 
 @pytest.mark.parametrize("bulk", [False, True])
 def test_forgetting_the_joined_one_forgets_its_journal(
-    bulk: bool, archive: SqliteArchive, home: Path, journal: Journal, take_in: TakeIn
+    bulk: bool, archive: Archive, home: Path, journal: Journal, take_in: TakeIn
 ) -> None:
     steps = drive(journal)
     next(steps)
@@ -482,7 +483,7 @@ def test_forgetting_the_joined_one_forgets_its_journal(
     assert archive.ids() == set() and archive.groups() == []
     finish(steps)
     if bulk:
-        archive.sql.execute("DELETE FROM origin")
+        sql_of(archive).execute("DELETE FROM origin")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sweep, "BULK", 0 if bulk else sweep.BULK)
         Journal(home, "another").send("p", "something else")
@@ -496,7 +497,7 @@ def test_forgetting_the_joined_one_forgets_its_journal(
 
 @pytest.mark.parametrize("indexed", [False, True])
 def test_everything_in_it_is_found_once(
-    indexed: bool, archive: SqliteArchive, home: Path, journal: Journal, take_in: TakeIn
+    indexed: bool, archive: Archive, home: Path, journal: Journal, take_in: TakeIn
 ) -> None:
     long = "quokka " * 300
     steps = drive(journal)
@@ -518,7 +519,7 @@ def test_everything_in_it_is_found_once(
 
 
 def test_a_journal_without_its_file_is_told_and_marked(
-    archive: SqliteArchive, home: Path, journal: Journal, take_in: TakeIn
+    archive: Archive, home: Path, journal: Journal, take_in: TakeIn
 ) -> None:
     finish(drive(journal), transcript(home))
     take_in()
@@ -533,7 +534,7 @@ def test_a_journal_without_its_file_is_told_and_marked(
 
 
 def test_a_mistake_of_ours_costs_the_journal_and_never_the_transcript(
-    archive: SqliteArchive, home: Path, journal: Journal, take_in: TakeIn
+    archive: Archive, home: Path, journal: Journal, take_in: TakeIn
 ) -> None:
     finish(drive(journal), transcript(home))
 
@@ -549,9 +550,7 @@ def test_a_mistake_of_ours_costs_the_journal_and_never_the_transcript(
     assert archive.find(DRIVEN).conversation.troubles == []
 
 
-def test_the_list_and_its_counts_stay_right(
-    archive: SqliteArchive, home: Path, take_in: TakeIn
-) -> None:
+def test_the_list_and_its_counts_stay_right(archive: Archive, home: Path, take_in: TakeIn) -> None:
     lay_out("bridge", home)
     report = take_in()
     counts = {s.source: s.new_conversations for s in report.sources if s.new_conversations}
@@ -563,7 +562,7 @@ def test_the_list_and_its_counts_stay_right(
 
 
 def test_a_journal_is_told_although_the_transcript_has_but_titles_for_others(
-    archive: SqliteArchive, home: Path, journal: Journal, take_in: TakeIn
+    archive: Archive, home: Path, journal: Journal, take_in: TakeIn
 ) -> None:
     finish(drive(journal))
     line = {"type": "summary", "summary": "Another talk", "leafUuid": "elsewhere"}

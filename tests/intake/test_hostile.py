@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from rireki.archive.sqlite.store import SqliteArchive
+from rireki.archive.base import Archive
 from rireki.intake.interpret import read_conversation
 from rireki.intake.sweep import Report, import_history
 from rireki.intake.verify import verify
@@ -44,17 +44,17 @@ def project(home: Path) -> Path:
     return folder
 
 
-def take_in(archive: SqliteArchive, home: Path) -> Report:
+def take_in(archive: Archive, home: Path) -> Report:
     report = import_history(archive, places=Places.at(home))
     assert archive.find(GOOD).conversation.title == "the good neighbour"
     return report
 
 
-def text_of(archive: SqliteArchive, name: str = BAD) -> str:
+def text_of(archive: Archive, name: str = BAD) -> str:
     return str([m.parts for m in read_conversation(archive, archive.find(name)).messages()])
 
 
-def test_a_line_of_ten_megabytes(archive: SqliteArchive, home: Path, project: Path) -> None:
+def test_a_line_of_ten_megabytes(archive: Archive, home: Path, project: Path) -> None:
     file = project / f"{BAD}.jsonl"
     file.write_bytes(user("before") + user("x" * (10 << 20)) + user("after"))
     take_in(archive, home)
@@ -63,7 +63,7 @@ def test_a_line_of_ten_megabytes(archive: SqliteArchive, home: Path, project: Pa
     assert strand.document() == file.read_bytes()
 
 
-def test_nesting_without_end(archive: SqliteArchive, home: Path, project: Path) -> None:
+def test_nesting_without_end(archive: Archive, home: Path, project: Path) -> None:
     deep = b'{"type":"user","message":' + b'{"a":' * 100_000 + b"1" + b"}" * 100_000 + b"}\n"
     (project / f"{BAD}.jsonl").write_bytes(user("before") + deep + user("after"))
     take_in(archive, home)
@@ -71,7 +71,7 @@ def test_nesting_without_end(archive: SqliteArchive, home: Path, project: Path) 
     assert len(archive.find(BAD).conversation.troubles) == 1
 
 
-def test_bytes_that_are_not_text(archive: SqliteArchive, home: Path, project: Path) -> None:
+def test_bytes_that_are_not_text(archive: Archive, home: Path, project: Path) -> None:
     (project / f"{BAD}.jsonl").write_bytes(
         user("before")
         + b'{"type":"user","x":"\xff\xfe"}\n'
@@ -83,7 +83,7 @@ def test_bytes_that_are_not_text(archive: SqliteArchive, home: Path, project: Pa
     assert "before" in text_of(archive) and "after" in text_of(archive)
 
 
-def test_half_a_surrogate_pair(archive: SqliteArchive, home: Path, project: Path) -> None:
+def test_half_a_surrogate_pair(archive: Archive, home: Path, project: Path) -> None:
     line = user("half of an emoji: HERE").replace(b"HERE", b"\\ud83d")
     (project / f"{BAD}.jsonl").write_bytes(line)
     take_in(archive, home)
@@ -91,7 +91,7 @@ def test_half_a_surrogate_pair(archive: SqliteArchive, home: Path, project: Path
     assert "half of an emoji" in text_of(archive)
 
 
-def test_things_that_are_not_files(archive: SqliteArchive, home: Path, project: Path) -> None:
+def test_things_that_are_not_files(archive: Archive, home: Path, project: Path) -> None:
     os.mkfifo(project / f"{BAD}.jsonl")
     (project / "cccccccc-0000-4000-8000-000000000000.jsonl").mkdir()
     (project / "loop").symlink_to(project)
@@ -102,7 +102,7 @@ def test_things_that_are_not_files(archive: SqliteArchive, home: Path, project: 
     assert [c.native_id for c in archive.conversations()] == [GOOD]
 
 
-def test_a_name_that_is_no_text(archive: SqliteArchive, home: Path, project: Path) -> None:
+def test_a_name_that_is_no_text(archive: Archive, home: Path, project: Path) -> None:
     os.close(os.open(os.fsencode(project) + b"/\xff\xfe.jsonl", os.O_CREAT | os.O_WRONLY))
     (project / "ääää 日本語\n.jsonl").write_bytes(user("odd, but text"))
     report = take_in(archive, home)
@@ -113,7 +113,7 @@ def test_a_name_that_is_no_text(archive: SqliteArchive, home: Path, project: Pat
 
 
 def test_a_file_that_may_not_be_read(
-    archive: SqliteArchive, home: Path, project: Path, monkeypatch: pytest.MonkeyPatch
+    archive: Archive, home: Path, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = project / f"{BAD}.jsonl"
     file.write_bytes(user("mine alone"))
@@ -135,7 +135,7 @@ def test_a_file_that_may_not_be_read(
 
 
 def test_a_file_that_shrinks_while_it_is_read(
-    archive: SqliteArchive, home: Path, project: Path, monkeypatch: pytest.MonkeyPatch
+    archive: Archive, home: Path, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = project / f"{BAD}.jsonl"
     file.write_bytes(b"".join(user(f"prompt {n} " + "x" * 2000) for n in range(5000)))
@@ -159,7 +159,7 @@ def test_a_file_that_shrinks_while_it_is_read(
     assert verify(archive) == []
 
 
-def test_a_row_of_fifty_megabytes(archive: SqliteArchive, home: Path, project: Path) -> None:
+def test_a_row_of_fifty_megabytes(archive: Archive, home: Path, project: Path) -> None:
     folder = home / ".local" / "share" / "amazon-q"
     folder.mkdir(parents=True)
     database = sqlite3.connect(folder / "data.sqlite3")
@@ -184,7 +184,7 @@ def test_a_row_of_fifty_megabytes(archive: SqliteArchive, home: Path, project: P
     ids=["empty", "cut off", "something else"],
 )
 def test_a_database_that_is_none(
-    content: bytes, archive: SqliteArchive, home: Path, project: Path
+    content: bytes, archive: Archive, home: Path, project: Path
 ) -> None:
     file = home / ".local" / "share" / "amazon-q" / "data.sqlite3"
     file.parent.mkdir(parents=True)
@@ -197,9 +197,7 @@ def test_a_database_that_is_none(
     assert file.read_bytes() == content, "a source is only read"
 
 
-def test_a_database_whose_pages_are_damaged(
-    archive: SqliteArchive, home: Path, project: Path
-) -> None:
+def test_a_database_whose_pages_are_damaged(archive: Archive, home: Path, project: Path) -> None:
     from tests.support.homes import FIXTURES
 
     file = home / ".local" / "share" / "amazon-q" / "data.sqlite3"
@@ -214,7 +212,7 @@ def test_a_database_whose_pages_are_damaged(
 
 
 def test_a_trouble_is_told_by_the_import_that_met_it_and_not_again(
-    archive: SqliteArchive, home: Path, project: Path
+    archive: Archive, home: Path, project: Path
 ) -> None:
     from tests.support.homes import lay_out
 

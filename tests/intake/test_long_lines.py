@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rireki.archive.sqlite.store import SqliteArchive
+from rireki.archive.base import Archive
 from rireki.intake import limits, sweep
 from rireki.intake.restore import restore
 from rireki.intake.sweep import Report, import_history
@@ -17,6 +17,7 @@ from rireki.intake.verify import verify
 from rireki.model.strand import PIECES
 from rireki.sources.kit import jsonl, longlines
 from rireki.sources.kit.places import Places
+from tests.support.engine import sql_of
 
 MB = 1 << 20
 LARGEST = 1 * MB
@@ -40,7 +41,7 @@ def note(number: int, text: str = "") -> bytes:
     )
 
 
-def take_in(archive: SqliteArchive, home: Path) -> Report:
+def take_in(archive: Archive, home: Path) -> Report:
     return import_history(archive, places=Places.at(home))
 
 
@@ -51,14 +52,14 @@ def file(home: Path, plain_source: None) -> Path:
     return file
 
 
-def texts(archive: SqliteArchive) -> list[str]:
+def texts(archive: Archive) -> list[str]:
     from rireki.intake.interpret import read_conversation
 
     reading = read_conversation(archive, archive.find("talk"))
     return [part.text for m in reading.messages() for part in m.parts]  # type: ignore[union-attr]
 
 
-def same_everywhere(archive: SqliteArchive, file: Path, to: Path) -> None:
+def same_everywhere(archive: Archive, file: Path, to: Path) -> None:
     (strand,) = archive.strands("plain", "talk")
     assert strand.document() == file.read_bytes()
     (back,) = restore(archive, archive.find("talk"), to)
@@ -68,7 +69,7 @@ def same_everywhere(archive: SqliteArchive, file: Path, to: Path) -> None:
 
 @pytest.mark.parametrize("bulk", [False, True], ids=["one by one", "by workers"])
 def test_a_line_that_is_too_long_is_kept_in_pieces_and_named(
-    archive: SqliteArchive,
+    archive: Archive,
     file: Path,
     home: Path,
     tmp_path: Path,
@@ -96,7 +97,7 @@ def test_a_line_that_is_too_long_is_kept_in_pieces_and_named(
 
 
 def test_an_unfinished_line_that_grows_for_long_is_kept_once(
-    archive: SqliteArchive, file: Path, home: Path, tmp_path: Path
+    archive: Archive, file: Path, home: Path, tmp_path: Path
 ) -> None:
     file.write_bytes(note(0))
     take_in(archive, home)
@@ -108,14 +109,14 @@ def test_an_unfinished_line_that_grows_for_long_is_kept_once(
             (strand,) = archive.strands("plain", "talk")
             assert strand.document() == file.read_bytes()
             assert len(strand.states[-1].tail) <= PIECE
-    stored = archive.sql.execute("SELECT sum(size) FROM chunk").get
+    stored = sql_of(archive).execute("SELECT sum(size) FROM chunk").get
     assert stored < 1.1 * file.stat().st_size
     assert "bytes is longer" in archive.troubles()[0][2].message
     same_everywhere(archive, file, tmp_path / "back")
 
 
 def test_an_unfinished_line_that_ends_in_time_becomes_one_entry(
-    archive: SqliteArchive, file: Path, home: Path, tmp_path: Path
+    archive: Archive, file: Path, home: Path, tmp_path: Path
 ) -> None:
     entry = note(1, "z" * (LARGEST // 2))
     file.write_bytes(note(0) + entry[: LARGEST // 3])
@@ -130,7 +131,7 @@ def test_an_unfinished_line_that_ends_in_time_becomes_one_entry(
 
 @pytest.mark.parametrize("place", [10, LARGEST, 2 * LARGEST])
 def test_a_rewrite_inside_a_long_line(
-    archive: SqliteArchive, file: Path, home: Path, tmp_path: Path, place: int
+    archive: Archive, file: Path, home: Path, tmp_path: Path, place: int
 ) -> None:
     file.write_bytes(note(0) + os.urandom(3 * MB // 2).hex().encode() + b"\n" + note(1))
     before = file.read_bytes()
@@ -147,7 +148,7 @@ def test_a_rewrite_inside_a_long_line(
 
 
 def test_a_file_without_a_newline_takes_no_more_memory_than_a_few_pieces(
-    archive: SqliteArchive, file: Path, home: Path, tmp_path: Path
+    archive: Archive, file: Path, home: Path, tmp_path: Path
 ) -> None:
     with file.open("wb") as out:
         for _ in range(24):
@@ -168,7 +169,7 @@ def test_a_file_without_a_newline_takes_no_more_memory_than_a_few_pieces(
     assert (tmp_path / "back" / "talk.jsonl").read_bytes() == file.read_bytes()
 
 
-def test_a_document_that_is_too_large(archive: SqliteArchive, home: Path, tmp_path: Path) -> None:
+def test_a_document_that_is_too_large(archive: Archive, home: Path, tmp_path: Path) -> None:
     folder = home / ".claude" / "projects" / "-src"
     session = "00000000-0000-4000-8000-000000000001"
     spill = folder / session / "tool-results" / "b.txt"

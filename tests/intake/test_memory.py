@@ -15,7 +15,7 @@ import pytest
 from bench.extremes import SESSION, write_long, write_tiny
 from bench.measure import import_command, rireki
 
-from rireki.archive.sqlite.store import SqliteArchive
+from rireki.archive.base import Archive
 from rireki.errors import ArchiveTrouble
 from rireki.intake import interpret, memory
 from rireki.intake.restore import restore
@@ -31,7 +31,7 @@ LONG = SESSION.format(1)
 linux = pytest.mark.skipif(sys.platform != "linux", reason="only there the limit can be asked for")
 
 
-def take_in(archive: SqliteArchive, home: Path) -> Report:
+def take_in(archive: Archive, home: Path) -> Report:
     return import_history(archive, places=Places.at(home))
 
 
@@ -87,7 +87,7 @@ def test_an_import_within_a_limit_tells_it_and_takes_in_the_rest(tmp_path: Path)
 
 
 def test_what_there_is_no_memory_for_is_read_when_there_is(
-    archive: SqliteArchive,
+    archive: Archive,
     home: Path,
     long: Path,
     heavy: None,
@@ -107,7 +107,7 @@ def test_what_there_is_no_memory_for_is_read_when_there_is(
 
 
 def test_a_lack_of_memory_while_it_is_read_is_told_alike(
-    archive: SqliteArchive, home: Path, long: Path, monkeypatch: pytest.MonkeyPatch
+    archive: Archive, home: Path, long: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: Any) -> None:
         raise MemoryError
@@ -119,7 +119,7 @@ def test_a_lack_of_memory_while_it_is_read_is_told_alike(
 
 
 def test_what_cannot_be_indexed_for_lack_of_memory_stays_in_line(
-    archive: SqliteArchive, home: Path, long: Path, heavy: None, monkeypatch: pytest.MonkeyPatch
+    archive: Archive, home: Path, long: Path, heavy: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     take_in(archive, home)
     with monkeypatch.context() as less:
@@ -141,7 +141,7 @@ def test_free_memory_is_known() -> None:
 
 
 def test_messages_one_by_one_out_of_a_damaged_archive_are_those_that_can_be_read(
-    archive: SqliteArchive, home: Path, long: Path, monkeypatch: pytest.MonkeyPatch
+    archive: Archive, home: Path, long: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     take_in(archive, home)
     plain = render.render_each

@@ -12,9 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from rireki.archive.base import Filter
+from rireki.archive.base import Archive, Filter
 from rireki.archive.open import open_archive
-from rireki.archive.sqlite.store import SqliteArchive
 from rireki.cli import main as face
 from rireki.intake import sweep
 from rireki.intake.restore import restore
@@ -33,7 +32,7 @@ pytestmark = pytest.mark.skipif(
 BAD = os.fsdecode(b"caf\xe9 \xe3\x81 \xff")
 
 
-def take_in(archive: SqliteArchive, home: Path) -> list[str]:
+def take_in(archive: Archive, home: Path) -> list[str]:
     report = import_history(archive, places=Places.at(home))
     return [trouble.message for source in report.sources for trouble in source.troubles]
 
@@ -61,7 +60,7 @@ def test_every_name_has_one_text_and_comes_back(name: bytes) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_home_whose_name_is_no_text_is_archived(
     name: str,
-    archive: SqliteArchive,
+    archive: Archive,
     home: Path,
     tmp_path: Path,
     bulk: bool,
@@ -69,7 +68,7 @@ def test_a_home_whose_name_is_no_text_is_archived(
 ) -> None:
     monkeypatch.setattr(sweep, "BULK", 1 if bulk else 1 << 40)
     odd = lay_out(name, home / BAD)
-    twin = SqliteArchive(tmp_path / "twin.sqlite3", create=True, clock=archive.clock)
+    twin = open_archive(tmp_path / "twin.sqlite3", create=True, clock=archive.clock)
     troubles = take_in(archive, odd)
     assert len(troubles) == len(take_in(twin, lay_out(name, tmp_path / "twin")))
     ids = [c.id for c in archive.conversations(Filter(subagents=True))]
@@ -88,7 +87,7 @@ def test_a_home_whose_name_is_no_text_is_archived(
 
 
 def test_a_file_whose_name_is_no_text_everywhere(
-    archive: SqliteArchive, home: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    archive: Archive, home: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     folder = home / ".claude" / "projects" / f"-home-{BAD}"
     folder.mkdir(parents=True)
@@ -155,9 +154,7 @@ def test_the_keeper_hears_of_a_file_whose_name_is_no_text(home: Path, tmp_path: 
 
 
 @pytest.mark.parametrize("id", ["c" * 400, "会話" * 120, "x" * 251 + "é"], ids=["a", "ja", "edge"])
-def test_a_very_long_id_is_restored(
-    archive: SqliteArchive, home: Path, tmp_path: Path, id: str
-) -> None:
+def test_a_very_long_id_is_restored(archive: Archive, home: Path, tmp_path: Path, id: str) -> None:
     for folder in ("amazon-q", "kiro-cli"):
         store = home / ".local" / "share" / folder
         store.mkdir(parents=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rireki.archive.sqlite.store import SqliteArchive
+from rireki.archive.base import Archive
 from rireki.intake.check import Checker
 from rireki.intake.interpret import read_conversation
 from rireki.intake.restore import restore
@@ -17,6 +17,7 @@ from rireki.intake.verify import verify
 from rireki.sources.kit import jsonl
 from rireki.sources.kit.places import Places
 from tests.intake.test_work import counting_opens
+from tests.support.engine import sql_of
 
 pytestmark = pytest.mark.usefixtures("plain_source")
 
@@ -36,7 +37,7 @@ def file(home: Path) -> Path:
     return file
 
 
-def take_in(archive: SqliteArchive, home: Path, check: bool = False) -> Report:
+def take_in(archive: Archive, home: Path, check: bool = False) -> Report:
     return import_history(archive, places=Places.at(home), check=check)
 
 
@@ -53,14 +54,14 @@ def append(file: Path, number: int) -> None:
         out.write(note(number, f"number {number:05}"))
 
 
-def kept(archive: SqliteArchive) -> bytes:
+def kept(archive: Archive) -> bytes:
     (strand,) = archive.strands("plain", NAME)
     return strand.document()
 
 
 @pytest.mark.parametrize("number", [0, 1, 1200, 2480])
 def test_a_rewrite_of_equal_length_is_seen_and_the_old_line_is_kept(
-    archive: SqliteArchive, home: Path, file: Path, tmp_path: Path, number: int
+    archive: Archive, home: Path, file: Path, tmp_path: Path, number: int
 ) -> None:
     before = file.read_bytes()
     take_in(archive, home)
@@ -83,7 +84,7 @@ def test_a_rewrite_of_equal_length_is_seen_and_the_old_line_is_kept(
 
 
 def test_a_file_that_was_only_touched_is_no_new_version(
-    archive: SqliteArchive, home: Path, file: Path
+    archive: Archive, home: Path, file: Path
 ) -> None:
     take_in(archive, home)
     os.utime(file, ns=(1, 1))
@@ -95,7 +96,7 @@ def test_a_file_that_was_only_touched_is_no_new_version(
 
 
 def test_a_file_put_in_its_place_is_compared_and_only_the_difference_kept(
-    archive: SqliteArchive, home: Path, file: Path
+    archive: Archive, home: Path, file: Path
 ) -> None:
     take_in(archive, home)
     copy = file.with_name("copy")
@@ -108,7 +109,7 @@ def test_a_file_put_in_its_place_is_compared_and_only_the_difference_kept(
 
 
 def test_a_rewrite_that_came_with_an_addition_is_found_by_the_keeper(
-    archive: SqliteArchive, home: Path, file: Path, monkeypatch: pytest.MonkeyPatch
+    archive: Archive, home: Path, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     take_in(archive, home)
     rewrite(file, 700)
@@ -130,7 +131,7 @@ def test_a_rewrite_that_came_with_an_addition_is_found_by_the_keeper(
 
 
 def test_a_rewrite_that_came_with_an_addition_is_found_by_a_look_at_one_chunk_in_the_end(
-    archive: SqliteArchive, home: Path, file: Path
+    archive: Archive, home: Path, file: Path
 ) -> None:
     take_in(archive, home)
     rewrite(file, 700)
@@ -142,14 +143,14 @@ def test_a_rewrite_that_came_with_an_addition_is_found_by_a_look_at_one_chunk_in
     assert kept(archive) == file.read_bytes(), "one of ten chunks, two hundred times"
 
 
-def test_a_check_compares_everything(archive: SqliteArchive, home: Path, file: Path) -> None:
+def test_a_check_compares_everything(archive: Archive, home: Path, file: Path) -> None:
     take_in(archive, home)
     (_strand,) = archive.strands("plain", NAME)
     rewrite(file, 700)
     # As if the stamp had not told: a clock that was set back, a disk image that was written to.
     status = file.stat()
     stamp = f"{status.st_size}:{status.st_mtime_ns}:{status.st_ctime_ns}:{status.st_ino}"
-    archive.sql.execute("UPDATE origin SET stamp = ?", (stamp,))
+    sql_of(archive).execute("UPDATE origin SET stamp = ?", (stamp,))
     take_in(archive, home)
     assert kept(archive) != file.read_bytes()
     report = take_in(archive, home, check=True)
@@ -158,7 +159,7 @@ def test_a_check_compares_everything(archive: SqliteArchive, home: Path, file: P
 
 
 def test_the_file_grows_while_it_is_compared(
-    archive: SqliteArchive, home: Path, file: Path, monkeypatch: pytest.MonkeyPatch
+    archive: Archive, home: Path, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     take_in(archive, home)
     rewrite(file, 1000)
@@ -178,7 +179,7 @@ def test_the_file_grows_while_it_is_compared(
 
 
 def test_a_cut_in_the_middle_keeps_what_stood_before_it(
-    archive: SqliteArchive, home: Path, file: Path
+    archive: Archive, home: Path, file: Path
 ) -> None:
     whole = file.read_bytes()
     take_in(archive, home)
@@ -191,7 +192,7 @@ def test_a_cut_in_the_middle_keeps_what_stood_before_it(
     assert kept(archive) == whole
 
 
-def test_those_that_waited_longest_are_compared_first(archive: SqliteArchive, home: Path) -> None:
+def test_those_that_waited_longest_are_compared_first(archive: Archive, home: Path) -> None:
     folder = home / "notes"
     folder.mkdir()
     for number in range(6):

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from rireki.archive.base import Archive
 from rireki.archive.open import open_archive
-from rireki.archive.sqlite.store import SqliteArchive
 from rireki.intake.rebuild import rebuild
 from rireki.intake.verify import verify
 from tests.support.at_once import assert_many_can
@@ -44,13 +44,13 @@ def test_many_can_make_the_archive_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("verb", ["groups", "strands", "kept_as"])
-@pytest.mark.parametrize("interpret_anew", [SqliteArchive.soil, rebuild], ids=["begun", "finished"])
+@pytest.mark.parametrize("interpret_anew", [Archive.soil, rebuild], ids=["begun", "finished"])
 def test_what_another_process_interprets_anew_meanwhile_is_no_trouble(
     home: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     verb: str,
-    interpret_anew: Callable[[SqliteArchive], object],
+    interpret_anew: Callable[[Archive], object],
 ) -> None:
     lay_out(f"claude-code-{CLAUDE[-1]}", home)
     path = tmp_path / "archive.sqlite3"

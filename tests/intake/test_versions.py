@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from rireki.archive.sqlite.store import SqliteArchive
+from rireki.archive.base import Archive
 from rireki.errors import NotFound
 from rireki.intake.forget import forget
 from rireki.intake.interpret import read_conversation
@@ -19,6 +19,7 @@ from rireki.intake.sweep import Report
 from rireki.intake.verify import verify
 from rireki.model.message import Message
 from rireki.model.parts import Text
+from tests.support.engine import sql_of
 
 pytestmark = pytest.mark.usefixtures("plain_source")
 TakeIn = Callable[[], Report]
@@ -35,7 +36,7 @@ def notes(home: Path) -> Path:
     return folder
 
 
-def story(archive: SqliteArchive, name: str = "talk", as_of: str | None = None) -> list[Message]:
+def story(archive: Archive, name: str = "talk", as_of: str | None = None) -> list[Message]:
     return read_conversation(archive, archive.find(name), as_of).messages()
 
 
@@ -53,7 +54,7 @@ def report(of: Report) -> tuple[int, int, int, int]:
     return plain.new_conversations, plain.changed_conversations, plain.vanished, plain.moved
 
 
-def test_a_file_that_grew_is_read_on(archive: SqliteArchive, notes: Path, take_in: TakeIn) -> None:
+def test_a_file_that_grew_is_read_on(archive: Archive, notes: Path, take_in: TakeIn) -> None:
     file = notes / "talk.jsonl"
     file.write_text(note(1, "hello"))
     assert report(take_in()) == (1, 0, 0, 0)
@@ -65,7 +66,7 @@ def test_a_file_that_grew_is_read_on(archive: SqliteArchive, notes: Path, take_i
 
 
 def test_an_unfinished_line_waits_for_its_end(
-    archive: SqliteArchive, notes: Path, take_in: TakeIn, tmp_path: Path
+    archive: Archive, notes: Path, take_in: TakeIn, tmp_path: Path
 ) -> None:
     file = notes / "talk.jsonl"
     whole = note(1, "hello") + note(2, "a longer line", "bot")
@@ -78,7 +79,7 @@ def test_an_unfinished_line_waits_for_its_end(
 
 
 def test_a_rewritten_file_keeps_both_versions(
-    archive: SqliteArchive, notes: Path, take_in: TakeIn
+    archive: Archive, notes: Path, take_in: TakeIn
 ) -> None:
     file = notes / "talk.jsonl"
     file.write_text(note(1, "one") + note(2, "two") + note(3, "three"))
@@ -94,9 +95,7 @@ def test_a_rewritten_file_keeps_both_versions(
     assert archive.find("talk").conversation.messages == 3
 
 
-def test_a_truncated_file_loses_nothing(
-    archive: SqliteArchive, notes: Path, take_in: TakeIn
-) -> None:
+def test_a_truncated_file_loses_nothing(archive: Archive, notes: Path, take_in: TakeIn) -> None:
     file = notes / "talk.jsonl"
     file.write_text(note(1, "one") + note(2, "two"))
     take_in()
@@ -112,7 +111,7 @@ def test_a_truncated_file_loses_nothing(
 
 
 def test_what_was_added_after_a_rewrite_follows_it(
-    archive: SqliteArchive, notes: Path, take_in: TakeIn, tmp_path: Path
+    archive: Archive, notes: Path, take_in: TakeIn, tmp_path: Path
 ) -> None:
     file = notes / "talk.jsonl"
     file.write_text(note(1, "one") + note(2, "two") + note(3, "three"))
@@ -133,7 +132,7 @@ def test_what_was_added_after_a_rewrite_follows_it(
 
 
 def test_a_deleted_file_is_a_fact_with_a_time(
-    archive: SqliteArchive, notes: Path, take_in: TakeIn, tmp_path: Path
+    archive: Archive, notes: Path, take_in: TakeIn, tmp_path: Path
 ) -> None:
     file = notes / "talk.jsonl"
     file.write_text(note(1, "do not lose me"))
@@ -145,16 +144,16 @@ def test_a_deleted_file_is_a_fact_with_a_time(
     assert told(story(archive)) == [("do not lose me", "gone")]
     (restored,) = restore(archive, archive.find("talk"), tmp_path / "to")
     assert restored.read_bytes() == content
-    number = archive.sql.execute("SELECT value FROM meta").get
+    number = sql_of(archive).execute("SELECT value FROM meta").get
     assert report(take_in()) == (0, 0, 0, 0), "it is noted once"
-    assert archive.sql.execute("SELECT value FROM meta").get == number, "and not written again"
+    assert sql_of(archive).execute("SELECT value FROM meta").get == number, "and not written again"
     file.write_bytes(content)
     take_in()
     assert told(story(archive)) == [("do not lose me", "present")]
 
 
 def test_a_folder_that_is_gone_altogether_takes_nothing_with_it(
-    archive: SqliteArchive, notes: Path, take_in: TakeIn
+    archive: Archive, notes: Path, take_in: TakeIn
 ) -> None:
     (notes / "talk.jsonl").write_text(note(1, "one"))
     take_in()
@@ -164,7 +163,7 @@ def test_a_folder_that_is_gone_altogether_takes_nothing_with_it(
 
 
 def test_a_moved_file_is_the_same_conversation(
-    archive: SqliteArchive, notes: Path, take_in: TakeIn
+    archive: Archive, notes: Path, take_in: TakeIn
 ) -> None:
     file = notes / "talk.jsonl"
     file.write_text(note(1, "one"))
@@ -181,7 +180,7 @@ def test_a_moved_file_is_the_same_conversation(
 
 
 def test_another_home_does_not_make_this_one_vanish(
-    archive: SqliteArchive, notes: Path, take_in: TakeIn, tmp_path: Path
+    archive: Archive, notes: Path, take_in: TakeIn, tmp_path: Path
 ) -> None:
     from rireki.intake.sweep import import_history
     from rireki.sources.kit.places import Places
@@ -197,7 +196,7 @@ def test_another_home_does_not_make_this_one_vanish(
 
 
 def test_as_of_a_time_only_what_was_there_then(
-    archive: SqliteArchive, notes: Path, take_in: TakeIn
+    archive: Archive, notes: Path, take_in: TakeIn
 ) -> None:
     file = notes / "talk.jsonl"
     file.write_text(note(1, "one") + note(2, "two"))
@@ -210,7 +209,7 @@ def test_as_of_a_time_only_what_was_there_then(
 
 
 def test_as_of_a_time_before_the_first_import_the_messages_own_times_count(
-    archive: SqliteArchive, notes: Path, take_in: TakeIn
+    archive: Archive, notes: Path, take_in: TakeIn
 ) -> None:
     early, late = "2025-05-01T00:00:00.000Z", "2025-06-01T00:00:00.000Z"
     (notes / "talk.jsonl").write_text(note(1, "in May", at=early) + note(2, "in June", at=late))
@@ -221,7 +220,7 @@ def test_as_of_a_time_before_the_first_import_the_messages_own_times_count(
 
 
 def test_a_rewrite_that_keeps_size_and_time_is_noticed(
-    archive: SqliteArchive, notes: Path, take_in: TakeIn
+    archive: Archive, notes: Path, take_in: TakeIn
 ) -> None:
     file = notes / "talk.jsonl"
     file.write_text(note(1, "one"))
@@ -235,7 +234,7 @@ def test_a_rewrite_that_keeps_size_and_time_is_noticed(
 
 
 def test_what_is_forgotten_is_gone_for_good_and_stays_away(
-    archive: SqliteArchive, notes: Path, take_in: TakeIn
+    archive: Archive, notes: Path, take_in: TakeIn
 ) -> None:
     secret = "correct horse battery staple"
     (notes / "talk.jsonl").write_text(note(1, secret))
@@ -255,9 +254,7 @@ def test_what_is_forgotten_is_gone_for_good_and_stays_away(
     assert told(story(archive))[0] == (secret, "present")
 
 
-def test_one_bad_line_costs_itself_alone(
-    archive: SqliteArchive, notes: Path, take_in: TakeIn
-) -> None:
+def test_one_bad_line_costs_itself_alone(archive: Archive, notes: Path, take_in: TakeIn) -> None:
     (notes / "talk.jsonl").write_bytes(
         note(1, "one").encode() + b"\xff\x00{not json\n" + note(2, "two").encode()
     )
@@ -268,7 +265,7 @@ def test_one_bad_line_costs_itself_alone(
 
 
 def test_a_directory_tells_what_was_held_in_it_and_what_still_is(
-    archive: SqliteArchive, notes: Path, take_in: TakeIn
+    archive: Archive, notes: Path, take_in: TakeIn
 ) -> None:
     (notes / "old.jsonl").write_text(note(1, "one", project="/w/app"))
     (notes / "new.jsonl").write_text(note(1, "two", project="/w/app"))
@@ -283,7 +280,7 @@ def test_a_directory_tells_what_was_held_in_it_and_what_still_is(
 
 
 def test_both_wordings_of_a_line_stay_when_its_file_is_deleted(
-    archive: SqliteArchive, home: Path, monkeypatch: pytest.MonkeyPatch
+    archive: Archive, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A line of a Claude Code transcript was written anew, then the transcript was deleted."""
     monkeypatch.undo()

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from rireki.archive.base import Archive
 from rireki.archive.pack import FULL
-from rireki.archive.sqlite.store import SqliteArchive
 from rireki.intake import sweep
 from rireki.intake.parallel import pool, spawn
 from rireki.intake.parallel.spawn import Worker, hire
@@ -24,6 +24,7 @@ from rireki.search.results import SearchOptions
 from rireki.search.search import Search
 from rireki.sources.kit import jsonl
 from rireki.sources.kit.places import Places
+from tests.support.engine import sql_of
 
 SESSION = "00000000-0000-4000-8000-{:012d}"
 _opened: list[str] | None = None
@@ -74,12 +75,12 @@ def thousand(home: Path) -> Path:
     return folder
 
 
-def take_in(archive: SqliteArchive, home: Path) -> None:
+def take_in(archive: Archive, home: Path) -> None:
     import_history(archive, places=Places.at(home), sources=["claude-code"])
 
 
 def test_a_thousand_unchanged_files_are_not_opened_and_nothing_is_written(
-    archive: SqliteArchive, home: Path, thousand: Path
+    archive: Archive, home: Path, thousand: Path
 ) -> None:
     take_in(archive, home)
     assert len(list(archive.conversations())) == 1000
@@ -97,7 +98,7 @@ def test_a_thousand_unchanged_files_are_not_opened_and_nothing_is_written(
 
 
 def test_one_appended_line_reads_only_the_tail(
-    archive: SqliteArchive, home: Path, thousand: Path, monkeypatch: pytest.MonkeyPatch
+    archive: Archive, home: Path, thousand: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session = SESSION.format(7)
     file = thousand / f"{session}.jsonl"
@@ -138,7 +139,7 @@ def test_one_appended_line_reads_only_the_tail(
 
 
 def test_saves_of_a_growing_row_cost_about_as_many_entries(
-    archive: SqliteArchive, home: Path, pytestconfig: pytest.Config
+    archive: Archive, home: Path, pytestconfig: pytest.Config
 ) -> None:
     import sqlite3
 
@@ -175,8 +176,8 @@ def test_saves_of_a_growing_row_cost_about_as_many_entries(
         import_history(archive, places=Places.at(home), sources=["amazon-q"])
     (strand,) = archive.strands("amazon-q", "c-1")
     assert json.loads(strand.document()) == value
-    kept = archive.sql.execute("SELECT sum(size) FROM chunk").get
-    states = archive.sql.execute("SELECT sum(length(runs)) FROM state").get
+    kept = sql_of(archive).execute("SELECT sum(size) FROM chunk").get
+    states = sql_of(archive).execute("SELECT sum(length(runs)) FROM state").get
     once = len(json.dumps(value))
     assert kept < 1.5 * once, "records: each entry once, and a little head per save"
     assert states < saves * 400, "a state is a few ranges, however long the conversation"
@@ -201,7 +202,7 @@ def _entry(number: int) -> dict[str, Any]:
 
 @pytest.mark.parametrize("refused", ["processes", "all but one", "threads", "Python"])
 def test_without_workers_the_work_is_done_all_the_same(
-    archive: SqliteArchive,
+    archive: Archive,
     home: Path,
     thousand: Path,
     monkeypatch: pytest.MonkeyPatch,

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from rireki.archive.sqlite.store import SqliteArchive
+from rireki.archive.base import Archive
 from rireki.intake.sweep import import_history
 from rireki.live import activity as module
 from rireki.live.activity import activities
@@ -45,7 +45,7 @@ def status(home: Path, pid: int, session: str, **more: Any) -> Path:
     ],
 )
 def test_a_running_client_tells_what_it_does(
-    archive: SqliteArchive, home: Path, said: dict[str, str], state: Any, detail: str
+    archive: Archive, home: Path, said: dict[str, str], state: Any, detail: str
 ) -> None:
     status(home, os.getpid(), ONE, **said)
     id = f"claude-code/{ONE}"
@@ -68,14 +68,12 @@ def test_a_running_client_tells_what_it_does(
         '{"pid": 99999999999999999999, "sessionId": "x", "status": "busy"}',
     ],
 )
-def test_what_is_no_status_says_nothing(archive: SqliteArchive, home: Path, text: str) -> None:
+def test_what_is_no_status_says_nothing(archive: Archive, home: Path, text: str) -> None:
     status(home, os.getpid(), ONE).write_text(text)
     assert activities(archive, Places.at(home)) == {}
 
 
-def test_a_client_that_is_gone_or_does_not_say_is_left_out(
-    archive: SqliteArchive, home: Path
-) -> None:
+def test_a_client_that_is_gone_or_does_not_say_is_left_out(archive: Archive, home: Path) -> None:
     process = subprocess.Popen([sys.executable, "-c", ""])
     process.wait()
     status(home, process.pid, ONE, status="busy")
@@ -95,7 +93,7 @@ def result(at: str) -> str:
     return line(3, ONE, message={"role": "user", "content": content}, timestamp=at)
 
 
-def taken(archive: SqliteArchive, home: Path, *lines: str) -> dict[str, Activity]:
+def taken(archive: Archive, home: Path, *lines: str) -> dict[str, Activity]:
     file = home / ".claude" / "projects" / "-p" / f"{ONE}.jsonl"
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text("".join(lines))
@@ -107,7 +105,7 @@ def spell(moment: datetime) -> str:
     return moment.strftime("%Y-%m-%dT%H:%M:%S.000Z")
 
 
-def test_an_open_call_of_late_means_work(archive: SqliteArchive, home: Path) -> None:
+def test_an_open_call_of_late_means_work(archive: Archive, home: Path) -> None:
     now = datetime.now(timezone.utc)
     id = f"claude-code/{ONE}"
     typed = line(1, ONE, timestamp=spell(now))
@@ -119,7 +117,7 @@ def test_an_open_call_of_late_means_work(archive: SqliteArchive, home: Path) -> 
 
 
 def test_a_client_at_work_is_told_with_its_tool_and_a_waiting_one_as_it_says(
-    archive: SqliteArchive, home: Path
+    archive: Archive, home: Path
 ) -> None:
     now = spell(datetime.now(timezone.utc))
     id = f"claude-code/{ONE}"
@@ -130,7 +128,7 @@ def test_a_client_at_work_is_told_with_its_tool_and_a_waiting_one_as_it_says(
 
 
 def test_a_conversation_is_not_read_again_until_it_changes(
-    archive: SqliteArchive, home: Path, monkeypatch: pytest.MonkeyPatch
+    archive: Archive, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = spell(datetime.now(timezone.utc))
     found = taken(archive, home, line(1, ONE, timestamp=now), call(now))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rireki.archive.sqlite.store import SqliteArchive
+from rireki.archive.base import Archive
 from rireki.intake.forget import forget
 from rireki.intake.interpret import read_conversation
 from rireki.intake.known_origins import Roster
@@ -37,7 +37,7 @@ def notes(home: Path) -> Path:
 
 
 @pytest.fixture
-def feed(archive: SqliteArchive) -> Feed:
+def feed(archive: Archive) -> Feed:
     return Feed(archive)
 
 
@@ -70,7 +70,7 @@ def test_a_new_conversation_and_what_follows(feed: Feed, notes: Path, take_in: T
 
 
 def test_whoever_was_away_longer_is_told_all_of_it_once(
-    feed: Feed, archive: SqliteArchive, notes: Path, take_in: TakeIn
+    feed: Feed, archive: Archive, notes: Path, take_in: TakeIn
 ) -> None:
     file = notes / "talk.jsonl"
     file.write_text(note("a", "one"))
@@ -85,7 +85,7 @@ def test_whoever_was_away_longer_is_told_all_of_it_once(
 
 
 def test_a_message_that_says_something_else_is_named(
-    feed: Feed, archive: SqliteArchive, notes: Path, take_in: TakeIn
+    feed: Feed, archive: Archive, notes: Path, take_in: TakeIn
 ) -> None:
     file = notes / "talk.jsonl"
     file.write_text(note("a", "one") + note("b", "two"))
@@ -98,7 +98,7 @@ def test_a_message_that_says_something_else_is_named(
 
 
 def test_a_file_that_vanished_touches_its_messages(
-    feed: Feed, archive: SqliteArchive, notes: Path, take_in: TakeIn
+    feed: Feed, archive: Archive, notes: Path, take_in: TakeIn
 ) -> None:
     file = notes / "talk.jsonl"
     file.write_text(note("a", "one"))
@@ -110,7 +110,7 @@ def test_a_file_that_vanished_touches_its_messages(
 
 
 def test_what_is_forgotten_is_removed(
-    feed: Feed, archive: SqliteArchive, notes: Path, take_in: TakeIn
+    feed: Feed, archive: Archive, notes: Path, take_in: TakeIn
 ) -> None:
     (notes / "talk.jsonl").write_text(note("a", "one"))
     take_in()
@@ -121,7 +121,7 @@ def test_what_is_forgotten_is_removed(
 
 
 def test_interpreting_everything_anew_touches_no_message(
-    feed: Feed, archive: SqliteArchive, notes: Path, take_in: TakeIn
+    feed: Feed, archive: Archive, notes: Path, take_in: TakeIn
 ) -> None:
     (notes / "talk.jsonl").write_text(note("a", "one"))
     take_in()
@@ -142,7 +142,7 @@ def test_an_import_of_many_names_conversations_only(
 
 
 def test_every_message_is_named_once_wherever_the_listener_drops_out(
-    archive: SqliteArchive, notes: Path, take_in: TakeIn
+    archive: Archive, notes: Path, take_in: TakeIn
 ) -> None:
     """Three listeners ask at random moments, one of them forgets what it remembered each time."""
     chance = random.Random(7)
@@ -172,7 +172,7 @@ def test_every_message_is_named_once_wherever_the_listener_drops_out(
 
 
 def test_what_the_keeper_read_is_what_the_archive_says(
-    archive: SqliteArchive, notes: Path, take_in: TakeIn
+    archive: Archive, notes: Path, take_in: TakeIn
 ) -> None:
     """A feed that is handed what was just read names the same messages as one that reads itself."""
     readings = Readings()
@@ -192,7 +192,7 @@ def test_what_the_keeper_read_is_what_the_archive_says(
     assert told[1] == read_conversation(archive, found).messages()
 
 
-def test_nothing_is_laid_down_that_nobody_wants(archive: SqliteArchive, notes: Path) -> None:
+def test_nothing_is_laid_down_that_nobody_wants(archive: Archive, notes: Path) -> None:
     readings = Readings()
     (notes / "talk.jsonl").write_text(note("a", "one"))
     take_some(archive, discover_all(notes.parent), Roster(archive), witness=readings.witness)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from rireki.archive.sqlite.store import SqliteArchive
+from rireki.archive.base import Archive
 from rireki.intake.interpret import read_conversation
 from rireki.intake.sweep import Report
 from rireki.live.feed import Feed
@@ -13,7 +13,7 @@ from tests.support.homes import lay_out
 
 
 def test_a_sub_agent_that_appears_names_the_message_that_started_it(
-    archive: SqliteArchive, home: Path, tmp_path: Path, take_in: Callable[[], Report]
+    archive: Archive, home: Path, tmp_path: Path, take_in: Callable[[], Report]
 ) -> None:
     lay_out("claude-code-2.1.197", home)
     folder = next(home.glob(".claude/projects/*/*/subagents"))

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rireki.archive.base import Filter
-from rireki.archive.sqlite.store import SqliteArchive
+from rireki.archive.base import Archive, Filter
 from rireki.intake.interpret import read_conversation
 from rireki.intake.sweep import import_history
 from rireki.model import parts
@@ -33,7 +32,7 @@ MODELS = {"bedrock": ["", "meta.llama3-1-70b"], "gemini": ["", "gemini-3-pro"]}
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_archived_conversation_renders_for_every_provider(
-    name: str, archive: SqliteArchive, home: Path
+    name: str, archive: Archive, home: Path
 ) -> None:
     lay_out(name, home)
     import_history(archive, places=Places.at(home))

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from rireki.archive.base import Archive
 from rireki.archive.open import open_archive
-from rireki.archive.sqlite.store import SqliteArchive
 from rireki.search.index.importing import take_in
 from rireki.sources.kit.places import Places
 from tests.support import homes
@@ -35,7 +35,7 @@ def corpus(
 def everything(
     tmp_path_factory: pytest.TempPathFactory,
     corpus: Callable[[int], tuple[Path, dict[str, Any]]],
-) -> Iterator[SqliteArchive]:
+) -> Iterator[Archive]:
     """All fixtures and a corpus in one archive."""
     folder = tmp_path_factory.mktemp("everything")
     archive = open_archive(folder / "archive.sqlite3", create=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rireki.archive.sqlite.store import SqliteArchive
+from rireki.archive.base import Archive
 from rireki.search.execute.view import look_without_index
 from rireki.search.index.importing import take_in
 from rireki.search.index.index import index_folder
@@ -31,7 +31,7 @@ MENTIONED = {
 
 
 @pytest.fixture(params=["index", "archive"])
-def find(request: pytest.FixtureRequest, archive: SqliteArchive, home: Path) -> Iterator[Find]:
+def find(request: pytest.FixtureRequest, archive: Archive, home: Path) -> Iterator[Find]:
     transcript = Transcript()
     transcript.meta("custom-title", customTitle="Migration titleword")
     transcript.user("please look at zebratext", cwd="/home/dev/redis-app")
@@ -215,7 +215,7 @@ def test_a_message_without_a_time_has_that_of_its_neighbour(home: Path) -> None:
 
 
 def test_a_name_of_the_index_that_no_file_can_have_leads_to_a_new_one(
-    archive: SqliteArchive, home: Path
+    archive: Archive, home: Path
 ) -> None:
     transcript = Transcript()
     transcript.user("zebratext")

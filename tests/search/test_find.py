@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rireki.archive.sqlite.store import SqliteArchive
+from rireki.archive.base import Archive
 from rireki.intake.sweep import Report
 from rireki.search.index.update import catch_up
 from rireki.search.language.query import QueryError
@@ -34,7 +34,7 @@ def note(home: Path, name: str, *lines: tuple[str, str], project: str = "/src/de
 @pytest.fixture(params=["index", "direct"])
 def find(
     request: pytest.FixtureRequest,
-    archive: SqliteArchive,
+    archive: Archive,
     home: Path,
     take_in: Callable[[], Report],
 ) -> Callable[..., Results]:
@@ -84,7 +84,7 @@ def test_hits_are_grouped_by_conversation_the_best_first(find: Callable[..., Res
 
 @pytest.mark.parametrize("query", ["parser", '"the parser"'])
 def test_a_conversation_with_hundreds_of_hits_leaves_the_others_theirs(
-    archive: SqliteArchive, home: Path, take_in: Callable[[], Report], query: str
+    archive: Archive, home: Path, take_in: Callable[[], Report], query: str
 ) -> None:
     best = ("me", "the parser the parser the parser the parser")
     note(home, "many", best, *[("agent", "the parser is one of many words")] * 300)
@@ -98,7 +98,7 @@ def test_a_conversation_with_hundreds_of_hits_leaves_the_others_theirs(
 
 
 def test_a_title_takes_no_place_of_a_message(
-    archive: SqliteArchive, home: Path, take_in: Callable[[], Report]
+    archive: Archive, home: Path, take_in: Callable[[], Report]
 ) -> None:
     """Nor is the first message of the index taken for one."""
     note(home, "one", *[("agent", "a kettle " + "and so on " * 90)] * 3, project="/src/kettle")
@@ -125,7 +125,7 @@ def test_pages_follow_each_other(find: Callable[..., Results]) -> None:
 
 @pytest.mark.parametrize(("limit", "number"), [("COUNTED", 2), ("MANY", 6)])
 def test_more_conversations_than_are_told_apart(
-    archive: SqliteArchive,
+    archive: Archive,
     home: Path,
     take_in: Callable[[], Report],
     monkeypatch: pytest.MonkeyPatch,
@@ -186,7 +186,7 @@ def test_words_in_different_messages_are_offered_when_no_message_has_them(
 
 @pytest.mark.parametrize("indexed", [True, False])
 def test_of_words_in_different_messages_each_is_shown(
-    archive: SqliteArchive, home: Path, take_in: Callable[[], Report], indexed: bool
+    archive: Archive, home: Path, take_in: Callable[[], Report], indexed: bool
 ) -> None:
     often = [("me", "kettle kettle kettle")] * 200
     note(home, "one", *often, ("agent", "a teapot " + "and so on " * 50), project="/src/saucer")
@@ -205,7 +205,7 @@ def test_of_words_in_different_messages_each_is_shown(
 
 
 def test_conversations_with_the_best_hits_for_all_of_the_words_come_first(
-    archive: SqliteArchive, home: Path, take_in: Callable[[], Report]
+    archive: Archive, home: Path, take_in: Callable[[], Report]
 ) -> None:
     poor = ("agent", "somewhere a teapot " + "and so on " * 50)
     note(home, "a", ("me", "kettle kettle kettle"), poor)
@@ -232,7 +232,7 @@ def test_nothing_found_says_what_was_searched(find: Callable[..., Results]) -> N
 
 
 def test_near_words_are_offered(
-    archive: SqliteArchive, home: Path, take_in: Callable[[], Report]
+    archive: Archive, home: Path, take_in: Callable[[], Report]
 ) -> None:
     note(home, "one", ("me", "the kettle"))
     take_in()
@@ -241,7 +241,7 @@ def test_near_words_are_offered(
 
 
 def test_a_title_that_answers_is_marked(
-    archive: SqliteArchive, home: Path, take_in: Callable[[], Report]
+    archive: Archive, home: Path, take_in: Callable[[], Report]
 ) -> None:
     note(home, "one", ("me", "fix the kettle"), ("agent", "done"))
     take_in()
@@ -252,7 +252,7 @@ def test_a_title_that_answers_is_marked(
 
 
 def test_where_no_index_can_be_written_the_archive_itself_is_searched(
-    archive: SqliteArchive, home: Path, take_in: Callable[[], Report]
+    archive: Archive, home: Path, take_in: Callable[[], Report]
 ) -> None:
     note(home, "one", ("me", "fix the kettle"), ("agent", "done"))
     take_in()
@@ -277,7 +277,7 @@ PROJECTS = [
 
 @pytest.mark.parametrize("long", [False, True])
 def test_a_project_is_found_however_its_path_is_written(
-    archive: SqliteArchive, home: Path, take_in: Callable[[], Report], long: bool
+    archive: Archive, home: Path, take_in: Callable[[], Report], long: bool
 ) -> None:
     """In the index a path is one word, if it is not too long for that."""
     projects = [*PROJECTS, "/src/" + "x" * 3000] if long else PROJECTS

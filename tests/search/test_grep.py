@@ -12,9 +12,8 @@ from typing import Any
 
 import pytest
 
-from rireki.archive.base import Filter
+from rireki.archive.base import Archive, Filter
 from rireki.archive.open import open_archive
-from rireki.archive.sqlite.store import SqliteArchive
 from rireki.intake.interpret import read_conversation
 from rireki.model.parts import Attachment, Notice, Text, Thinking, ToolCall, ToolResult, Unknown
 from rireki.search.index.importing import take_in
@@ -61,7 +60,7 @@ def texts_of(message: Any) -> Iterator[str]:
                 yield from strings(part.raw)
 
 
-def grep_texts(archive: SqliteArchive) -> dict[Message, list[str]]:
+def grep_texts(archive: Archive) -> dict[Message, list[str]]:
     """Every visible message, read through the reader, without the index."""
     found: dict[Message, list[str]] = {}
     for conversation in archive.conversations(Filter(subagents=True)):
@@ -132,7 +131,7 @@ def samples(texts: dict[Message, list[str]], number: int, seed: int) -> list[str
     return words
 
 
-def test_random_words(everything: SqliteArchive, pytestconfig: pytest.Config) -> None:
+def test_random_words(everything: Archive, pytestconfig: pytest.Config) -> None:
     catch_up(everything)
     texts = grep_texts(everything)
     search = Search(everything)
@@ -170,7 +169,7 @@ def grep_phrase(texts: dict[Message, list[str]], phrase: str) -> set[Message]:
     return {name for name, each in texts.items() if any(wanted.search(plain(t)) for t in each)}
 
 
-def test_random_phrases(everything: SqliteArchive, pytestconfig: pytest.Config) -> None:
+def test_random_phrases(everything: Archive, pytestconfig: pytest.Config) -> None:
     catch_up(everything)
     texts = grep_texts(everything)
     search = Search(everything)
@@ -185,7 +184,7 @@ def test_random_phrases(everything: SqliteArchive, pytestconfig: pytest.Config) 
     search.close()
 
 
-def test_without_an_index_the_same_is_found(everything: SqliteArchive) -> None:
+def test_without_an_index_the_same_is_found(everything: Archive) -> None:
     """What the index has not yet is read directly: by the same rules."""
     from rireki.search.execute.pages import page_of
     from rireki.search.execute.run import Hunt
@@ -207,7 +206,7 @@ def test_without_an_index_the_same_is_found(everything: SqliteArchive) -> None:
     ("query", "finds"), [("buckets since:1960", True), ("buckets -since:1960", False)]
 )
 def test_what_has_no_time_is_as_old_as_our_knowledge_of_it(
-    everything: SqliteArchive, query: str, finds: bool
+    everything: Archive, query: str, finds: bool
 ) -> None:
     from rireki.search.execute.view import look_without_index
     from rireki.search.language.parse import parse

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rireki.archive.sqlite.store import SqliteArchive
+from rireki.archive.base import Archive
 from rireki.intake.sweep import Report
 from rireki.search.index import words
 from rireki.search.index.update import catch_up
@@ -34,7 +34,7 @@ def test_each_of_them_is_counted(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("plain_source")
 def test_searches_find_the_same_however_few_counts_come_at_once(
-    archive: SqliteArchive,
+    archive: Archive,
     home: Path,
     take_in: Callable[[], Report],
     monkeypatch: pytest.MonkeyPatch,

@@ -9,7 +9,7 @@ from bench.extremes import SESSION, write_long
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rireki.archive.sqlite.store import SqliteArchive
+from rireki.archive.base import Archive
 from rireki.intake.interpret import interpret
 from rireki.intake.sweep import import_history
 from rireki.model.message import Message
@@ -55,7 +55,7 @@ def test_messages_one_by_one_are_the_same_documents(
 
 
 def test_parts_are_what_the_whole_is(
-    archive: SqliteArchive, home: Path, monkeypatch: pytest.MonkeyPatch
+    archive: Archive, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_long(home, 1 << 20)
     import_history(archive, places=Places.at(home))
@@ -77,7 +77,7 @@ def _entries(*digests: blocks.Digest) -> list[blocks.IndexedMessage]:
 
 
 def test_a_conversation_in_parts_is_found_and_goes_on(
-    archive: SqliteArchive, home: Path, monkeypatch: pytest.MonkeyPatch
+    archive: Archive, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(blocks, "PART", 50_000)
     monkeypatch.setattr(update, "HEAVY", 1 << 10)
@@ -100,7 +100,7 @@ def test_a_conversation_in_parts_is_found_and_goes_on(
     assert _hits(archive, '"high water at noon"') > 100
 
 
-def _hits(archive: SqliteArchive, query: str) -> int:
+def _hits(archive: Archive, query: str) -> int:
     search = Search(archive)
     try:
         return search.find(query).messages

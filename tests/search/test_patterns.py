@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rireki.archive.sqlite.store import SqliteArchive
+from rireki.archive.base import Archive
 from rireki.search.index.importing import take_in
 from rireki.search.language import patterns
 from rireki.search.language.patterns import Bounded, TooSlow
@@ -111,7 +111,7 @@ def test_what_is_quick_may_take_as_long_as_there_is_text(monkeypatch: pytest.Mon
 
 
 def test_a_search_says_which_pattern_takes_too_long(
-    archive: SqliteArchive, home: Path, monkeypatch: pytest.MonkeyPatch
+    archive: Archive, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(patterns, "PATIENCE", 0.1)
     pattern, text = ENDLESS[0]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rireki.archive.sqlite.store import SqliteArchive
+from rireki.archive.base import Archive
 from rireki.search.index.importing import take_in
 from rireki.search.index.update import catch_up
 from rireki.search.results import Results, SearchOptions
@@ -36,7 +36,7 @@ def _ids(results: Results) -> list[int]:
     return [int(talk.conversation.id[-12:]) for talk in results.talks]
 
 
-def test_what_was_just_written_keeps_its_rank(archive: SqliteArchive, home: Path) -> None:
+def test_what_was_just_written_keeps_its_rank(archive: Archive, home: Path) -> None:
     """Read directly, a short message counts as much as one of the index."""
     path = _talk(home, 1, "the cachebug again", "a second matter")
     for number in range(2, 40):
@@ -55,7 +55,7 @@ def test_what_was_just_written_keeps_its_rank(archive: SqliteArchive, home: Path
 
 
 @pytest.mark.parametrize("query", ["wombatword", "wombatword census"])
-def test_titles_are_counted_to_the_last(archive: SqliteArchive, home: Path, query: str) -> None:
+def test_titles_are_counted_to_the_last(archive: Archive, home: Path, query: str) -> None:
     for number in range(1, 31):
         _talk(home, number, f"about something else {number}", title=f"wombatword census {number}")
     for number in range(31, 36):
@@ -74,7 +74,7 @@ def test_titles_are_counted_to_the_last(archive: SqliteArchive, home: Path, quer
 
 
 def test_too_many_titles_to_check_are_said_to_be_more(
-    archive: SqliteArchive, home: Path, monkeypatch: pytest.MonkeyPatch
+    archive: Archive, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("rireki.search.execute.run.CHECKED", 10)
     for number in range(1, 31):
@@ -87,9 +87,7 @@ def test_too_many_titles_to_check_are_said_to_be_more(
     search.close()
 
 
-def test_equals_come_newest_first_and_titles_before_outputs(
-    archive: SqliteArchive, home: Path
-) -> None:
+def test_equals_come_newest_first_and_titles_before_outputs(archive: Archive, home: Path) -> None:
     days = [3, 1, 9, 5, 7, 2, 8, 4, 6]
     for day in days:
         _talk(home, day, "something else", title="wombatword", day=day)

@@ -21,8 +21,7 @@ import apsw
 import pytest
 import tantivy
 
-from rireki.archive.base import Heading
-from rireki.archive.sqlite.store import SqliteArchive
+from rireki.archive.base import Archive, Heading
 from rireki.errors import RirekiError
 from rireki.intake import sweep
 from rireki.intake.forget import forget
@@ -40,6 +39,7 @@ from rireki.search.index.writer import IndexWriter
 from rireki.search.search import Search
 from rireki.search.text.blocks import open_block, open_entry
 from rireki.sources.kit.places import Places
+from tests.support.engine import sql_of
 from tests.support.searching import (
     ALL,
     QUERIES,
@@ -1002,11 +1002,13 @@ print(step, flush=True)
 """
 
 
-def _committed(archive: SqliteArchive, since: int, until: int) -> int:
+def _committed(archive: Archive, since: int, until: int) -> int:
     """How many turns the archive took in between two of its numbers: each is a state."""
-    count: int = archive.sql.execute(
-        "SELECT count(*) FROM state WHERE number > ? AND number <= ?", (since, until)
-    ).get
+    count: int = (
+        sql_of(archive)
+        .execute("SELECT count(*) FROM state WHERE number > ? AND number <= ?", (since, until))
+        .get
+    )
     return count
 
 

@@ -15,7 +15,7 @@ from typing import get_args
 import pytest
 
 import rireki
-from rireki.archive.sqlite.store import SqliteArchive
+from rireki.archive.open import open_archive
 from rireki.intake.interpret import read_conversation
 from rireki.intake.sweep import import_history
 from rireki.model.message import Author, Display
@@ -224,7 +224,7 @@ _A_NAME = re.compile(
 
 def test_every_rule_and_label_of_real_histories_is_told_in_japanese(tmp_path: Path) -> None:
     found: set[str] = set()
-    archive = SqliteArchive(
+    archive = open_archive(
         tmp_path / "a.sqlite3", create=True, clock=lambda: "2026-01-01T00:00:00Z"
     )
     with closing(archive):

@@ -16,8 +16,7 @@ from typing import get_args
 import pytest
 from click.testing import CliRunner
 
-from rireki.archive.base import Filter
-from rireki.archive.sqlite.store import SqliteArchive
+from rireki.archive.base import Archive, Filter
 from rireki.cli import main as face
 from rireki.intake.interpret import read_conversation
 from rireki.intake.sweep import import_history
@@ -107,7 +106,7 @@ def test_links_of_a_page_do_not_get_into_the_document() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_fixture_can_be_told(name: str, archive: SqliteArchive, home: Path) -> None:
+def test_every_fixture_can_be_told(name: str, archive: Archive, home: Path) -> None:
     lay_out(name, home)
     import_history(archive, places=Places.at(home))
     told = 0

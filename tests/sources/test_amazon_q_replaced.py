@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rireki.archive.sqlite.store import SqliteArchive
+from rireki.archive.base import Archive
 from rireki.intake.interpret import read_conversation
 from rireki.intake.sweep import import_history
 from rireki.intake.verify import verify
@@ -88,7 +88,7 @@ def test_two_chats_in_turn_take_the_place_of_each_other(q: Client) -> None:
     assert words(found["bbbb"], "present") == ["howdy", "Yo."]
 
 
-def held_by_turns(archive: SqliteArchive, q: Client, *turns: str) -> set[tuple[str, str]]:
+def held_by_turns(archive: Archive, q: Client, *turns: str) -> set[tuple[str, str]]:
     """Chats save in turn, each time with one more answer; returns (child, parent) of successions."""
     for number, name in enumerate(turns):
         count = turns[: number + 1].count(name)
@@ -122,7 +122,7 @@ def held_by_turns(archive: SqliteArchive, q: Client, *turns: str) -> set[tuple[s
     ],
 )
 def test_the_archive_tells_who_has_whose_place_now(
-    archive: SqliteArchive, q: Client, turns: str, links: set[str]
+    archive: Archive, q: Client, turns: str, links: set[str]
 ) -> None:
     assert held_by_turns(archive, q, *turns) == {(link[0], link[1]) for link in links}
     assert verify(archive) == []

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from rireki.archive.sqlite.store import SqliteArchive
+from rireki.archive.base import Archive
 from rireki.errors import RirekiError
 from rireki.intake.interpret import read_conversation
 from rireki.intake.sweep import Report, discover, import_history
@@ -434,7 +434,7 @@ def test_journals_beside_the_archive_in_use_are_found(home: Path, tmp_path: Path
     assert READER.locate(places, origin.place) == [origin]
 
 
-def test_a_journal_that_lies_in_two_places_is_told_once(archive: SqliteArchive, home: Path) -> None:
+def test_a_journal_that_lies_in_two_places_is_told_once(archive: Archive, home: Path) -> None:
     lay_out("bridge", home)
     import_history(archive, places=Places.at(home))
     before = {id: _ids(archive, id) for id in archive.ids()}
@@ -444,9 +444,7 @@ def test_a_journal_that_lies_in_two_places_is_told_once(archive: SqliteArchive, 
     assert {id: _ids(archive, id) for id in archive.ids()} == before
 
 
-def test_a_journal_that_moves_with_its_archive_stays_the_same(
-    archive: SqliteArchive, home: Path
-) -> None:
+def test_a_journal_that_moves_with_its_archive_stays_the_same(archive: Archive, home: Path) -> None:
     lay_out("bridge", home)
     import_history(archive, places=Places.at(home))
     (home / "work").mkdir()
@@ -457,7 +455,7 @@ def test_a_journal_that_moves_with_its_archive_stays_the_same(
     assert (bridge.moved, bridge.vanished) == (3, 0)
 
 
-def _ids(archive: SqliteArchive, id: str) -> list[str]:
+def _ids(archive: Archive, id: str) -> list[str]:
     return [m.id for m in read_conversation(archive, archive.find(id)).messages()]
 
 

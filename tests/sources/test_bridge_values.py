@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rireki.archive.base import Filter
-from rireki.archive.sqlite.store import SqliteArchive
+from rireki.archive.base import Archive, Filter
 from rireki.drive.reduce import SessionLog
 from rireki.intake.interpret import read_conversation
 from rireki.intake.sweep import import_history
@@ -40,7 +39,7 @@ BAD = [
 
 @pytest.mark.parametrize("seed", range(60))
 def test_a_bad_value_costs_its_entry_and_not_the_conversation(
-    seed: int, archive: SqliteArchive, home: Path
+    seed: int, archive: Archive, home: Path
 ) -> None:
     chance = random.Random(seed)
     lay_out("bridge", home)
@@ -66,7 +65,7 @@ def test_a_bad_value_costs_its_entry_and_not_the_conversation(
     assert verify(archive) == []
 
 
-def _with(archive: SqliteArchive, file: Path) -> str:
+def _with(archive: Archive, file: Path) -> str:
     for conversation in archive.conversations(Filter(subagents=True)):
         found = archive.find(conversation.id)
         places = {s.place for s in archive.strands(found.family, found.grouping)}

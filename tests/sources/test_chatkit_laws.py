@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from rireki.archive.sqlite.store import SqliteArchive
+from rireki.archive.base import Archive
+from rireki.archive.open import open_archive
 from rireki.intake.forget import forget
 from rireki.intake.interpret import read_conversation
 from rireki.intake.rebuild import rebuild
@@ -43,12 +44,12 @@ def database(home: Path) -> Path:
     return home / "app" / "chat.db"
 
 
-def take_in(archive: SqliteArchive, home: Path) -> SourceReport:
+def take_in(archive: Archive, home: Path) -> SourceReport:
     report = import_history(archive, places=Places.at(home), sources=["chatkit"])
     return report.sources[0]
 
 
-def said(archive: SqliteArchive) -> dict[str, set[str]]:
+def said(archive: Archive) -> dict[str, set[str]]:
     return {
         id: {
             str(part)
@@ -61,7 +62,7 @@ def said(archive: SqliteArchive) -> dict[str, set[str]]:
 
 @every_database
 def test_rows_that_come_one_by_one_give_the_same_archive(
-    name: str, archive: SqliteArchive, home: Path, tmp_path: Path, database: Path
+    name: str, archive: Archive, home: Path, tmp_path: Path, database: Path
 ) -> None:
     chance = random.Random(name)
     source = sqlite3.connect(FIXTURES / f"{name}.sqlite3")
@@ -75,7 +76,7 @@ def test_rows_that_come_one_by_one_give_the_same_archive(
                     take_in(archive, home)
         app.commit()
     take_in(archive, home)
-    with closing(SqliteArchive(tmp_path / "calm.sqlite3", create=True, clock=Clock())) as calm:
+    with closing(open_archive(tmp_path / "calm.sqlite3", create=True, clock=Clock())) as calm:
         take_in(calm, home)
         assert dump(archive) == dump(calm)
     assert verify(archive) == []
@@ -83,7 +84,7 @@ def test_rows_that_come_one_by_one_give_the_same_archive(
 
 @every_database
 def test_what_was_taken_in_comes_back(
-    name: str, archive: SqliteArchive, home: Path, tmp_path: Path, database: Path
+    name: str, archive: Archive, home: Path, tmp_path: Path, database: Path
 ) -> None:
     shutil.copyfile(FIXTURES / f"{name}.sqlite3", database)
     take_in(archive, home)
@@ -97,7 +98,7 @@ def test_what_was_taken_in_comes_back(
 
 @every_database
 def test_reading_twice_adds_nothing_and_rebuilding_changes_nothing(
-    name: str, archive: SqliteArchive, home: Path, database: Path
+    name: str, archive: Archive, home: Path, database: Path
 ) -> None:
     shutil.copyfile(FIXTURES / f"{name}.sqlite3", database)
     assert take_in(archive, home).new_conversations == 4
@@ -129,7 +130,7 @@ FATES = {
 @every_database
 @pytest.mark.parametrize("fate", FATES)
 def test_whatever_happens_to_the_database_nothing_is_lost(
-    name: str, fate: str, archive: SqliteArchive, home: Path, database: Path
+    name: str, fate: str, archive: Archive, home: Path, database: Path
 ) -> None:
     shutil.copyfile(FIXTURES / f"{name}.sqlite3", database)
     take_in(archive, home)
@@ -163,7 +164,7 @@ def test_whatever_happens_to_the_database_nothing_is_lost(
 
 
 def test_the_old_version_of_a_row_is_found_again(
-    archive: SqliteArchive, home: Path, database: Path
+    archive: Archive, home: Path, database: Path
 ) -> None:
     app = App(database)
     app.thread()
@@ -183,9 +184,7 @@ def test_the_old_version_of_a_row_is_found_again(
     assert verify(archive) == []
 
 
-def test_what_was_forgotten_stays_forgotten(
-    archive: SqliteArchive, home: Path, database: Path
-) -> None:
+def test_what_was_forgotten_stays_forgotten(archive: Archive, home: Path, database: Path) -> None:
     shutil.copyfile(FIXTURES / f"{GENUINE[0]}.sqlite3", database)
     take_in(archive, home)
     forget(archive, archive.find("thr_13f2a348"))
@@ -195,7 +194,7 @@ def test_what_was_forgotten_stays_forgotten(
 
 
 def test_a_database_named_by_hand_is_found_by_its_tables(
-    archive: SqliteArchive, home: Path, tmp_path: Path
+    archive: Archive, home: Path, tmp_path: Path
 ) -> None:
     folder = tmp_path / "named"
     folder.mkdir()

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rireki.archive.sqlite.store import SqliteArchive
+from rireki.archive.base import Archive
 from rireki.intake.sweep import Report, SourceReport, import_history
 from rireki.sources.chatkit import READER
 from rireki.sources.kit.places import Places
@@ -111,7 +111,7 @@ def test_a_thread_goes_on_nowhere_but_in_its_app(tmp_path: Path) -> None:
 
 
 def test_a_database_that_was_named_once_is_looked_at_again(
-    archive: SqliteArchive, home: Path, tmp_path: Path
+    archive: Archive, home: Path, tmp_path: Path
 ) -> None:
     app = App(tmp_path / "elsewhere" / "chat.db")
     app.thread("thr_0000aaaa")

@@ -9,8 +9,7 @@ from typing import NamedTuple
 import msgspec
 import pytest
 
-from rireki.archive.base import Filter
-from rireki.archive.sqlite.store import SqliteArchive
+from rireki.archive.base import Archive, Filter
 from rireki.intake.interpret import read_at, read_conversation
 from rireki.intake.rebuild import rebuild
 from rireki.intake.sweep import import_history
@@ -28,7 +27,7 @@ class Child(NamedTuple):
     parent: str
 
 
-def take_in(archive: SqliteArchive, home: Path) -> dict[str, Conversation]:
+def take_in(archive: Archive, home: Path) -> dict[str, Conversation]:
     import_history(archive, places=Places.at(home), sources=["claude-code"])
     found = archive.conversations(Filter(subagents=True))
     return {conversation.native_id: conversation for conversation in found}
@@ -86,13 +85,13 @@ def links(found: dict[str, Conversation]) -> set[Child]:
     ],
 )
 def test_real_sessions_are_linked_as_they_were_made_and_no_others(
-    archive: SqliteArchive, version: str, expected: set[tuple[str, str, str]]
+    archive: Archive, version: str, expected: set[tuple[str, str, str]]
 ) -> None:
     assert links(take_in(archive, FIXTURES / version)) == expected
 
 
 def test_a_continued_session_and_its_successor_know_each_other(
-    archive: SqliteArchive, home: Path
+    archive: Archive, home: Path
 ) -> None:
     successor = f"b{SESSION[1:]}"
     before, after = Transcript(), Transcript(successor)
@@ -104,9 +103,7 @@ def test_a_continued_session_and_its_successor_know_each_other(
     assert links(take_in(archive, home)) == {("continuation", successor[:14], SESSION[:14])}
 
 
-def test_a_summary_in_another_file_gives_a_session_its_title(
-    archive: SqliteArchive, home: Path
-) -> None:
+def test_a_summary_in_another_file_gives_a_session_its_title(archive: Archive, home: Path) -> None:
     later = f"b{SESSION[1:]}"
     before, after = Transcript(), Transcript(later)
     before.user("the first prompt", uuid="one")
@@ -163,7 +160,7 @@ def asked(*prompts: str) -> bytes:
     ],
 )
 def test_a_summary_that_failed_gives_way_to_the_first_prompt(
-    archive: SqliteArchive, home: Path, title: str, failed: bool
+    archive: Archive, home: Path, title: str, failed: bool
 ) -> None:
     lay(home, asked("the first prompt", "and more"), SESSION)
     lay(home, summaries(answer1=title), TITLES)
@@ -177,7 +174,7 @@ MORE_TITLES = f"c{SESSION[1:]}"
 
 @pytest.mark.parametrize("order", [(SESSION, TITLES), (TITLES, SESSION), (None,)])
 def test_a_file_with_nothing_but_summaries_gives_others_their_titles(
-    archive: SqliteArchive, home: Path, order: tuple[str | None, ...]
+    archive: Archive, home: Path, order: tuple[str | None, ...]
 ) -> None:
     files = {
         SESSION: asked("the first prompt"),
@@ -198,7 +195,7 @@ def test_a_file_with_nothing_but_summaries_gives_others_their_titles(
 
 
 def test_titles_without_their_conversation_are_kept_and_are_none(
-    archive: SqliteArchive, home: Path, tmp_path: Path
+    archive: Archive, home: Path, tmp_path: Path
 ) -> None:
     lay(home, summaries(answer0="Fixing the flaky test"), TITLES)
     assert take_in(archive, home) == {}
@@ -207,7 +204,7 @@ def test_titles_without_their_conversation_are_kept_and_are_none(
     assert strand.document() == summaries(answer0="Fixing the flaky test")
 
 
-def test_a_title_stays_when_either_file_goes_on(archive: SqliteArchive, home: Path) -> None:
+def test_a_title_stays_when_either_file_goes_on(archive: Archive, home: Path) -> None:
     def title() -> str:
         return take_in(archive, home)[SESSION].title
 
@@ -234,7 +231,7 @@ def test_a_title_stays_when_either_file_goes_on(archive: SqliteArchive, home: Pa
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_the_archive_gives_back_what_was_read(archive: SqliteArchive, version: str) -> None:
+def test_the_archive_gives_back_what_was_read(archive: Archive, version: str) -> None:
     take_in(archive, FIXTURES / version)
     for reading in fixtures(version).values():
         conversation = reading.conversation
@@ -253,9 +250,7 @@ def _told(reading: Reading) -> object:
     )
 
 
-def test_a_prompt_more_touches_only_its_own_conversation(
-    archive: SqliteArchive, tmp_path: Path
-) -> None:
+def test_a_prompt_more_touches_only_its_own_conversation(archive: Archive, tmp_path: Path) -> None:
     history = tmp_path / ".claude" / "history.jsonl"
     history.parent.mkdir()
     names = [f"00000000-0000-4000-8000-00000000000{n}" for n in range(4)]

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from rireki.archive.base import Filter
-from rireki.archive.sqlite.store import SqliteArchive
+from rireki.archive.base import Archive, Filter
 from rireki.intake.interpret import read_conversation
 from rireki.intake.sweep import import_history
 from rireki.intake.verify import verify
@@ -254,7 +253,7 @@ CONTAINERS = [
 
 @pytest.mark.parametrize("invent", CONTAINERS, ids=lambda invent: invent.__name__)
 def test_an_invented_record_is_kept_shown_and_found(
-    invent: Callable[[Path], None], archive: SqliteArchive, home: Path
+    invent: Callable[[Path], None], archive: Archive, home: Path
 ) -> None:
     invent(home)
     paths = [home / "export.json"] if invent is kiro_export else []
@@ -268,6 +267,6 @@ def test_an_invented_record_is_kept_shown_and_found(
     assert verify(archive) == []
 
 
-def _messages(archive: SqliteArchive) -> list[Message]:
+def _messages(archive: Archive) -> list[Message]:
     every = archive.conversations(Filter(subagents=True))
     return [m for c in every for m in read_conversation(archive, archive.find(c.id)).messages()]

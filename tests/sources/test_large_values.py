@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from rireki.archive.sqlite.store import SqliteArchive
+from rireki.archive.base import Archive
 from rireki.intake.interpret import read_conversation
 from rireki.intake.restore import restore
 from rireki.intake.sweep import Report, import_history
@@ -55,7 +55,7 @@ def run(database: Path, statement: str, *values: object) -> None:
     subprocess.run([sys.executable, "-c", _WRITER], input=said, text=True, check=True)
 
 
-def take_in(archive: SqliteArchive, home: Path) -> Report:
+def take_in(archive: Archive, home: Path) -> Report:
     return import_history(archive, places=Places.at(home))
 
 
@@ -78,18 +78,18 @@ def save(database: Path, directory: str, value: str) -> None:
     run(database, "INSERT OR REPLACE INTO conversations VALUES (?, ?)", directory, value)
 
 
-def given_back(archive: SqliteArchive, name: str, to: Path) -> bytes:
+def given_back(archive: Archive, name: str, to: Path) -> bytes:
     (back,) = restore(archive, archive.find(name), to)
     return back.read_bytes()
 
 
-def strands_of(archive: SqliteArchive, name: str) -> list[Strand]:
+def strands_of(archive: Archive, name: str) -> list[Strand]:
     found = archive.find(name)
     return archive.strands(found.family, found.grouping)
 
 
 def test_a_row_that_is_too_large_is_kept_in_pieces_and_named(
-    archive: SqliteArchive, home: Path, q: Path, tmp_path: Path
+    archive: Archive, home: Path, q: Path, tmp_path: Path
 ) -> None:
     long = saved("long", "tide " * (3 * MB // 5))
     save(q, "/home/u/one", saved("one", "What does the pier log say?"))
@@ -109,7 +109,7 @@ def test_a_row_that_is_too_large_is_kept_in_pieces_and_named(
 
 
 def test_a_row_that_outgrows_the_limit_keeps_what_was_said_before(
-    archive: SqliteArchive, home: Path, q: Path, tmp_path: Path
+    archive: Archive, home: Path, q: Path, tmp_path: Path
 ) -> None:
     short = saved("talk", "What does the pier log say?")
     save(q, "/home/u/app", short)
@@ -131,7 +131,7 @@ def test_a_row_that_outgrows_the_limit_keeps_what_was_said_before(
 
 
 def test_a_row_with_a_name_of_its_own_is_called_by_it(
-    archive: SqliteArchive, home: Path, q: Path, tmp_path: Path
+    archive: Archive, home: Path, q: Path, tmp_path: Path
 ) -> None:
     run(q, _Q_V2)
     long = '{"history": [], "padding": "' + "x" * 2 * MB + '"}'
@@ -142,7 +142,7 @@ def test_a_row_with_a_name_of_its_own_is_called_by_it(
 
 
 def test_a_large_row_saved_while_it_is_read_is_begun_again(
-    archive: SqliteArchive, home: Path, q: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    archive: Archive, home: Path, q: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     save(q, "/home/u/app", saved("talk", "first " * (MB // 2)))
     last = saved("talk", "second " * (MB // 3))
@@ -164,7 +164,7 @@ def test_a_large_row_saved_while_it_is_read_is_begun_again(
 
 
 def test_a_reading_that_was_interrupted_is_no_version(
-    archive: SqliteArchive, home: Path, q: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    archive: Archive, home: Path, q: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     value = saved("talk", "first " * (MB // 2))
     save(q, "/home/u/app", value)
@@ -186,7 +186,7 @@ def test_a_reading_that_was_interrupted_is_no_version(
 
 
 def test_with_a_higher_limit_it_is_read_after_all(
-    archive: SqliteArchive, home: Path, q: Path, monkeypatch: pytest.MonkeyPatch
+    archive: Archive, home: Path, q: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     save(q, "/home/u/app", saved("talk", "tide " * (MB // 2)))
     take_in(archive, home)
@@ -199,7 +199,7 @@ def test_with_a_higher_limit_it_is_read_after_all(
 
 
 def test_a_large_row_takes_no_more_memory_than_some_pieces(
-    archive: SqliteArchive, home: Path, q: Path
+    archive: Archive, home: Path, q: Path
 ) -> None:
     save(q, "/home/u/app", saved("talk", "tide " * (24 * MB // 5)))
     tracemalloc.start()
@@ -210,7 +210,7 @@ def test_a_large_row_takes_no_more_memory_than_some_pieces(
 
 
 def test_a_chatkit_value_that_is_too_large_is_kept_beside_its_thread(
-    archive: SqliteArchive, home: Path, tmp_path: Path
+    archive: Archive, home: Path, tmp_path: Path
 ) -> None:
     store = tmp_path / "chat.db"
     run(store, _CHATKIT)

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from rireki.archive.base import Filter
-from rireki.archive.sqlite.store import SqliteArchive
+from rireki.archive.base import Archive, Filter
+from rireki.archive.open import open_archive
 from rireki.intake.interpret import read_conversation
 from rireki.intake.rebuild import rebuild
 from rireki.intake.restore import restore
@@ -20,16 +20,17 @@ from rireki.intake.verify import verify
 from rireki.sources.kit.places import Places
 from tests.conftest import Clock
 from tests.support.dump import dump
+from tests.support.engine import sql_of
 from tests.support.homes import NAMES, files, lay_out
 
 every_home = pytest.mark.parametrize("name", NAMES)
 
 
-def take_in(archive: SqliteArchive, home: Path) -> None:
+def take_in(archive: Archive, home: Path) -> None:
     import_history(archive, places=Places.at(home))
 
 
-def words(archive: SqliteArchive) -> dict[str, set[str]]:
+def words(archive: Archive) -> dict[str, set[str]]:
     """For every conversation, whatever stands in its messages."""
     found: dict[str, set[str]] = {}
     for conversation in archive.conversations(Filter(subagents=True)):
@@ -40,7 +41,7 @@ def words(archive: SqliteArchive) -> dict[str, set[str]]:
 
 @every_home
 def test_any_cut_of_the_input_gives_the_same_archive(
-    name: str, archive: SqliteArchive, home: Path, tmp_path: Path
+    name: str, archive: Archive, home: Path, tmp_path: Path
 ) -> None:
     whole = lay_out(name, tmp_path / "whole")
     chance = random.Random(name)
@@ -60,7 +61,7 @@ def test_any_cut_of_the_input_gives_the_same_archive(
                     file.seek(0, 2)
                     file.write(data[file.tell() : end])
         take_in(archive, home)
-    calm = SqliteArchive(tmp_path / "calm.sqlite3", create=True, clock=Clock())
+    calm = open_archive(tmp_path / "calm.sqlite3", create=True, clock=Clock())
     take_in(calm, home)
     assert dump(archive) == dump(calm)
     assert verify(archive) == []
@@ -68,7 +69,7 @@ def test_any_cut_of_the_input_gives_the_same_archive(
 
 @every_home
 def test_what_was_taken_in_comes_back(
-    name: str, archive: SqliteArchive, home: Path, tmp_path: Path
+    name: str, archive: Archive, home: Path, tmp_path: Path
 ) -> None:
     lay_out(name, home)
     take_in(archive, home)
@@ -112,14 +113,14 @@ def _rows(home: Path) -> dict[tuple[str, str, str], object]:
 
 @every_home
 def test_reading_twice_adds_nothing_and_rebuilding_changes_nothing(
-    name: str, archive: SqliteArchive, home: Path
+    name: str, archive: Archive, home: Path
 ) -> None:
     lay_out(name, home)
     take_in(archive, home)
     first = dump(archive)
-    number = archive.sql.execute("SELECT value FROM meta WHERE key = 'number'").get
+    number = sql_of(archive).execute("SELECT value FROM meta WHERE key = 'number'").get
     take_in(archive, home)
-    assert archive.sql.execute("SELECT value FROM meta WHERE key = 'number'").get == number
+    assert sql_of(archive).execute("SELECT value FROM meta WHERE key = 'number'").get == number
     assert dump(archive) == first
     rebuild(archive)
     assert dump(archive) == first
@@ -128,7 +129,7 @@ def test_reading_twice_adds_nothing_and_rebuilding_changes_nothing(
 
 @every_home
 def test_a_garbage_line_costs_one_trouble_and_not_its_neighbours(
-    name: str, archive: SqliteArchive, home: Path
+    name: str, archive: Archive, home: Path
 ) -> None:
     lay_out(name, home)
     take_in(archive, home)
@@ -152,7 +153,7 @@ def test_a_garbage_line_costs_one_trouble_and_not_its_neighbours(
 @every_home
 @pytest.mark.parametrize("fate", ["rewritten", "truncated", "moved", "deleted"])
 def test_whatever_happens_to_the_source_nothing_is_lost(
-    name: str, fate: str, archive: SqliteArchive, home: Path
+    name: str, fate: str, archive: Archive, home: Path
 ) -> None:
     lay_out(name, home)
     take_in(archive, home)
@@ -184,7 +185,7 @@ def _meet(fate: str, path: Path) -> None:
 
 @every_home
 def test_a_rewrite_in_place_of_equal_length_is_a_new_version(
-    name: str, archive: SqliteArchive, home: Path
+    name: str, archive: Archive, home: Path
 ) -> None:
     lay_out(name, home)
     take_in(archive, home)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rireki.archive.sqlite.store import SqliteArchive
+from rireki.archive.base import Archive
 from rireki.intake.interpret import read_conversation
 from rireki.intake.sweep import import_history
 from rireki.model.conversation import Conversation
@@ -23,11 +23,11 @@ from tests.support.memory import Memory
 from tests.support.q_rows import texts
 
 
-def take_in(archive: SqliteArchive, home: Path) -> None:
+def take_in(archive: Archive, home: Path) -> None:
     import_history(archive, places=Places.at(home), sources=["rireki"])
 
 
-def read(archive: SqliteArchive, name: str) -> tuple[Conversation, list[Message]]:
+def read(archive: Archive, name: str) -> tuple[Conversation, list[Message]]:
     reading = read_conversation(archive, archive.find(f"rireki/{name}"))
     return reading.conversation, reading.messages()
 
@@ -42,7 +42,7 @@ def write(home: Path, name: str, *entries: dict[str, Any]) -> Path:
 
 
 def test_a_conversation_is_told_with_everything_that_happened_to_it(
-    archive: SqliteArchive, home: Path
+    archive: Archive, home: Path
 ) -> None:
     lay_out("rireki", home)
     take_in(archive, home)
@@ -77,7 +77,7 @@ def test_a_conversation_is_told_with_everything_that_happened_to_it(
 
 
 def test_what_was_cleared_is_left_and_calls_without_ids_find_their_results(
-    archive: SqliteArchive, home: Path
+    archive: Archive, home: Path
 ) -> None:
     call = {"role": "assistant", "content": {"tool_call": {"name": "ls", "arguments": {}}}}
     block = {"type": "tool_result", "tool_use_id": "", "tool_name": "ls", "content": "a.py"}
@@ -100,7 +100,7 @@ def test_what_was_cleared_is_left_and_calls_without_ids_find_their_results(
     assert conversation.calls_without_result == conversation.results_without_call == 0
 
 
-def test_a_fork_is_linked_to_where_it_came_from(archive: SqliteArchive, home: Path) -> None:
+def test_a_fork_is_linked_to_where_it_came_from(archive: Archive, home: Path) -> None:
     lay_out("rireki", home)
     take_in(archive, home)
     (link,) = archive.find("rireki/tidy-desk-2").conversation.links
@@ -112,7 +112,7 @@ def test_a_fork_is_linked_to_where_it_came_from(archive: SqliteArchive, home: Pa
     assert all(not message.abandoned for message in messages)
 
 
-def test_nothing_that_is_not_understood_is_dropped(archive: SqliteArchive, home: Path) -> None:
+def test_nothing_that_is_not_understood_is_dropped(archive: Archive, home: Path) -> None:
     redacted = {"type": "redacted_thinking", "data": "c2VjcmV0"}
     server = {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}}
     broken = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "a"}}
@@ -134,7 +134,7 @@ def test_nothing_that_is_not_understood_is_dropped(archive: SqliteArchive, home:
     assert 'not finished: {"v":1' in messages[4].parts[0].text  # type: ignore[union-attr]
 
 
-def test_a_journal_that_lies_in_two_places_is_told_once(archive: SqliteArchive, home: Path) -> None:
+def test_a_journal_that_lies_in_two_places_is_told_once(archive: Archive, home: Path) -> None:
     lay_out("rireki", home)
     take_in(archive, home)
     _, before = read(archive, "weather")
@@ -184,7 +184,7 @@ def test_files_of_others_are_not_recognised() -> None:
             assert READER.recognise(file) == []
 
 
-def test_other_readers_leave_ours_alone(archive: SqliteArchive, home: Path) -> None:
+def test_other_readers_leave_ours_alone(archive: Archive, home: Path) -> None:
     lay_out("rireki", home)
     file = home / ".local" / "share" / "rireki" / "histories" / "weather.jsonl"
     import_history(archive, places=Places.at(home), paths=[file])

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from rireki.archive.sqlite.store import SqliteArchive
+from rireki.archive.base import Archive
 from rireki.errors import NotFound, RirekiError
 from rireki.intake.interpret import read_conversation
 from rireki.intake.survey import survey
@@ -77,7 +77,7 @@ def talk(home: Path) -> None:
     (home / "notes" / "one.jsonl").write_text('{"id": "1", "who": "me", "text": "hello"}\n')
 
 
-def named(home: Path, archive: SqliteArchive | None = None) -> list[str]:
+def named(home: Path, archive: Archive | None = None) -> list[str]:
     """What `rireki sources` says of the source of somebody else's reader."""
     (source,) = [each for each in survey(archive, Places.at(home)) if each.source == "notes"]
     return [trouble.message for trouble in source.troubles]
@@ -114,7 +114,7 @@ def test_an_unknown_source_is_named_with_the_known_ones() -> None:
     ],
 )
 def test_a_reader_that_cannot_be_imported_costs_itself_alone(
-    install: Install, home: Path, archive: SqliteArchive, code: str, words: str
+    install: Install, home: Path, archive: Archive, code: str, words: str
 ) -> None:
     install("stranger", "notes", code)
     report = import_history(archive, places=Places.at(home))
@@ -129,7 +129,7 @@ def test_a_reader_that_cannot_be_imported_costs_itself_alone(
 
 @pytest.mark.parametrize("verb", ["discover", "read", "interpret"])
 def test_a_reader_that_raises_costs_itself_alone(
-    install: Install, home: Path, archive: SqliteArchive, verb: str
+    install: Install, home: Path, archive: Archive, verb: str
 ) -> None:
     talk(home)
     install("stranger", "notes", spoiled(verb))
@@ -156,7 +156,7 @@ def test_so_does_one_that_raises_elsewhere(install: Install, home: Path, verb: s
 
 
 def test_a_reader_that_raises_while_it_is_shown_says_so_there(
-    install: Install, home: Path, archive: SqliteArchive
+    install: Install, home: Path, archive: Archive
 ) -> None:
     talk(home)
     body = """
@@ -217,7 +217,7 @@ def test_a_distribution_that_lies_twice_on_the_path_is_one(
 
 
 def test_a_conversation_whose_reader_is_gone_is_kept_and_says_why(
-    install: Install, home: Path, archive: SqliteArchive
+    install: Install, home: Path, archive: Archive
 ) -> None:
     talk(home)
     info = install("stranger", "plain", module="tests.support.plain")

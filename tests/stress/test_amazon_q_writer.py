@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from rireki.archive.sqlite.store import SqliteArchive
+from rireki.archive.base import Archive
 from rireki.intake.sweep import import_history
 from rireki.sources.kit.places import Places
 
@@ -43,7 +43,7 @@ print(saved, failed)
 
 
 def test_no_save_fails_while_import_runs_in_a_loop(
-    archive: SqliteArchive, home: Path, pytestconfig: pytest.Config
+    archive: Archive, home: Path, pytestconfig: pytest.Config
 ) -> None:
     # Counted, not timed: how fast a loaded machine saves says nothing.
     times = 1000 if pytestconfig.getoption("campaign") else 60

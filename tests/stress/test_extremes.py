@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from bench.extremes import WORDS, measure, write_long, write_tiny
 
-from rireki.archive.base import Filter
-from rireki.archive.sqlite.store import SqliteArchive
+from rireki.archive.base import Archive, Filter
+from rireki.archive.open import open_archive
 from rireki.intake.sweep import import_history
 from rireki.search.text import tokenizer
 from rireki.sources.kit.places import Places
@@ -26,7 +26,7 @@ def test_thousands_of_tiny_files_are_each_a_conversation(
     figures = measure(tmp_path / "home", tmp_path / "archive.sqlite3")
     assert figures["first_import_memory_mb"]["ok"], figures
     assert figures["second_import_memory_mb"]["ok"], figures
-    archive = SqliteArchive(tmp_path / "archive.sqlite3", clock=Clock())
+    archive = open_archive(tmp_path / "archive.sqlite3", clock=Clock())
     assert len(list(archive.conversations(Filter(limit=None)))) == count
     archive.close()
 
@@ -68,7 +68,7 @@ def test_the_room_of_the_tokenizer_does_not_grow_with_the_conversation(
     assert (cuts.words[-20:], cuts.pairs[-20:]) == (few.words, few.pairs)
 
 
-def test_many_tiny_files_share_their_transactions(archive: SqliteArchive, home: Path) -> None:
+def test_many_tiny_files_share_their_transactions(archive: Archive, home: Path) -> None:
     write_tiny(home, 400)
     import_history(archive, places=Places.at(home))
     assert archive.count() == 400

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from rireki.archive.sqlite.store import SqliteArchive
+from rireki.archive.base import Archive
 from rireki.intake.restore import restore
 from rireki.intake.sweep import import_history
 from rireki.intake.verify import verify
@@ -136,7 +136,7 @@ def test_no_inotify_watches_left_is_told_once_and_swept_instead(home: Path, tmp_
     assert "sysctl" in said and "Traceback" not in said
 
 
-def test_the_clock_goes_backwards(archive: SqliteArchive, home: Path, tmp_path: Path) -> None:
+def test_the_clock_goes_backwards(archive: Archive, home: Path, tmp_path: Path) -> None:
     """Versions stay in the order in which they were seen, and none is dated before the last."""
     lay_out("rireki", home)
     file = home / ".local" / "share" / "rireki" / "histories" / "weather.jsonl"

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from rireki.archive.base import Filter
-from rireki.archive.sqlite.store import SqliteArchive
+from rireki.archive.base import Archive, Filter
+from rireki.archive.open import open_archive
 from rireki.intake.sweep import import_history
 from rireki.intake.verify import verify
 from rireki.sources.kit.places import Places
@@ -152,7 +152,7 @@ def test_a_power_cut_costs_nothing_that_was_said_to_be_durable(
 
 
 def _check(folder: Path, home: Path, durable: int, what: str) -> None:
-    archive = SqliteArchive(folder / "archive.sqlite3", create=True, clock=Clock())
+    archive = open_archive(folder / "archive.sqlite3", create=True, clock=Clock())
     try:
         assert archive.check() == [], what
         assert verify(archive) == [], what
@@ -170,7 +170,7 @@ def _check(folder: Path, home: Path, durable: int, what: str) -> None:
 
 
 def test_a_journal_that_lost_its_last_lines_after_they_were_archived(
-    archive: SqliteArchive, home: Path
+    archive: Archive, home: Path
 ) -> None:
     """The archive was synced and the journal was not: what it lost is kept, and marked as gone."""
     for step in range(3):

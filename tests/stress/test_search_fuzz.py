@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from rireki.archive.sqlite.store import SqliteArchive
+from rireki.archive.base import Archive
 from rireki.search.execute.view import look_without_index
 from rireki.search.index.importing import take_in
 from rireki.search.index.update import catch_up
@@ -216,7 +216,7 @@ def told(results: Results) -> tuple[bool, set[tuple[str, str | None]]]:
 @pytest.fixture(params=["in C", "in Python"])
 def seeded(
     request: pytest.FixtureRequest,
-    archive: SqliteArchive,
+    archive: Archive,
     home: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[tuple[random.Random, Search]]:

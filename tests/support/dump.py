@@ -7,12 +7,11 @@ from typing import Any
 
 import msgspec
 
-from rireki.archive.base import Filter
-from rireki.archive.sqlite.store import SqliteArchive
+from rireki.archive.base import Archive, Filter
 from rireki.model.conversation import Conversation
 
 
-def dump(archive: SqliteArchive) -> dict[str, Any]:
+def dump(archive: Archive) -> dict[str, Any]:
     """Comparable with `==`: strands with their content and story, conversations with their links."""
     return {
         "strands": sorted(_strands(archive)),
@@ -32,7 +31,7 @@ def _timeless(conversation: Conversation) -> Any:
     return msgspec.to_builtins(conversation)
 
 
-def _strands(archive: SqliteArchive) -> list[tuple[Any, ...]]:
+def _strands(archive: Archive) -> list[tuple[Any, ...]]:
     found = []
     for group in archive.groups():
         for strand in archive.strands(group.family, group.conversation):

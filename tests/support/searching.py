@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from rireki.archive.base import Archive
 from rireki.archive.open import open_archive
-from rireki.archive.sqlite.store import SqliteArchive
 from rireki.search.index.importing import take_in
 from rireki.search.index.update import verify
 from rireki.search.results import Results, SearchOptions
@@ -61,7 +61,7 @@ class Place:
         shutil.copytree(self.folder, folder, dirs_exist_ok=True)
         return Place(folder)
 
-    def archive(self) -> SqliteArchive:
+    def archive(self) -> Archive:
         return open_archive(self.path, create=True)
 
     def take_in(self) -> None:
@@ -78,7 +78,7 @@ class Place:
 
 
 @contextmanager
-def opened(place: Place) -> Iterator[SqliteArchive]:
+def opened(place: Place) -> Iterator[Archive]:
     archive = place.archive()
     try:
         yield archive

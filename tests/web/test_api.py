@@ -13,8 +13,8 @@ from typing import Any
 import httpx
 import pytest
 
+from rireki.archive.base import Archive
 from rireki.archive.open import open_archive
-from rireki.archive.sqlite.store import SqliteArchive
 from rireki.intake.interpret import read_conversation
 from rireki.intake.sweep import import_history
 from rireki.model.parts import Attachment
@@ -30,7 +30,7 @@ API = "/api/v1"
 
 
 @pytest.fixture(scope="module")
-def kept(shown: Server) -> Iterator[SqliteArchive]:
+def kept(shown: Server) -> Iterator[Archive]:
     archive = open_archive(shown.archive)
     yield archive
     archive.close()
@@ -55,29 +55,27 @@ def as_json(value: Any) -> Any:
     return json.loads(line(value))
 
 
-def longest(kept: SqliteArchive) -> str:
+def longest(kept: Archive) -> str:
     return max(kept.conversations(), key=lambda c: c.messages).id
 
 
 # ── The list ──
 
 
-def test_the_list_is_the_list_of_the_archive(web: httpx.Client, kept: SqliteArchive) -> None:
+def test_the_list_is_the_list_of_the_archive(web: httpx.Client, kept: Archive) -> None:
     found = web.get(f"{API}/conversations?limit=500").json()
     assert found == {"conversations": as_json(list(kept.conversations())), "next": None}
 
 
 @pytest.mark.parametrize("limit", [1, 2, 7])
 def test_pages_of_the_list_give_everything_once_in_order(
-    web: httpx.Client, kept: SqliteArchive, limit: int
+    web: httpx.Client, kept: Archive, limit: int
 ) -> None:
     found = all_of(web, f"{API}/conversations?limit={limit}", "conversations", "next")
     assert [c["id"] for c in found] == [c.id for c in kept.conversations()]
 
 
-def test_the_list_is_filtered_as_on_the_command_line(
-    web: httpx.Client, kept: SqliteArchive
-) -> None:
+def test_the_list_is_filtered_as_on_the_command_line(web: httpx.Client, kept: Archive) -> None:
     everything = list(kept.conversations())
     for name in ("source", "project"):
         values = {getattr(c, name) for c in everything} - {None}
@@ -95,7 +93,7 @@ def test_the_list_is_filtered_as_on_the_command_line(
 
 
 def test_a_directory_is_listed_alone_unless_those_below_are_asked_for(
-    plain_source: None, archive: SqliteArchive, home: Path
+    plain_source: None, archive: Archive, home: Path
 ) -> None:
     notes = home / "notes"
     notes.mkdir()
@@ -129,7 +127,7 @@ def test_a_directory_is_listed_alone_unless_those_below_are_asked_for(
 
 
 def test_paging_goes_on_where_it_was_while_the_list_changes(
-    plain_source: None, archive: SqliteArchive, home: Path
+    plain_source: None, archive: Archive, home: Path
 ) -> None:
     notes = home / "notes"
     notes.mkdir()
@@ -156,7 +154,7 @@ def test_paging_goes_on_where_it_was_while_the_list_changes(
 # ── One conversation ──
 
 
-def test_one_conversation_with_its_subagents(web: httpx.Client, kept: SqliteArchive) -> None:
+def test_one_conversation_with_its_subagents(web: httpx.Client, kept: Archive) -> None:
     parents = [
         c
         for c in kept.conversations()
@@ -172,7 +170,7 @@ def test_one_conversation_with_its_subagents(web: httpx.Client, kept: SqliteArch
 
 
 def test_a_beginning_of_an_id_is_enough_unless_it_fits_several(
-    web: httpx.Client, kept: SqliteArchive
+    web: httpx.Client, kept: Archive
 ) -> None:
     id = longest(kept)
     assert web.get(f"{API}/conversations/{id[:-6]}").json()["conversation"]["id"] == id
@@ -214,7 +212,7 @@ def test_an_address_means_one_thing(address: str, conversation: str, last: str) 
 
 @pytest.mark.parametrize("limit", [1, 3, 50])
 def test_messages_page_by_page_in_both_directions(
-    web: httpx.Client, kept: SqliteArchive, limit: int
+    web: httpx.Client, kept: Archive, limit: int
 ) -> None:
     id = longest(kept)
     messages = read_conversation(kept, kept.find(id)).messages()
@@ -225,7 +223,7 @@ def test_messages_page_by_page_in_both_directions(
         assert all_of(web, f"{address}&last=true", "messages", "previous") == chosen
 
 
-def test_messages_around_one(web: httpx.Client, kept: SqliteArchive) -> None:
+def test_messages_around_one(web: httpx.Client, kept: Archive) -> None:
     id = longest(kept)
     ids = [m.id for m in choose(read_conversation(kept, kept.find(id)).messages())]
     middle = len(ids) // 2
@@ -239,9 +237,7 @@ def test_messages_around_one(web: httpx.Client, kept: SqliteArchive) -> None:
     assert (before, after) == (ids[middle - 3], ids[middle + 3])
 
 
-def test_one_message_and_what_cannot_be_asked_of_messages(
-    web: httpx.Client, kept: SqliteArchive
-) -> None:
+def test_one_message_and_what_cannot_be_asked_of_messages(web: httpx.Client, kept: Archive) -> None:
     id = longest(kept)
     messages = read_conversation(kept, kept.find(id)).messages()
     address = f"{API}/conversations/{id}/messages"
@@ -256,7 +252,7 @@ def test_one_message_and_what_cannot_be_asked_of_messages(
     assert "all=true" in refused.json()["error"]["hint"]
 
 
-def test_messages_as_they_were(web: httpx.Client, kept: SqliteArchive) -> None:
+def test_messages_as_they_were(web: httpx.Client, kept: Archive) -> None:
     found = kept.find(longest(kept))
     address = f"{API}/conversations/{found.conversation.id}/messages?limit=500"
     moment = found.conversation.updated_at or ""
@@ -270,7 +266,7 @@ def test_messages_as_they_were(web: httpx.Client, kept: SqliteArchive) -> None:
 
 
 def test_the_records_of_a_message_are_the_bytes_that_were_written(
-    web: httpx.Client, kept: SqliteArchive
+    web: httpx.Client, kept: Archive
 ) -> None:
     for conversation in kept.conversations():
         found = kept.find(conversation.id)
@@ -308,7 +304,7 @@ def test_the_whole_transcript_is_something_to_save(web: httpx.Client, shown: Ser
     assert web.get(f"{address}?all=true").content.splitlines()[0] in file.read_bytes()
 
 
-def test_versions_tell_what_the_source_held(web: httpx.Client, kept: SqliteArchive) -> None:
+def test_versions_tell_what_the_source_held(web: httpx.Client, kept: Archive) -> None:
     for conversation in kept.conversations():
         answer = web.get(f"{API}/conversations/{conversation.id}/versions").json()
         found = kept.find(conversation.id)
@@ -322,9 +318,7 @@ def test_versions_tell_what_the_source_held(web: httpx.Client, kept: SqliteArchi
                 assert version["records"] == held
 
 
-def test_versions_tell_what_was_lost(
-    plain_source: None, archive: SqliteArchive, home: Path
-) -> None:
+def test_versions_tell_what_was_lost(plain_source: None, archive: Archive, home: Path) -> None:
     (home / "notes").mkdir()
     file = home / "notes" / "talk.jsonl"
     notes = [json.dumps({"id": id, "who": "me", "text": id}) + "\n" for id in "abcde"]
@@ -337,7 +331,7 @@ def test_versions_tell_what_was_lost(
     assert told == [(3, 3, 0), (4, 1, 0), (3, 1, 2)]
 
 
-def test_explain_says_what_the_command_says(web: httpx.Client, kept: SqliteArchive) -> None:
+def test_explain_says_what_the_command_says(web: httpx.Client, kept: Archive) -> None:
     from rireki.show.decisions import explained, may_be_typed
 
     id = longest(kept)
@@ -353,7 +347,7 @@ def test_explain_says_what_the_command_says(web: httpx.Client, kept: SqliteArchi
 # ── Attachments ──
 
 
-def attachments(kept: SqliteArchive) -> list[tuple[str, str, str]]:
+def attachments(kept: Archive) -> list[tuple[str, str, str]]:
     return [
         (conversation.id, part.digest, part.media_type)
         for conversation in kept.conversations()
@@ -364,7 +358,7 @@ def attachments(kept: SqliteArchive) -> list[tuple[str, str, str]]:
 
 
 def test_pictures_are_served_with_the_kind_their_bytes_prove(
-    web: httpx.Client, kept: SqliteArchive
+    web: httpx.Client, kept: Archive
 ) -> None:
     found = attachments(kept)
     assert found
@@ -439,7 +433,7 @@ def test_pictures_are_known_by_how_they_begin() -> None:
 # ── Everything else ──
 
 
-def test_search_gives_what_the_command_gives(web: httpx.Client, kept: SqliteArchive) -> None:
+def test_search_gives_what_the_command_gives(web: httpx.Client, kept: Archive) -> None:
     word = "demo"
     answer = web.get(f"{API}/search", params={"q": word, "limit": 3, "context": 1}).json()
     assert answer["query"] == word
@@ -461,7 +455,7 @@ def test_what_is_wrong_with_a_query_is_pointed_at(web: httpx.Client) -> None:
     assert web.get(f"{API}/search").status_code == 400
 
 
-def test_health_sources_and_stats(web: httpx.Client, kept: SqliteArchive, shown: Server) -> None:
+def test_health_sources_and_stats(web: httpx.Client, kept: Archive, shown: Server) -> None:
     from rireki.show.figures import figures
 
     health = web.get(f"{API}/health").json()
@@ -521,7 +515,7 @@ def test_a_head_has_no_body(web: httpx.Client, path: str) -> None:
 
 
 def test_text_that_is_no_text_never_breaks_an_answer(
-    plain_source: None, archive: SqliteArchive, home: Path
+    plain_source: None, archive: Archive, home: Path
 ) -> None:
     (home / "notes").mkdir()
     notes = [

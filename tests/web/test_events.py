@@ -16,8 +16,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+from rireki.archive.base import Archive
 from rireki.archive.open import open_archive
-from rireki.archive.sqlite.store import SqliteArchive
 from rireki.intake.forget import forget
 from rireki.intake.sweep import Report, import_history
 from rireki.live.feed import Feed, News
@@ -52,13 +52,13 @@ Write = Callable[[str, str], None]
 
 
 @pytest.fixture
-def server(archive: SqliteArchive, home: Path, write: Write) -> Iterator[Server]:
+def server(archive: Archive, home: Path, write: Write) -> Iterator[Server]:
     with serving(archive.path, home) as server:
         yield server
 
 
 def test_a_connection_begins_with_the_number_it_stands_at(
-    server: Server, archive: SqliteArchive, write: Write
+    server: Server, archive: Archive, write: Write
 ) -> None:
     write("talk", "a")
     with Ear(server.port) as ear:
@@ -69,7 +69,7 @@ def test_a_connection_begins_with_the_number_it_stands_at(
 
 
 def test_a_change_names_the_conversation_and_its_messages(
-    server: Server, archive: SqliteArchive, write: Write
+    server: Server, archive: Archive, write: Write
 ) -> None:
     with Ear(server.port) as ear:
         write("talk", "a")
@@ -82,7 +82,7 @@ def test_a_change_names_the_conversation_and_its_messages(
         assert first["after"] < first["number"]
 
 
-def test_what_is_forgotten_is_told(server: Server, archive: SqliteArchive, write: Write) -> None:
+def test_what_is_forgotten_is_told(server: Server, archive: Archive, write: Write) -> None:
     write("talk", "a")
     with Ear(server.port) as ear:
         forget(archive, archive.find("plain/talk"))
@@ -94,7 +94,7 @@ def test_what_is_forgotten_is_told(server: Server, archive: SqliteArchive, write
 
 
 def test_whoever_says_where_they_stopped_hears_the_rest(
-    server: Server, archive: SqliteArchive, write: Write
+    server: Server, archive: Archive, write: Write
 ) -> None:
     write("talk", "a")
     start = archive.number()
@@ -106,7 +106,7 @@ def test_whoever_says_where_they_stopped_hears_the_rest(
 
 
 def test_the_last_event_counts_more_than_the_address(
-    server: Server, archive: SqliteArchive, write: Write
+    server: Server, archive: Archive, write: Write
 ) -> None:
     write("talk", "a")
     start = archive.number()
@@ -119,7 +119,7 @@ def test_the_last_event_counts_more_than_the_address(
 
 
 def test_a_number_from_a_later_archive_means_to_begin_anew(
-    server: Server, archive: SqliteArchive, write: Write
+    server: Server, archive: Archive, write: Write
 ) -> None:
     write("talk", "a")
     number = archive.number()
@@ -140,7 +140,7 @@ def test_a_last_event_that_is_none_of_ours_is_refused(server: Server) -> None:
             assert "Last-Event-ID" in answer.json()["error"]["message"]
 
 
-def test_of_one_conversation_only(server: Server, archive: SqliteArchive, write: Write) -> None:
+def test_of_one_conversation_only(server: Server, archive: Archive, write: Write) -> None:
     write("talk", "a")
     with Ear(server.port, conversation="plain/talk") as ear:
         write("other", "x")
@@ -150,7 +150,7 @@ def test_of_one_conversation_only(server: Server, archive: SqliteArchive, write:
 
 
 def test_silence_still_moves_the_number(
-    server: Server, archive: SqliteArchive, write: Write, monkeypatch: pytest.MonkeyPatch
+    server: Server, archive: Archive, write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """So that what did not concern a listener is not looked through again when it comes back."""
     monkeypatch.setattr(stream, "KEEP_ALIVE", 0.05)
@@ -174,7 +174,7 @@ def test_many_conversations_at_once_are_one_event_without_messages(
 
 
 def test_an_end_of_the_server_ends_the_streams_at_once(
-    archive: SqliteArchive, home: Path, write: Write
+    archive: Archive, home: Path, write: Write
 ) -> None:
     with serving(archive.path, home) as server, Ear(server.port) as ear:
         server.stop()
@@ -192,7 +192,7 @@ def test_a_listener_that_goes_is_not_kept(server: Server) -> None:
 
 
 def test_a_listener_that_does_not_read_holds_up_nobody(
-    server: Server, archive: SqliteArchive, write: Write
+    server: Server, archive: Archive, write: Write
 ) -> None:
     with (
         client_of(server) as client,
@@ -205,7 +205,7 @@ def test_a_listener_that_does_not_read_holds_up_nobody(
 
 
 def test_whoever_was_busy_gets_everything_since_as_one_event(
-    archive: SqliteArchive, write: Write
+    archive: Archive, write: Write
 ) -> None:
     """A backlog is a number: nothing waits in line for a listener."""
 
@@ -230,7 +230,7 @@ def test_whoever_was_busy_gets_everything_since_as_one_event(
 
 
 def test_what_agents_are_doing_is_told_when_it_changes(
-    archive: SqliteArchive, write: Write, monkeypatch: pytest.MonkeyPatch
+    archive: Archive, write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(hubs, "ACTIVITY", 0.01)
     doing: dict[str, str] = {}
@@ -257,7 +257,7 @@ def test_what_agents_are_doing_is_told_when_it_changes(
 
 
 def test_the_feed_goes_on_after_a_failure(
-    archive: SqliteArchive, write: Write, monkeypatch: pytest.MonkeyPatch
+    archive: Archive, write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(hubs, "PATIENCE", 0.01)
     failures = iter([OSError("the disk is away"), ValueError("a mistake of ours")])
@@ -286,7 +286,7 @@ def test_the_feed_goes_on_after_a_failure(
 
 
 def test_one_listener_that_cannot_be_told_costs_the_others_nothing(
-    archive: SqliteArchive, write: Write, monkeypatch: pytest.MonkeyPatch
+    archive: Archive, write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The news since one number cannot be read at first; those since another can."""
     monkeypatch.setattr(hubs, "PATIENCE", 0.01)

@@ -7,7 +7,7 @@ it knows neither the readers nor what a record means.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -195,6 +195,8 @@ class Batch(Protocol):
 
 class Archive(Protocol):
     path: Path
+    #: What time it is: facts are noted with it.
+    clock: Callable[[], str]
     #: Whether it lies where it can only be read, or is damaged.
     read_only: bool
     #: What cannot be read of it, as far as that was met; whatever can is given.

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime, timezone
 from pathlib import Path
 
 import apsw
 
+from rireki.archive.base import Archive
 from rireki.archive.sqlite.connect import explain
 from rireki.archive.sqlite.copy import copy_database, is_database
 from rireki.archive.sqlite.store import SqliteArchive
@@ -60,14 +62,19 @@ def data_directory() -> Path:
 
 
 def open_archive(
-    path: Path, *, create: bool = False, write: bool = False, read_only: bool = False
-) -> SqliteArchive:
+    path: Path,
+    *,
+    create: bool = False,
+    write: bool = False,
+    read_only: bool = False,
+    clock: Callable[[], str] | None = None,
+) -> Archive:
     """Where nothing may be written it can only be read; raises ArchiveTrouble then if it is
     wanted to `write`, or to `create`."""
-    return SqliteArchive(path, create=create, write=write, read_only=read_only, clock=now)
+    return SqliteArchive(path, create=create, write=write, read_only=read_only, clock=clock or now)
 
 
-def salvage_archive(old: Path, new: Path) -> tuple[SqliteArchive, list[Trouble]]:
+def salvage_archive(old: Path, new: Path) -> tuple[Archive, list[Trouble]]:
     """A new archive with all that can be read of another, and what could not be saved."""
     # Imported late: hardly any archive is damaged.
     from rireki.archive.sqlite.salvage import salvage

@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 
 import apsw
 
-from rireki.archive.sqlite.connect import keep_log
+from rireki.archive.database import PATIENCE_MS, keep_log
 from rireki.errors import RirekiError
 from rireki.sources.chatkit.names import STORE_ID
 
@@ -20,8 +20,6 @@ __all__ = ["Sync", "connect", "explain", "store_path"]
 #: What a method waits for: that the system has the row, or that the disk has it.
 Sync: TypeAlias = Literal["os", "full"]
 
-#: How long a writer waits for another process to finish its transaction.
-PATIENCE_MS = 30_000
 #: Beside the archive; where rireki looks for stores.
 FOLDER = "chatkit"
 ENDING = ".sqlite3"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Sequence
 from os import R_OK, access
 from pathlib import Path
@@ -12,14 +11,13 @@ from typing import Any
 import apsw
 import msgspec
 
+from rireki.archive.database import PATIENCE_MS, distrust, is_shut, keep_log, log_of, open_frozen
 from rireki.archive.sqlite.migrate import APPLICATION_ID, READABLE, migrate, steps
 from rireki.archive.sqlite.values import BadValue
 from rireki.errors import ArchiveTrouble, NotFound
 
-__all__ = ["DAMAGE", "connect", "damage", "distrust", "explain", "keep_log", "select"]
+__all__ = ["DAMAGE", "connect", "damage", "explain", "select"]
 
-#: How long a writer waits for another process to finish its transaction.
-PATIENCE_MS = 30_000
 #: How long the first statement does, before it is asked whether there are locks at all.
 SOON_MS = 2_000
 #: What comes of reading a file whose bytes are not what was written. No error of Python's own but one
@@ -112,9 +110,6 @@ def _make(path: Path) -> None:
 
 def _frozen(path: Path, refusal: apsw.Error) -> apsw.Connection:
     """The archive where nothing may be written, which is why SQLite refused to open it as ever."""
-    # Imported late: hardly any archive lies there.
-    from rireki.archive.sqlite.frozen import is_shut, log_of, open_frozen
-
     if not is_shut(path):
         raise explain(refusal, path) from refusal
     try:
@@ -185,17 +180,6 @@ def _copy(path: Path) -> str:
     )
 
 
-def distrust(connection: apsw.Connection) -> None:
-    """An archive may come from somebody else: nothing that its schema brings along is run.
-
-    We have no views and no triggers of our own but temporary ones, which stay allowed.
-    """
-    connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
-    connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
-    connection.config(apsw.SQLITE_DBCONFIG_ENABLE_VIEW, 0)
-    connection.execute("PRAGMA cell_size_check = ON")
-
-
 def _prepare(connection: apsw.Connection, path: Path) -> None:
     distrust(connection)
     connection.execute("PRAGMA foreign_keys = ON")
@@ -228,20 +212,3 @@ def _prepare(connection: apsw.Connection, path: Path) -> None:
     connection.execute("PRAGMA wal_autocheckpoint = 4000")
     if version < len(known):
         migrate(connection, known)
-
-
-def keep_log(connection: apsw.Connection) -> None:
-    """Have SQLite write to a log first, so that others can read meanwhile.
-
-    Where another process is just doing the same to a new file, SQLite does not wait by itself.
-    """
-    deadline = time.monotonic() + PATIENCE_MS / 1000
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode = WAL")
-        except apsw.BusyError:
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(0.005)
-        else:
-            return

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import apsw
 
-from rireki.archive.sqlite.connect import PATIENCE_MS, explain
-from rireki.archive.sqlite.frozen import is_shut, open_frozen
+from rireki.archive.database import PATIENCE_MS, is_shut, open_frozen
+from rireki.archive.sqlite.connect import explain
 
 __all__ = ["copy_database", "is_database"]
 

@@ -15,9 +15,9 @@ import apsw
 import msgspec
 from zstandard import ZstdError
 
+from rireki.archive.database import stamps_of
 from rireki.archive.pack import unsqueeze
 from rireki.archive.sqlite.complete import RecoveredFacts, complete
-from rireki.archive.sqlite.frozen import stamps_of
 from rireki.archive.sqlite.migrate import steps
 from rireki.archive.sqlite.pages import Unreadable
 from rireki.archive.sqlite.recover import Recovered, RecoveredRow, Values, recover

@@ -379,7 +379,7 @@ class SqliteArchive:
     def is_outdated(self) -> bool:
         if not self.read_only:
             return False
-        from rireki.archive.sqlite.frozen import Frozen
+        from rireki.archive.database import Frozen
         from rireki.archive.sqlite.rescued import Rescued
 
         return isinstance(self.sql, (Frozen, Rescued)) and self.sql.is_outdated()

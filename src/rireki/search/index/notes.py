@@ -15,7 +15,7 @@ from zlib import crc32
 
 import apsw
 
-from rireki.archive.sqlite.connect import distrust
+from rireki.archive.database import distrust, is_shut, open_frozen
 from rireki.errors import ArchiveTrouble
 
 __all__ = ["Damaged", "IndexedConversation", "IndexStore", "cannot_write"]
@@ -252,9 +252,6 @@ def _connected(path: Path, create: bool) -> apsw.Connection:
             sql.execute(_SCHEMA)
         return sql
     except (apsw.ReadOnlyError, apsw.CantOpenError):
-        # Imported late: hardly any index lies where nothing may be written.
-        from rireki.archive.sqlite.frozen import is_shut, open_frozen
-
         if create or not is_shut(path):
             raise
         return open_frozen(path)

@@ -1,18 +1,33 @@
-"""Reading a database where nothing may be written: a read-only disk, a folder of another user.
+"""SQLite files of our own, whatever is in them: opened warily, written with a log, read where
+nothing may be written.
 
-To read a database in WAL mode SQLite makes two files beside it. Where it cannot, and nobody
-else has made them, nobody is writing: so the file can be read without locks. That nobody
-began to write meanwhile is not known then, so whoever reads has to ask afterwards.
+A read-only disk, a folder of another user: to read a database in WAL mode SQLite makes two files
+beside it. Where it cannot, and nobody else has made them, nobody is writing: so the file can be
+read without locks. That nobody began to write meanwhile is not known then, so whoever reads has
+to ask afterwards.
 """
 
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 
 import apsw
 
-__all__ = ["Frozen", "is_shut", "log_of", "open_frozen", "stamps_of"]
+__all__ = [
+    "PATIENCE_MS",
+    "Frozen",
+    "distrust",
+    "is_shut",
+    "keep_log",
+    "log_of",
+    "open_frozen",
+    "stamps_of",
+]
+
+#: How long a writer waits for another process to finish its transaction.
+PATIENCE_MS = 30_000
 
 #: SQLite's way to the disk without locks; Windows does not have it.
 NO_LOCKS = "unix-none"
@@ -81,3 +96,31 @@ def _stamp(file: Path) -> Stamp:
     except FileNotFoundError:
         return None
     return (stat.st_ino, stat.st_size, stat.st_mtime_ns) if stat.st_size else None
+
+
+def distrust(connection: apsw.Connection) -> None:
+    """An archive may come from somebody else: nothing that its schema brings along is run.
+
+    We have no views and no triggers of our own but temporary ones, which stay allowed.
+    """
+    connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
+    connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
+    connection.config(apsw.SQLITE_DBCONFIG_ENABLE_VIEW, 0)
+    connection.execute("PRAGMA cell_size_check = ON")
+
+
+def keep_log(connection: apsw.Connection) -> None:
+    """Have SQLite write to a log first, so that others can read meanwhile.
+
+    Where another process is just doing the same to a new file, SQLite does not wait by itself.
+    """
+    deadline = time.monotonic() + PATIENCE_MS / 1000
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except apsw.BusyError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.005)
+        else:
+            return

@@ -1,0 +1,18 @@
+"""The rows behind an archive, for tests that look at or change what no verb shows."""
+
+from __future__ import annotations
+
+import apsw
+
+from rireki.archive.base import Archive
+from rireki.archive.sqlite.store import SqliteArchive
+
+__all__ = ["ENGINE", "sql_of"]
+
+#: The class of the archives that tests open.
+ENGINE = SqliteArchive
+
+
+def sql_of(archive: Archive) -> apsw.Connection:
+    assert isinstance(archive, ENGINE), "the rows of another engine are asked otherwise"
+    return archive.sql
