@@ -94,7 +94,7 @@ def test_the_same_home_is_made_each_time(tmp_path: Path) -> None:
 
 
 def test_its_newest_conversation_is_less_than_a_week_old(
-    archive: SqliteArchive, home: Path, take_in: TakeIn
+    archive: Archive, home: Path, take_in: TakeIn
 ) -> None:
     today = date(2028, 3, 1)
     make_demo_home(home, today)
