@@ -3,37 +3,8 @@
 from __future__ import annotations
 
 from rireki.archive.base import Archive, Dirty
-from rireki.model.conversation import Conversation, Reading, Tie
-from rireki.model.record import Content, Origin, Piece, Update
-
-ORIGIN = Origin(source="pad", place="/pad/one", root="/pad", form="lines", role="journal")
-
-
-def update(
-    line: bytes, conversation: str, family: str | None, cursor: int, key: str = ""
-) -> Update:
-    return Update(
-        key=key,
-        role="journal",
-        conversation=conversation,
-        family=family,
-        contents=[Content("lines", [Piece(line, b"")])],
-        grows=True,
-        cursor=cursor,
-    )
-
-
-def reading(id: str, *ties: Tie) -> Reading:
-    source, _, native_id = id.partition("/")
-    conversation = Conversation(id=id, source=source, native_id=native_id)
-    return Reading(conversation=conversation, messages=list, ties=list(ties))
-
-
-def project(archive: Archive, **readings: list[Reading]) -> None:
-    with archive.writing() as batch:
-        for dirty in archive.dirty():
-            batch.project(dirty, readings.get(dirty.conversation, []))
-        batch.tie()
+from rireki.model.conversation import Tie
+from tests.archive.contract import ORIGIN, project, reading, update
 
 
 def marks(archive: Archive) -> list[tuple[str, str]]:
@@ -42,14 +13,14 @@ def marks(archive: Archive) -> list[tuple[str, str]]:
 
 def begin(archive: Archive) -> None:
     with archive.writing() as batch:
-        batch.add(ORIGIN, "pad", update(b"a\n", "one", None, 1), None)
+        batch.add(ORIGIN, "pad", update(b"a\n", conversation="one", cursor=1), None)
     project(archive, one=[reading("pad/one")])
 
 
 def test_both_groups_are_to_be_read_anew(archive: Archive) -> None:
     begin(archive)
     with archive.writing() as batch:
-        batch.add(ORIGIN, "pad", update(b"b\n", "two", "book", 2), 1)
+        batch.add(ORIGIN, "pad", update(b"b\n", conversation="two", family="book", cursor=2), 1)
     assert marks(archive) == [("book", "two"), ("pad", "one")]
     assert [group[:2] for group in archive.groups()] == [("book", "two")]
     (strand,) = archive.strands("book", "two")
@@ -59,7 +30,7 @@ def test_both_groups_are_to_be_read_anew(archive: Archive) -> None:
 def test_what_it_was_read_as_is_found_until_it_is_read_anew(archive: Archive) -> None:
     begin(archive)
     with archive.writing() as batch:
-        batch.add(ORIGIN, "pad", update(b"b\n", "two", "book", 2), 1)
+        batch.add(ORIGIN, "pad", update(b"b\n", conversation="two", family="book", cursor=2), 1)
     found = archive.find("pad/one")
     assert (found.conversation.id, found.family, found.grouping) == ("pad/one", "book", "two")
     number = archive.number()
@@ -72,11 +43,11 @@ def test_what_it_was_read_as_is_found_until_it_is_read_anew(archive: Archive) ->
 
 def test_a_group_that_keeps_another_strand_keeps_its_conversation(archive: Archive) -> None:
     with archive.writing() as batch:
-        batch.add(ORIGIN, "pad", update(b"a\n", "one", None, 1), None)
-        batch.add(ORIGIN, "pad", update(b"x\n", "one", None, 1, key="other"), None)
+        batch.add(ORIGIN, "pad", update(b"a\n", conversation="one", cursor=1), None)
+        batch.add(ORIGIN, "pad", update(b"x\n", conversation="one", cursor=1, key="other"), None)
     project(archive, one=[reading("pad/one")])
     with archive.writing() as batch:
-        batch.add(ORIGIN, "pad", update(b"b\n", "two", "book", 2), 1)
+        batch.add(ORIGIN, "pad", update(b"b\n", conversation="two", family="book", cursor=2), 1)
     project(archive, one=[reading("pad/one")], two=[reading("book/two")])
     assert archive.ids() == {"pad/one", "book/two"}
     assert archive.find("pad/one").grouping == "one"
@@ -84,8 +55,13 @@ def test_a_group_that_keeps_another_strand_keeps_its_conversation(archive: Archi
 
 def test_an_alias_gives_way_to_a_conversation_of_that_name(archive: Archive) -> None:
     with archive.writing() as batch:
-        batch.add(ORIGIN, "pad", update(b"a\n", "one", None, 1), None)
-        batch.add(ORIGIN, "pad", update(b"b\n", "two", "book", 1, key="other"), None)
+        batch.add(ORIGIN, "pad", update(b"a\n", conversation="one", cursor=1), None)
+        batch.add(
+            ORIGIN,
+            "pad",
+            update(b"b\n", conversation="two", family="book", cursor=1, key="other"),
+            None,
+        )
     alias = Tie("alias", "offer", "pad/one")
     project(archive, one=[reading("pad/one")], two=[reading("book/two", alias)])
     assert archive.find("pad/one").conversation.id == "pad/one"
@@ -95,5 +71,5 @@ def test_an_alias_gives_way_to_a_conversation_of_that_name(archive: Archive) -> 
 def test_what_stays_where_it_was_marks_nothing_else(archive: Archive) -> None:
     begin(archive)
     with archive.writing() as batch:
-        batch.add(ORIGIN, "pad", update(b"b\n", "one", None, 2), 1)
+        batch.add(ORIGIN, "pad", update(b"b\n", conversation="one", cursor=2), 1)
     assert archive.dirty() == [Dirty("pad", "one", archive.number())]
