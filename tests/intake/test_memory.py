@@ -23,7 +23,7 @@ from rireki.intake.sweep import Report, import_history
 from rireki.model.conversation import Trouble
 from rireki.model.message import Message
 from rireki.search.index.update import catch_up, ensure
-from rireki.sources.claude_code import render, session
+from rireki.sources.claude_code import readings, render
 from rireki.sources.claude_code.reader import ClaudeCode
 from rireki.sources.kit.places import Places
 
@@ -150,7 +150,7 @@ def test_messages_one_by_one_out_of_a_damaged_archive_are_those_that_can_be_read
         yield from islice(plain(*given), 3)
         raise ArchiveTrouble("chunk 7 is damaged")
 
-    monkeypatch.setattr(session, "render_each", damaged)
+    monkeypatch.setattr(readings, "render_each", damaged)
     (reading,) = interpret.interpret(LONG, archive.strands("claude-code", LONG))
     assert reading.stream is not None
     ids = [message.id for message in reading.stream()]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from rireki.sources.claude_code import classify
-from rireki.sources.claude_code.reasons import REASONS
+from rireki.sources.claude_code.reader import REASONS
 from tests.seeds.conftest import Rireki
 
 SESSION = "9d8edf3b-0000-4000-8000-000000000001"

@@ -13,7 +13,7 @@ from rireki.model.activity import WORDS
 from rireki.model.times import to_datetime
 from rireki.show.heading import RELATIONS
 from rireki.show.html.words import JAPANESE as RENDERER
-from rireki.sources.claude_code.reasons import REASONS
+from rireki.sources.claude_code.reader import REASONS
 from rireki.web.locale import words
 from rireki.web.locale.dates import ago, day, moment, span
 from rireki.web.parts.keeper_status import STATES

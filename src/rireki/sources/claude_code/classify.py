@@ -13,23 +13,25 @@ from typing import Literal, NamedTuple, TypeAlias
 from msgspec import Struct
 
 from rireki.model.message import Author, Display
-from rireki.sources.claude_code.kinds import CONTEXT as CONTEXTS
-from rireki.sources.claude_code.kinds import FILES, HOOKS, SYNTHETIC
 from rireki.sources.claude_code.shapes import Attached, LineHead
-from rireki.sources.claude_code.tags import (
+from rireki.sources.claude_code.words import (
     CAVEATS,
+    FILES,
+    HOOKS,
     INTERRUPTED,
     SKILL_BODY,
     SUMMARY,
+    SYNTHETIC,
     context_of,
     output_of,
     persons_reason,
 )
+from rireki.sources.claude_code.words import CONTEXT as CONTEXTS
 
 __all__ = [
     "Act",
-    "RuleInput",
     "AuthorRule",
+    "RuleInput",
     "judge",
     "judge_answer",
     "judge_attachment",

@@ -1,18 +1,17 @@
-"""Parts of messages out of content blocks: text, thinking, calls, results, pictures.
+"""Parts of messages from decoded lines: text, thinking, calls, results, pictures, spilled outputs.
 
-Takes plain JSON values of any shape and never fails: what it does not know
-becomes an `Unknown` part.
-"""
+Takes JSON values of any shape and never fails: what it does not know becomes an `Unknown` part."""
 
 from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from hashlib import sha256
+from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Raw, Struct
 
 from rireki.model.colours import without_colours
 from rireki.model.parts import (
@@ -26,18 +25,63 @@ from rireki.model.parts import (
     ToolResult,
     Unknown,
 )
-from rireki.sources.claude_code.spills import SPILLED
+from rireki.model.strand import Strand
+from rireki.sources.claude_code.lines import TranscriptLine
+from rireki.sources.claude_code.shapes import ContentItem, Rich, loads
+from rireki.sources.kit.document import LANE
 
 __all__ = [
+    "SPILLED",
     "ResultNotes",
     "Spill",
+    "Spills",
+    "answer_in",
     "answer_parts",
+    "base_name",
     "binaries",
+    "get",
+    "outcome_in",
     "picture_of_file",
     "prompt_parts",
     "result_parts",
+    "results_in",
     "texts",
+    "value_of",
 ]
+
+
+#: How the text begins that stands in the place of the output.
+SPILLED = "<persisted-output>"
+
+
+class Spills:
+    """The files of a session, by name."""
+
+    def __init__(self, strands: Sequence[Strand]) -> None:
+        self._files = {
+            base_name(strand.place): strand for strand in strands if strand.role == "tool-output"
+        }
+
+    def __bool__(self) -> bool:
+        return bool(self._files)
+
+    def text(self, preview: str, path: str | None) -> str | None:
+        """The whole of an output that the line only begins."""
+        strand = self.file(preview, path)
+        records = strand.story(LANE) if strand is not None else []
+        return records[-1].data.decode("utf-8", "replace") if records else None
+
+    def file(self, preview: str, path: str | None) -> Strand | None:
+        """Where it lies: `path`, where the line names one, or what the preview says."""
+        if path is None:
+            path = preview.partition("saved to: ")[2].partition("\n")[0].strip()
+        return self._files.get(base_name(path))
+
+
+def base_name(path: str) -> str:
+    """The last name of a path, whichever system wrote it."""
+    return PureWindowsPath(path).name if "\\" in path else PurePosixPath(path).name
+
 
 #: The full output of a tool that spilled it to a file, by the text that stands in its place.
 Spill = Callable[[str, str | None], str | None]
@@ -219,3 +263,88 @@ def _kind(block: Any) -> str:
 def _string(block: Any, name: str) -> str:
     value = block.get(name) if isinstance(block, dict) else None
     return value if isinstance(value, str) else ""
+
+
+_RETURNED = ("tool_result", "text")
+
+
+def value_of(line: TranscriptLine) -> Any:
+    return loads(line.data)
+
+
+def get(value: Any, *path: str) -> Any:
+    """What stands at a path of field names; None where there is nothing."""
+    for name in path:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
+def answer_in(line: TranscriptLine) -> list[Part]:
+    """What an answer is made of."""
+    blocks = _typed_blocks(line)
+    parts = [part for block in blocks if (part := _answered(block)) is not None]
+    if parts and len(parts) == len(blocks):
+        return parts
+    return answer_parts(get(value_of(line), "message", "content"))
+
+
+def _typed_blocks(line: TranscriptLine) -> list[ContentItem]:
+    """The blocks that a first look found, where it saw the line as it is."""
+    spoken = line.look.message if line.look is not None and not line.mended else None
+    return spoken.content if spoken is not None and isinstance(spoken.content, list) else []
+
+
+def _answered(block: ContentItem) -> Part | None:
+    """The usual parts; None where more of the block is shown than the look took apart."""
+    kind = block.type
+    if kind == "text":
+        return Text(_text(block.text))
+    if kind == "thinking":
+        return Thinking(_text(block.thinking))
+    if kind.endswith("tool_use"):
+        return ToolCall(block.id or "", block.name or "", loads(block.input))
+    return None
+
+
+def _text(raw: Raw) -> str:
+    value = loads(raw)
+    return value if isinstance(value, str) else ""
+
+
+def results_in(line: TranscriptLine) -> Any:
+    """The content of an entry that brings results."""
+    blocks = _typed_blocks(line)
+    if blocks and all(block.type in _RETURNED for block in blocks):
+        return [_returned(block) for block in blocks]
+    return get(value_of(line), "message", "content")
+
+
+def _returned(block: ContentItem) -> dict[str, Any]:
+    """A block with all that is shown of its kind."""
+    if block.type == "text":
+        return {"type": "text", "text": loads(block.text)}
+    return {
+        "type": "tool_result",
+        "tool_use_id": block.tool_use_id,
+        "is_error": block.is_error,
+        "content": loads(block.content),
+    }
+
+
+def outcome_in(line: TranscriptLine) -> ResultNotes:
+    """What a line notes about its results besides their text."""
+    look = line.look
+    if look is None or line.mended:
+        value = value_of(line)
+        rich = get(value, "toolUseResult")
+        denied = get(value, "toolDenialKind") or get(value, "holdsPersonsWords")
+        return _outcome(get(rich, "interrupted"), get(rich, "persistedOutputPath"), denied)
+    denied = look.toolDenialKind or look.holdsPersonsWords
+    rich = look.toolUseResult
+    if isinstance(rich, Rich):
+        return _outcome(rich.interrupted, rich.persistedOutputPath, denied)
+    return _outcome(None, None, denied)
+
+
+def _outcome(interrupted: Any, path: Any, denied: Any) -> ResultNotes:
+    return ResultNotes(interrupted is True, path if isinstance(path, str) else None, bool(denied))

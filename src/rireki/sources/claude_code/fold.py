@@ -11,8 +11,24 @@ from collections.abc import Callable, Iterable
 from rireki.model.tally import Tally
 from rireki.sources.claude_code import classify
 from rireki.sources.claude_code.classify import AuthorRule, RuleInput
-from rireki.sources.claude_code.drafts import Draft, What, line_id
-from rireki.sources.claude_code.entries import (
+from rireki.sources.claude_code.facts import Meter, Queue, SessionFacts, Titles
+from rireki.sources.claude_code.lines import TranscriptLine
+from rireki.sources.claude_code.links import SPAWNERS, Ties
+from rireki.sources.claude_code.messages import (
+    Draft,
+    Tree,
+    What,
+    is_finished,
+    line_id,
+    mark_branches,
+    name_successors,
+    results_after_calls,
+    results_of,
+)
+from rireki.sources.claude_code.shapes import (
+    Attached,
+    ContentItem,
+    LineHead,
     flat,
     has_pictures,
     holds_result,
@@ -22,23 +38,13 @@ from rireki.sources.claude_code.entries import (
     sessions_named,
     text_of,
 )
-from rireki.sources.claude_code.facts import SessionFacts
-from rireki.sources.claude_code.kinds import QUIET_SYSTEM, SILENT_SYSTEM, is_metadata
-from rireki.sources.claude_code.lines import TranscriptLine
-from rireki.sources.claude_code.links import SPAWNERS, Ties
-from rireki.sources.claude_code.order import (
-    is_finished,
-    mark_branches,
-    name_successors,
-    results_after_calls,
-    results_of,
+from rireki.sources.claude_code.words import (
+    QUIET_SYSTEM,
+    SILENT_SYSTEM,
+    context_of,
+    is_metadata,
+    typed_command,
 )
-from rireki.sources.claude_code.queue import Queue
-from rireki.sources.claude_code.shapes import Attached, ContentItem, LineHead
-from rireki.sources.claude_code.tags import context_of, typed_command
-from rireki.sources.claude_code.titles import Titles
-from rireki.sources.claude_code.tree import Tree
-from rireki.sources.claude_code.usage import Meter
 
 __all__ = ["Fold"]
 

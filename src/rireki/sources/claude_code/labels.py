@@ -14,7 +14,7 @@ from msgspec import Struct
 from rireki.model.colours import without_colours
 from rireki.model.parts import Attachment, Notice, Part, Text, Unknown
 from rireki.sources.claude_code.content import picture_of_file, prompt_parts, texts
-from rireki.sources.claude_code.tags import (
+from rireki.sources.claude_code.words import (
     INTERRUPTED,
     SKILL_BODY,
     between,

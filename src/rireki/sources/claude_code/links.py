@@ -13,10 +13,8 @@ from hashlib import sha256
 from typing import Literal
 
 from rireki.model.conversation import Tie
-from rireki.sources.claude_code.drafts import Draft
-from rireki.sources.claude_code.entries import text_of
-from rireki.sources.claude_code.repair import loads
-from rireki.sources.claude_code.shapes import ContentItem, LineHead, Rich
+from rireki.sources.claude_code.messages import Draft
+from rireki.sources.claude_code.shapes import ContentItem, LineHead, Rich, loads, text_of
 
 __all__ = ["SPAWNERS", "Ties", "agent_token", "call_token", "prompt_token", "session_token"]
 

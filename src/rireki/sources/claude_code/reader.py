@@ -1,4 +1,4 @@
-"""The reader of Claude Code: where its files are, how they are read, who interprets them."""
+"""The reader of Claude Code: where its files are, how they are read, what its clients do right now."""
 
 # Strings instead of pathlib: every change of a file comes by here.
 # ruff: noqa: PTH118
@@ -10,20 +10,61 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from shlex import quote
 
-from rireki.model.activity import Activity
+import msgspec
+
+from rireki.model.activity import Activity, ActivityState
 from rireki.model.conversation import Conversation, Reading
 from rireki.model.strand import Strand
-from rireki.sources.claude_code.locate import locate
-from rireki.sources.claude_code.reasons import REASONS
-from rireki.sources.claude_code.recognise import recognise
-from rireki.sources.claude_code.status import read_status
-from rireki.sources.claude_code.walk import BESIDE, HISTORY, NAME, Walk
+from rireki.model.times import from_ms
+from rireki.sources.claude_code.files import BESIDE, HISTORY, NAME, Walk, locate, recognise
 from rireki.sources.kit.document import read_document
 from rireki.sources.kit.jsonl import read_lines
 from rireki.sources.kit.places import Places
+from rireki.sources.kit.processes import is_alive
 from rireki.sources.reader import Discovery, Known, Looked, Origin, Roll, Update, Watched
 
-__all__ = ["READER", "ClaudeCode"]
+__all__ = ["READER", "REASONS", "ClaudeCode"]
+
+
+#: The rows of the table in `classify.py`, in words: why an entry is shown as it is.
+REASONS = {
+    "1": "result of a tool",
+    "1a": "a person refused, in their words",
+    "1b": "a person answered a question",
+    "1c": "a person decided about a plan",
+    "2": "written by the agent that started this one",
+    "3": "summary of a compacted context",
+    "4": "skill that the model loaded",
+    "5": "text of a command that was typed",
+    "6": "caveat before the output of commands",
+    "7": "path of a pasted picture",
+    "8": "hook that sent the agent on",
+    "9": "put in by the program",
+    "10": "sent by something else than a person",
+    "11": "a background task ended",
+    "12": "sent by another agent",
+    "13": "command that was typed",
+    "14": "output of a command",
+    "15": "shell command that was typed, or its output",
+    "16": "a person interrupted",
+    "17": "context that an editor or a loop put in",
+    "18": "note that was typed for the memory",
+    "19": "typed prompt with a picture",
+    "20": "typed prompt",
+    "A1": "typed while the agent worked",
+    "A2": "queued by something else than a person",
+    "A3": "typed, and never sent",
+    "A4": "output of a hook",
+    "A5": "file or folder that a prompt mentions",
+    "A6": "context for the model",
+    "S1": "unknown command that was typed",
+    "S2": "notice of the program",
+    "answer": "answer of the model",
+    "api error": "error in place of an answer",
+    "filler": "put in where no answer was wanted",
+    "unknown": "not understood",
+}
+
 
 _BELOW = ("projects", *BESIDE)
 
@@ -68,8 +109,7 @@ class ClaudeCode:
 
     def interpret(self, conversation: str, strands: Sequence[Strand]) -> list[Reading]:
         # Imported late: discovering and reading need none of it.
-        from rireki.sources.claude_code.history import read_history
-        from rireki.sources.claude_code.session import read_session
+        from rireki.sources.claude_code.readings import read_history, read_session
 
         ordered = sorted(strands, key=lambda strand: strand.id)
         if conversation == HISTORY:
@@ -109,6 +149,73 @@ def _looked(root: Path, walk: Walk) -> Looked:
     if not root.is_dir():
         return Looked(NAME, str(root), False, "no such folder: Claude Code was never used here")
     return Looked(NAME, str(root), False, "no transcripts: they may have been cleaned up")
+
+
+#: A status is a few hundred bytes; whatever is longer is something else.
+MOST = 64 << 10
+_STATES: dict[str, ActivityState] = {"busy": "working", "waiting": "answer", "idle": "idle"}
+#: All that it says when it waits for a permission; more than that would name what for.
+_PERMISSION = "permission prompt"
+
+
+class _Status(msgspec.Struct, rename="camel"):
+    pid: int
+    session_id: str
+    status: str = ""
+    waiting_for: str = ""
+    status_updated_at: float | None = None
+    updated_at: float | None = None
+
+
+def read_status(root: Path) -> list[Activity]:
+    """What the clients that run now are doing, from a small file per process, `sessions/<pid>.json`.
+
+    The client rewrites it in place and removes it when it ends; one that was killed leaves it
+    behind, so the file of a process that is gone says nothing. A headless client does not say
+    what it does: it is left out.
+    """
+    found = []
+    for path in _files(root / "sessions"):
+        status = _read(path)
+        if status is not None and status.status in _STATES and is_alive(status.pid):
+            found.append(_activity(status))
+    return found
+
+
+def _files(folder: Path) -> list[Path]:
+    try:
+        return sorted(path for path in folder.iterdir() if path.name.endswith(".json"))
+    except OSError:
+        return []
+
+
+def _read(path: Path) -> _Status | None:
+    """None for what is not there any more, half written, or no status."""
+    try:
+        if not path.is_file() or path.stat().st_size > MOST:
+            return None
+        return msgspec.json.decode(path.read_bytes(), type=_Status, strict=False)
+    except (OSError, msgspec.MsgspecError, UnicodeError, RecursionError):
+        return None
+
+
+def _activity(status: _Status) -> Activity:
+    at = status.status_updated_at or status.updated_at
+    state, detail = _state(status)
+    return Activity(
+        NAME,
+        f"{NAME}/{status.session_id}",
+        state,
+        detail,
+        from_ms(at) if at is not None else None,
+    )
+
+
+def _state(status: _Status) -> tuple[ActivityState, str]:
+    """Permissions are its own word for itself; whatever else it waits for is the person's answer."""
+    if status.status == "waiting" and status.waiting_for.startswith("permission"):
+        return "permission", status.waiting_for.removeprefix(_PERMISSION)
+    return _STATES[status.status], status.waiting_for if status.status == "waiting" else ""
 
 
 READER = ClaudeCode()

@@ -1,4 +1,4 @@
-"""Full messages out of drafts: now the lines are decoded as far as they are shown."""
+"""Messages with all their parts, made from lines when they are asked for, and their records."""
 
 from __future__ import annotations
 
@@ -11,14 +11,22 @@ import msgspec
 
 from rireki.model.message import Entry, Message
 from rireki.model.parts import Attachment, Notice, Part, Text, Unknown
-from rireki.model.strand import Strand
+from rireki.model.strand import Ref, Strand
 from rireki.model.times import from_iso
-from rireki.sources.claude_code.content import binaries, prompt_parts, result_parts
-from rireki.sources.claude_code.drafts import Draft
-from rireki.sources.claude_code.entries import flags_of
+from rireki.sources.claude_code.content import (
+    SPILLED,
+    Spills,
+    answer_in,
+    base_name,
+    binaries,
+    get,
+    outcome_in,
+    prompt_parts,
+    result_parts,
+    results_in,
+    value_of,
+)
 from rireki.sources.claude_code.fold import Fold
-from rireki.sources.claude_code.full import answer_in, get, outcome_in, results_in, value_of
-from rireki.sources.claude_code.kinds import SYNTHETIC
 from rireki.sources.claude_code.labels import (
     ChipContent,
     attachment_shown,
@@ -30,9 +38,14 @@ from rireki.sources.claude_code.labels import (
     system_shown,
 )
 from rireki.sources.claude_code.lines import TranscriptLine
-from rireki.sources.claude_code.spills import Spills, base_name
+from rireki.sources.claude_code.messages import Draft, results_of
+from rireki.sources.claude_code.shapes import flags_of, flat
+from rireki.sources.claude_code.words import SYNTHETIC
+from rireki.sources.kit.document import LANE as WHOLE
+from rireki.sources.kit.jsonl import LANE
 
-__all__ = ["find_attachment", "render", "render_each"]
+__all__ = ["find_attachment", "record_of", "records_of", "render", "render_each"]
+
 
 #: Where pictures stand in a line.
 _PICTURES = (
@@ -210,3 +223,33 @@ def _strange(line: TranscriptLine, value: Any) -> ChipContent:
         return ChipContent("unreadable line", [Unknown("unreadable line", text)])
     name = line.look.type or "line"
     return ChipContent(name, [Unknown(name, value)])
+
+
+_MARK = SPILLED.encode()
+
+
+def records_of(fold: Fold, strands: Sequence[Strand]) -> dict[str, list[Ref]]:
+    spills = Spills(strands)
+    found: dict[str, list[Ref]] = {}
+    for draft in fold.drafts:
+        refs = [ref for line in draft.lines for ref in record_of(line)]
+        if spills and draft.what == "result" and _MARK in draft.line.data:
+            refs += _spilled(draft, spills)
+        found[draft.id] = refs
+    return found
+
+
+def record_of(line: TranscriptLine) -> list[Ref]:
+    """The record that holds a line; the unfinished end of a file is none."""
+    return [Ref(line.strand, LANE, line.record)] if line.record is not None else []
+
+
+def _spilled(draft: Draft, spills: Spills) -> list[Ref]:
+    path = outcome_in(draft.line).path
+    previews = [flat(block.content) for block in results_of(draft)]
+    files = [spills.file(text, path) for text in previews if text.startswith(SPILLED)]
+    return [
+        Ref(file.id, WHOLE, places[-1][0])
+        for file in files
+        if file is not None and (places := file.places(WHOLE))
+    ]

@@ -1,34 +1,42 @@
-"""A session or a sub-agent as readings: its files folded together, facts written out.
+"""Sessions, sub-agents and the terminal's list of prompts as readings: facts for the list, messages on demand.
 
 Import looks at the facts alone; messages are made of the same lines when they are
-asked for, so a count and a message can never disagree.
-"""
+asked for, so a count and a message can never disagree."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from hashlib import sha256
 from typing import Any, Literal
 
 from msgspec import Struct, field
 
 from rireki.model.conversation import Conversation, ConversationUpstream, Reading, Tie, Trouble
-from rireki.model.strand import Strand
-from rireki.model.times import from_iso
+from rireki.model.message import Entry, Message
+from rireki.model.parts import Notice, Part, Text
+from rireki.model.strand import Ref, Strand
+from rireki.model.tally import Tally
+from rireki.model.times import from_iso, from_ms
+from rireki.sources.claude_code.facts import total
+from rireki.sources.claude_code.files import NAME
 from rireki.sources.claude_code.fold import Fold
-from rireki.sources.claude_code.gather import gather
-from rireki.sources.claude_code.lines import TranscriptLine, read_strand
+from rireki.sources.claude_code.lines import TranscriptLine, gather, read_strand
 from rireki.sources.claude_code.links import agent_token, call_token, prompt_token, session_token
-from rireki.sources.claude_code.refs import records_of
-from rireki.sources.claude_code.render import find_attachment, render, render_each
-from rireki.sources.claude_code.repair import loads
-from rireki.sources.claude_code.shown import shown
-from rireki.sources.claude_code.tags import one_line
-from rireki.sources.claude_code.usage import total
-from rireki.sources.claude_code.walk import NAME
+from rireki.sources.claude_code.messages import line_id, shown
+from rireki.sources.claude_code.render import (
+    find_attachment,
+    record_of,
+    records_of,
+    render,
+    render_each,
+)
+from rireki.sources.claude_code.shapes import loads
+from rireki.sources.claude_code.words import one_line
 from rireki.sources.kit.document import LANE as WHOLE
 
-__all__ = ["read_session"]
+__all__ = ["read_history", "read_session"]
+
 
 _TRANSCRIPTS = ("main", "agent")
 
@@ -180,3 +188,140 @@ def _upstream(told: SessionReading, strands: Sequence[Strand]) -> ConversationUp
     if not any(strand.present for strand in strands if strand.role in _TRANSCRIPTS):
         return "gone"
     return "present" if all(draft.present for draft in told.fold.drafts) else "changed"
+
+
+SURVIVORS = "Only what was typed survives of this session; its transcript was never seen."
+
+
+class HistoryPrompt(Struct):
+    """One line of the history."""
+
+    line: TranscriptLine
+    text: str
+    pasted: list[str]
+    at: str | None
+    project: str | None
+
+
+def read_history(strands: Sequence[Strand]) -> list[Reading]:
+    troubles: list[Trouble] = []
+    sessions = _sessions(strands, troubles)
+    readings = [_prompts_reading(session, typed, strands) for session, typed in sessions.items()]
+    if readings:
+        readings[0].conversation.troubles = troubles
+    return readings
+
+
+def _sessions(strands: Sequence[Strand], troubles: list[Trouble]) -> dict[str, list[HistoryPrompt]]:
+    """What was typed, by session; by project where older versions named no session."""
+    sessions: dict[str, list[HistoryPrompt]] = {}
+    seen: dict[bytes, TranscriptLine] = {}
+    for strand in strands:
+        for line in read_strand(strand, troubles):
+            first = seen.setdefault(line.data.strip(), line)
+            first.present = first.present or line.present
+            value = loads(line.data) if first is line else None
+            if isinstance(value, dict) and isinstance(value.get("display"), str):
+                sessions.setdefault(_session(value), []).append(_typed(line, value))
+    return sessions
+
+
+def _session(value: dict[str, Any]) -> str:
+    session = value.get("sessionId")
+    if isinstance(session, str) and session:
+        return session
+    project = value.get("project")
+    return f"history-{sha256(str(project).encode('utf-8', 'replace')).hexdigest()[:8]}"
+
+
+def _typed(line: TranscriptLine, value: dict[str, Any]) -> HistoryPrompt:
+    time, project, pasted = (value.get(name) for name in ("timestamp", "project", "pastedContents"))
+    contents = pasted.values() if isinstance(pasted, dict) else ()
+    return HistoryPrompt(
+        line=line,
+        text=value["display"],
+        pasted=[
+            item["content"]
+            for item in contents
+            if isinstance(item, dict) and isinstance(item.get("content"), str)
+        ],
+        at=from_ms(time) if isinstance(time, int | float) else None,
+        project=project if isinstance(project, str) else None,
+    )
+
+
+def _prompts_reading(
+    session: str, typed: list[HistoryPrompt], strands: Sequence[Strand]
+) -> Reading:
+    times = sorted(one.at for one in typed if one.at)
+    projects = list(dict.fromkeys(one.project for one in typed if one.project))
+    conversation = Conversation(
+        id=f"{NAME}/{session}",
+        source=NAME,
+        native_id=session,
+        project=projects[0] if projects else None,
+        trail=projects[1:],
+        title=_prompts_title(typed),
+        started_at=times[0] if times else None,
+        updated_at=times[-1] if times else None,
+        upstream=_prompts_upstream(typed, strands),
+        nature="prompts",
+    )
+    tally = Tally()
+    tally.messages = len(typed) + 1
+    tally.entries = len(typed)
+    tally.turns = len(typed)
+    # Whether they were answered, nobody knows.
+    tally.finished = False
+    tally.fill(conversation)
+    return Reading(
+        conversation=conversation,
+        messages=partial(_prompt_messages, session, typed),
+        records=partial(_prompt_records, typed),
+    )
+
+
+def _prompts_title(typed: list[HistoryPrompt]) -> str:
+    """The first prompt; a command only when nothing else was typed."""
+    prompts = [one for one in typed if not one.text.startswith("/")] or typed
+    return one_line(prompts[0].text)
+
+
+def _prompts_upstream(
+    typed: list[HistoryPrompt], strands: Sequence[Strand]
+) -> ConversationUpstream:
+    if not any(strand.present for strand in strands):
+        return "gone"
+    return "present" if all(one.line.present for one in typed) else "changed"
+
+
+def _prompt_messages(session: str, typed: list[HistoryPrompt]) -> list[Message]:
+    notice = Message(
+        id=f"{session}#survivors",
+        author="harness",
+        display="chip",
+        label="typed prompts only",
+        at=typed[0].at if typed else None,
+        parts=[Notice(SURVIVORS, "warning")],
+    )
+    return [notice, *(_prompt_message(number, one) for number, one in enumerate(typed, 1))]
+
+
+def _prompt_records(typed: list[HistoryPrompt]) -> dict[str, list[Ref]]:
+    return {line_id(one.line): record_of(one.line) for one in typed}
+
+
+def _prompt_message(turn: int, typed: HistoryPrompt) -> Message:
+    parts: list[Part] = [Text(typed.text), *(Text(pasted) for pasted in typed.pasted)]
+    command = typed.text.startswith("/")
+    return Message(
+        id=line_id(typed.line),
+        author="person",
+        display="chip" if command else "bubble",
+        label=one_line(typed.text) if command else None,
+        at=typed.at,
+        turn=turn,
+        upstream="present" if typed.line.present else "gone",
+        parts=parts,
+        entry=Entry(position=typed.line.number, role="prompt", rule="typed"),
+    )
