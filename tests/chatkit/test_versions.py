@@ -54,8 +54,8 @@ def test_all_of_it_holds_with_the_oldest_chatkit(oldest: Path, tmp_path: Path) -
         [
             *command,
             f"--basetemp={tmp_path / 'inner'}",
-            # How other stores fail says nothing about ours.
-            *("-k", "not a_sample_fails"),
+            # How other stores fail says nothing about ours, nor does how a factory is imported.
+            *("-k", "not a_sample_fails and not cannot_be_imported"),
             *(f"tests/chatkit/{file}" for file in FILES),
         ],
         cwd=ROOT,

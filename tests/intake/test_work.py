@@ -65,14 +65,19 @@ def line(number: int, session: str) -> str:
     )
 
 
-@pytest.fixture
-def thousand(home: Path) -> Path:
+def sessions(home: Path, count: int) -> Path:
+    """As many transcripts of two prompts each."""
     folder = home / ".claude" / "projects" / "-home-u-x"
     folder.mkdir(parents=True)
-    for number in range(1000):
+    for number in range(count):
         session = SESSION.format(number)
         (folder / f"{session}.jsonl").write_text(line(1, session) + line(2, session))
     return folder
+
+
+@pytest.fixture
+def thousand(home: Path) -> Path:
+    return sessions(home, 1000)
 
 
 def take_in(archive: Archive, home: Path) -> None:
@@ -204,10 +209,10 @@ def _entry(number: int) -> dict[str, Any]:
 def test_without_workers_the_work_is_done_all_the_same(
     archive: Archive,
     home: Path,
-    thousand: Path,
     monkeypatch: pytest.MonkeyPatch,
     refused: str,
 ) -> None:
+    sessions(home, 250)
     left = 1 if refused == "all but one" else 0
 
     def hire_no_more(copy: bool) -> Worker:
@@ -230,10 +235,10 @@ def test_without_workers_the_work_is_done_all_the_same(
     monkeypatch.setattr(pool, "processors", lambda: 2)
     monkeypatch.setattr(sweep, "BULK", 0)
     take_in(archive, home)
-    assert len(archive.ids()) == 1000 and not archive.dirty()
-    assert rebuild(archive) == 1000
-    assert len(archive.ids()) == 1000 and not archive.dirty()
+    assert len(archive.ids()) == 250 and not archive.dirty()
+    assert rebuild(archive) == 250
+    assert len(archive.ids()) == 250 and not archive.dirty()
     if refused != "threads":
         # Tantivy has threads of its own, without which there is no index.
         assert catch_up(archive)
-        assert Search(archive).find("prompt", SearchOptions(limit=2000)).conversations == 1000
+        assert Search(archive).find("prompt", SearchOptions(limit=500)).conversations == 250
