@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rireki.errors import RirekiError
+from rireki.settings import FILE, SettingsError, read_settings
 
 if TYPE_CHECKING:
     from rireki.drive.bridge import Settings
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["config_file", "drive_settings", "ignored_settings", "is_on"]
 
-FILE = "config.toml"
 _HINT = 'Write there: [drive] and, below it, on = true and roots = ["~/src"].'
 #: A file that is not the user's is not read beyond this many bytes.
 LARGEST = 1_000_000
@@ -46,13 +46,11 @@ def ignored_settings(archive: Path, places: Places) -> list[Path]:
 
 
 def _names_agents(file: Path) -> bool:
-    import tomllib
-
     try:
         if not file.is_file() or file.stat().st_size > LARGEST:
             return False
-        settings = tomllib.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        settings = read_settings(file, _HINT)
+    except (OSError, SettingsError):
         return False
     return "drive" in settings or "agents" in settings
 
@@ -97,20 +95,7 @@ def _roots(file: Path) -> tuple[Path, ...]:
 
 
 def _section(file: Path) -> dict[str, Any]:
-    # Imported late: hardly anyone has such a file.
-    import tomllib
-
-    try:
-        settings = tomllib.loads(file.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return {}
-    except OSError as error:
-        raise RirekiError(
-            f"{file} cannot be read ({error.strerror})", "Check that you may read it."
-        ) from error
-    except ValueError as error:
-        raise RirekiError(f"{file} is not TOML ({error})", _HINT) from error
-    section = settings.get("drive", {})
+    section = read_settings(file, _HINT).get("drive", {})
     if not isinstance(section, dict):
         raise RirekiError(f"{file}: 'drive' is not a table", _HINT)
     return section

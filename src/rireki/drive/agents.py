@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -20,6 +19,7 @@ from typing import Any, Literal
 import msgspec
 
 from rireki.errors import RirekiError
+from rireki.settings import read_settings
 from rireki.sources import registry
 
 __all__ = ["AgentProgram", "agents"]
@@ -96,17 +96,7 @@ def _find(program: str, path: str) -> str | None:
 
 
 def _configured(config: Path) -> list[AgentProgram]:
-    try:
-        settings = tomllib.loads(config.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return []
-    except OSError as error:
-        raise RirekiError(
-            f"{config} cannot be read ({error.strerror})", "Check that you may read it."
-        ) from error
-    except ValueError as error:
-        raise RirekiError(f"{config} is not TOML ({error})", _HINT) from error
-    entries = settings.get("agents", [])
+    entries = read_settings(config, _HINT).get("agents", [])
     if not isinstance(entries, list):
         raise RirekiError(f"{config}: 'agents' is not a list of tables", _HINT)
     return [_agent(entry, config) for entry in entries]

@@ -9,17 +9,15 @@ beside an archive or below a home that was only named.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from pathlib import Path
 
 from rireki.errors import RirekiError
+from rireki.settings import FILE, read_settings
 from rireki.sources.kit.places import own_directories
-from rireki.sources.kit.stamps import file_stamp
 from rireki.sources.reader import LARGEST
 
 __all__ = ["largest"]
 
-FILE = "config.toml"
 #: No record can be larger: SQLite keeps none of a gigabyte.
 MOST = 900
 _HINT = f"Write there: [import] and, below it, largest_mb = 256 (at most {MOST})."
@@ -27,31 +25,12 @@ _HINT = f"Write there: [import] and, below it, largest_mb = 256 (at most {MOST})
 
 def largest() -> int:
     """The bytes from which on a line, a document or a value is kept in pieces."""
-    for folder in own_directories():
-        file = folder / FILE
-        try:
-            stamp = file_stamp(file.stat())
-        except OSError:
-            continue
-        said = _said(str(file), stamp)
-        if said is not None:
-            return said
-    return LARGEST
+    said = (_said(folder / FILE) for folder in own_directories())
+    return next((size for size in said if size is not None), LARGEST)
 
 
-@lru_cache(maxsize=8)
-def _said(file: str, stamp: str) -> int | None:
-    """What a settings file says; read once as long as its stamp stays."""
-    # Imported late: hardly anyone has such a file.
-    import tomllib
-
-    try:
-        section = tomllib.loads(Path(file).read_text(encoding="utf-8")).get("import", {})
-    except OSError as error:
-        reason = f"{file} cannot be read ({error.strerror})"
-        raise RirekiError(reason, "Check that you may read it.") from error
-    except ValueError as error:
-        raise RirekiError(f"{file} is not TOML ({error})", _HINT) from error
+def _said(file: Path) -> int | None:
+    section = read_settings(file, _HINT).get("import", {})
     said = section.get("largest_mb") if isinstance(section, dict) else section
     if said is None:
         return None

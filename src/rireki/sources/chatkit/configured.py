@@ -11,20 +11,17 @@ Those that apps keep with `RirekiStore` lie beside the archive, and need not be 
 from __future__ import annotations
 
 import os
-from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from rireki.model.conversation import Trouble
+from rireki.settings import FILE, SettingsError, read_settings
 from rireki.sources.kit.places import Places
-from rireki.sources.kit.stamps import file_stamp, is_regular
 
 __all__ = ["VARIABLE", "Configured", "configured"]
 
 VARIABLE = "RIREKI_CHATKIT"
-FILE = "config.toml"
 STORE = "*.sqlite3"
 _HINT = 'Write there: [chatkit] and, below it, databases = ["/path/to/chat.db"].'
 
@@ -46,11 +43,10 @@ def configured(places: Places) -> Configured:
     for folder in places.data_directories("rireki"):
         file = folder / FILE
         found.files.append(file)
-        stamp = _stamp(file)
-        if stamp is None:
+        if not file.is_file():
             continue
         found.present.append(file)
-        names, trouble = _named_in(str(file), stamp)
+        names, trouble = _named_in(file)
         found.troubles += [trouble] if trouble else []
         paths += [folder / _expanded(name, places) for name in names]
     found.folders = places.store_folders()
@@ -67,29 +63,13 @@ def _expanded(name: str, places: Places) -> Path:
     return places.home / name[2:] if name.startswith(("~/", "~\\")) else Path(name)
 
 
-def _stamp(file: Path) -> str | None:
+def _named_in(file: Path) -> tuple[list[str], Trouble | None]:
+    """What a settings file names."""
     try:
-        status = file.stat()
-    except OSError:
-        return None
-    return file_stamp(status) if is_regular(status) else None
-
-
-@lru_cache(maxsize=16)
-def _named_in(file: str, stamp: str) -> tuple[tuple[str, ...], Trouble | None]:
-    """What a settings file names; read once as long as its stamp stays."""
-    # Imported late: hardly anyone has such a file, and every command would pay for it.
-    import tomllib
-
-    try:
-        settings: dict[str, Any] = tomllib.loads(Path(file).read_text(encoding="utf-8"))
-    except OSError as error:
-        hint = "Check that you may read it."
-        return (), Trouble(file, f"cannot be read ({error.strerror})", hint)
-    except ValueError as error:
-        return (), Trouble(file, f"is not TOML ({error})", _HINT)
-    section = settings.get("chatkit", {})
+        section = read_settings(file, _HINT).get("chatkit", {})
+    except SettingsError as error:
+        return [], Trouble(str(file), error.reason, error.hint)
     names = section.get("databases", []) if isinstance(section, dict) else None
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        return (), Trouble(file, "[chatkit] databases is not a list of paths", _HINT)
-    return tuple(name for name in names if name), None
+        return [], Trouble(str(file), "[chatkit] databases is not a list of paths", _HINT)
+    return [name for name in names if name], None
