@@ -51,6 +51,7 @@ RUN_ELSEWHERE = {
     "archive-format.md": "tests/test_docs.py",
     "chatkit.md": "tests/chatkit/test_docs.py",
     "history.md": "tests/history/test_docs.py",
+    "python.md": "tests/test_library.py",
 }
 
 

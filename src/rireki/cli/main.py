@@ -15,9 +15,9 @@ import click
 
 from rireki import __version__
 from rireki.cli.options import archive_option
-from rireki.cli.spelling import nearest
 from rireki.cli.terminal import guard_terminal
 from rireki.errors import RirekiError
+from rireki.model.spelling import nearest
 from rireki.show.catalogue import language_of, say, speak
 
 __all__ = ["cli", "run"]

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from rireki.cli.spelling import nearest
 from rireki.errors import ArchiveTrouble, NotFound, RirekiError
+from rireki.model.names import directory_of
+from rireki.model.spelling import nearest
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -242,23 +243,6 @@ def _tell_damage(archive: Archive) -> None:
         f"{archive.path}: {lost} in it cannot be read, all else is given",
         SALVAGE,
     )
-
-
-def directory_of(given: str) -> str:
-    """A directory as agents note it: absolute, with its symbolic links as they are.
-
-    A path of another system (`C:\\work` out of a backup) is left as it is.
-    """
-    from pathlib import PureWindowsPath
-
-    if not Path(given).is_absolute() and PureWindowsPath(given).drive:
-        return given
-    from os.path import abspath
-
-    from rireki.model.names import as_text
-
-    # Not resolve(): agents note the name of a directory, not what its links lead to.
-    return as_text(abspath(Path(given).expanduser()))  # noqa: PTH100
 
 
 def time_of(text: str | None, end_of_day: bool = False) -> str | None:

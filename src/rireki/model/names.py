@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import os
 import re
+from pathlib import Path, PureWindowsPath
 
-__all__ = ["as_path", "as_text", "is_bytes"]
+__all__ = ["as_path", "as_text", "directory_of", "is_bytes"]
 
 _BASE = 0x10FF00
 _FOREIGN = re.compile(f"[\ud800-\udfff{chr(_BASE + 0x80)}-{chr(_BASE + 0xFF)}]+")
@@ -37,6 +38,17 @@ def as_path(text: str) -> str:
         end = found.end()
     data += os.fsencode(text[end:])
     return os.fsdecode(bytes(data))
+
+
+def directory_of(given: str) -> str:
+    """A directory as agents note it: absolute, with its symbolic links as they are.
+
+    A path of another system (`C:\\work` out of a backup) is left as it is.
+    """
+    if not Path(given).is_absolute() and PureWindowsPath(given).drive:
+        return given
+    # Not resolve(): agents note the name of a directory, not what its links lead to.
+    return as_text(os.path.abspath(Path(given).expanduser()))  # noqa: PTH100
 
 
 def is_bytes(text: str) -> bool:

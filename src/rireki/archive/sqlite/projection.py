@@ -272,7 +272,8 @@ class Projection:
                  ORDER BY updated_at DESC, id LIMIT ?""",
             (*values, -1 if wanted.limit is None else wanted.limit),
         )
-        links = self._links()
+        # Of a page its own: an archive may have tens of thousands.
+        links = self._links(None if wanted.limit is None else [row[0] for row in rows])
         for number, data, id, title in rows:
             yield _told(data, id, title, links.get(number, []))
 

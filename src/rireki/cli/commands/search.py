@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from rireki.cli.options import archive_option, json_option, no_pager_option, opened
-from rireki.cli.spelling import distance
 from rireki.errors import RirekiError
+from rireki.model.spelling import distance
 from rireki.show.catalogue import say
 
 if TYPE_CHECKING:

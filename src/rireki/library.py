@@ -1,0 +1,418 @@
+"""One archive as a program sees it: list, read, search, follow and restore conversations.
+
+`rireki.open` returns a `Library`; the commands and the web app use the same class. It knows
+neither the terminal nor HTTP, and nothing of how a conversation is laid out.
+
+Threads may share a `Library`. Every verb takes a connection of its own out of a pool for as
+long as it lasts, so no connection is ever used by two threads at once. Searches wait for each
+other: the next one is answered from the index that the last one has opened.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime, timezone
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeVar
+
+import msgspec
+
+from rireki.archive.base import Archive, Filter, Found
+from rireki.archive.open import StorageError, archive_path, explain, open_archive
+from rireki.errors import ArchiveTrouble, NotFound, RirekiError
+from rireki.model.conversation import Conversation, Reading, Trouble
+from rireki.model.message import Message
+from rireki.model.names import directory_of
+from rireki.model.spelling import nearest
+from rireki.model.when import when
+from rireki.search.results import Results, SearchOptions
+from rireki.show.transcript import Transcript, choose, is_over
+
+# What reads records and what searches is imported by the verbs that need it: a list needs neither.
+if TYPE_CHECKING:
+    from rireki.intake.progress import Progress
+    from rireki.live.feed import News
+    from rireki.search.search import Search
+
+__all__ = ["DAMAGED", "Library", "TranscriptReader", "ensure_among", "ensure_source", "open"]
+
+T = TypeVar("T")
+
+#: What to do about an archive that is damaged.
+DAMAGED = (
+    "The archive is damaged: 'rireki verify' names what cannot be read, 'rireki verify --salvage NEW'"
+    " saves all else into a new archive."
+)
+#: Conversations that are fetched at once.
+PAGE = 500
+#: Connections that are kept open for the next verb; more are open while more verbs run.
+IDLE = 8
+
+
+class ArchiveOutdated(ArchiveTrouble):
+    """An archive that could only be read, without locks, was written by its owner meanwhile."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(f"{path} was written while it was read", "Run the command again.")
+
+
+def open(path: str | os.PathLike[str] | None = None) -> Library:
+    """The archive at `path`; without one that of RIREKI_ARCHIVE, or the user's own.
+
+    Raises NotFound where there is none, ArchiveTrouble where it cannot be read.
+    """
+    library = Library(partial(open_archive, archive_path(os.fspath(path) if path else None)))
+    # What is wrong with the archive is said here, not by whichever verb comes first.
+    library.ask(lambda archive: None)
+    return library
+
+
+class Library:
+    """An open archive. Ids may be shortened to a beginning that means one conversation only.
+
+    Every error is a `RirekiError`: NotFound, Ambiguous, ArchiveTrouble, QueryError.
+    """
+
+    def __init__(
+        self, opener: Callable[[], Archive], progress: Callable[[], Progress | None] | None = None
+    ) -> None:
+        self._opener = opener
+        #: Asked when a search has to bring the index up, which may take a while.
+        self._progress = progress
+        #: What of the archive cannot be read, as far as a verb has met it.
+        self.damage: list[Trouble] = []
+        self._idle: list[Archive] = []
+        self._closed = False
+        self._lock = threading.Lock()
+        self._search: Search | None = None
+        self._search_lock = threading.Lock()
+
+    def __enter__(self) -> Library:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self.close()
+
+    # ── what there is ──
+
+    def conversations(
+        self,
+        *,
+        source: str | None = None,
+        project: str | os.PathLike[str] | None = None,
+        below: bool = True,
+        since: str | datetime | None = None,
+        before: str | datetime | None = None,
+        title: str | None = None,
+        upstream: Literal["present", "changed", "gone"] | None = None,
+        subagents: bool = False,
+        limit: int | None = None,
+        after: Conversation | None = None,
+    ) -> Iterator[Conversation]:
+        """Conversations, newest first, fetched a page at a time as they are asked for.
+
+        `after` is the last conversation of an earlier list: what comes behind it. Raises NotFound
+        for a source that nobody knows.
+        """
+        _ensure_counts(0, limit=limit)
+        if source is not None:
+            self.ask(lambda archive: ensure_source(source, archive))
+        wanted = Filter(
+            source=source,
+            project=directory_of(os.fspath(project)) if project is not None else None,
+            below=below,
+            since=_moment(since),
+            before=_moment(before),
+            title=title,
+            upstream=upstream,
+            subagents=subagents,
+            limit=limit,
+            after=(after.updated_at, after.id) if after is not None else None,
+        )
+        return self._pages(wanted)
+
+    def _pages(self, wanted: Filter) -> Iterator[Conversation]:
+        left = wanted.limit
+        while left is None or left > 0:
+            size = PAGE if left is None else min(PAGE, left)
+            page = self._page(msgspec.structs.replace(wanted, limit=size))
+            yield from page
+            if len(page) < size:
+                return
+            left = left - size if left is not None else None
+            last = page[-1].updated_at, page[-1].id
+            wanted = msgspec.structs.replace(wanted, after=last)
+
+    def _page(self, wanted: Filter) -> list[Conversation]:
+        return self.ask(lambda archive: list(archive.conversations(wanted)))[: wanted.limit]
+
+    def find(self, id: str) -> Conversation:
+        """One conversation, without its messages."""
+        return self.ask(lambda archive: archive.find(id)).conversation
+
+    def read(
+        self,
+        id: str,
+        as_of: str | datetime | None = None,
+        *,
+        everything: bool = False,
+        nested: bool = False,
+    ) -> Transcript:
+        """A conversation with its messages, as its source held it at a time or holds it now.
+
+        `everything`: also hidden messages and earlier versions of rewritten ones. The sub-agents it
+        started are `children`, `nested` with their messages.
+        """
+        moment = _moment(as_of, end_of_day=True)
+
+        def work(archive: Archive) -> Transcript:
+            reader = TranscriptReader(archive, moment, everything=everything, nested=nested)
+            return reader.read(archive.find(id))
+
+        return self.ask(work)
+
+    def attachment(self, id: str, digest: str) -> bytes | None:
+        """The bytes of an attachment, by the digest in its part; None if they were never kept."""
+        from rireki.intake.interpret import read_conversation
+
+        return self.ask(
+            lambda archive: read_conversation(archive, archive.find(id)).attachment(digest)
+        )
+
+    # ── finding ──
+
+    def search(
+        self,
+        query: str,
+        *,
+        limit: int = 10,
+        offset: int = 0,
+        newest: bool = False,
+        context: int = 0,
+        hits: int = 2,
+    ) -> Results:
+        """Conversations with their best hits, in the query language of `rireki search`.
+
+        Brings the index beside the archive up to date where much is missing. Raises QueryError for a
+        query that cannot be understood.
+        """
+        _ensure_counts(1, limit=limit, hits=hits)
+        _ensure_counts(0, offset=offset, context=context)
+        options = SearchOptions(
+            limit=limit, offset=offset, newest=newest, context=context, hits=hits
+        )
+        with self._search_lock:
+            try:
+                return self._found(query, options)
+            except ArchiveOutdated:
+                return self._found(query, options)
+
+    def _found(self, query: str, options: SearchOptions) -> Results:
+        from rireki.search.search import Search
+
+        if self._search is None:
+            self._search = Search(self._take(), self._progress() if self._progress else None)
+        archive = self._search.archive
+        try:
+            with _explained(archive):
+                return self._search.find(query, options)
+        finally:
+            self._note_damage(archive)
+            if archive.is_outdated():
+                self._end_search()
+                raise ArchiveOutdated(archive.path)
+
+    # ── following ──
+
+    def number(self) -> int:
+        """The number of the last change: equal numbers mean that nothing changed."""
+        return self.ask(lambda archive: archive.number())
+
+    def changes(self, after: int) -> News:
+        """Which conversations and messages changed after a number; `number` of it is the next `after`.
+
+        Raises RirekiError if the archive has not come so far: an older copy of it was put back.
+        """
+        from rireki.live.feed import Feed
+
+        news = self.ask(lambda archive: Feed(archive).since(after))
+        if news.number < after:
+            raise RirekiError(
+                f"the archive is at change {news.number}, not yet at {after}",
+                "An older copy of it was put back: read it again, and ask from that change on.",
+            )
+        return news
+
+    # ── giving back ──
+
+    def restore(
+        self, id: str, to: str | os.PathLike[str], as_of: str | datetime | None = None
+    ) -> list[Path]:
+        """Write the agent's own files of a conversation below a folder, and return where they are.
+
+        Nothing that is there already is overwritten.
+        """
+        from rireki.intake.restore import restore
+
+        moment = _moment(as_of, end_of_day=True)
+        try:
+            return self.ask(lambda archive: restore(archive, archive.find(id), Path(to), moment))
+        except OSError as error:
+            raise RirekiError(
+                f"{error.filename or to} cannot be written ({error.strerror})",
+                "Name a folder that you may write to.",
+            ) from error
+
+    # ── the archive itself ──
+
+    def ask(self, work: Callable[[Archive], T]) -> T:
+        """What `work` makes of the archive; asked once more if that was written meanwhile without
+        a lock that would have told."""
+        try:
+            with self.archive() as archive:
+                return work(archive)
+        except ArchiveOutdated:
+            with self.archive() as archive:
+                return work(archive)
+
+    @contextmanager
+    def archive(self) -> Iterator[Archive]:
+        """The archive, for one thread at a time; whatever the storage raises is explained."""
+        archive = self._take()
+        try:
+            with _explained(archive):
+                yield archive
+        finally:
+            self._note_damage(archive)
+            if archive.is_outdated():
+                archive.close()
+                raise ArchiveOutdated(archive.path)
+            self._give_back(archive)
+
+    def _take(self) -> Archive:
+        with self._lock:
+            if self._closed:
+                raise RirekiError("the archive was closed", "Open it again: rireki.open().")
+            idle = self._idle.pop() if self._idle else None
+        return idle or self._opener()
+
+    def _give_back(self, archive: Archive) -> None:
+        with self._lock:
+            keep = not self._closed and len(self._idle) < IDLE
+            if keep:
+                self._idle.append(archive)
+        if not keep:
+            archive.close()
+
+    def _note_damage(self, archive: Archive) -> None:
+        if archive.damage:
+            self.damage = archive.damage
+
+    def _end_search(self) -> None:
+        if self._search is not None:
+            self._search.close()
+            self._search.archive.close()
+            self._search = None
+
+    def close(self) -> None:
+        """Close the archive; verbs that run in other threads end first or close theirs behind them."""
+        with self._lock:
+            self._closed = True
+            idle, self._idle = self._idle, []
+        for archive in idle:
+            archive.close()
+        with self._search_lock:
+            self._end_search()
+
+
+class TranscriptReader:
+    """Reads a conversation, and the sub-agents it started, out of an archive."""
+
+    def __init__(
+        self,
+        archive: Archive,
+        as_of: str | None = None,
+        *,
+        everything: bool = False,
+        upstream: bool = False,
+        nested: bool = False,
+    ) -> None:
+        self.archive = archive
+        self.as_of = as_of
+        self.everything = everything
+        self.upstream = upstream
+        self.nested = nested
+        self._seen: set[str] = set()
+
+    def read(self, found: Found) -> Transcript:
+        from rireki.intake.interpret import read_conversation
+
+        self._seen.add(found.conversation.id)
+        reading = read_conversation(self.archive, found, self.as_of)
+        messages = self.choose(reading)
+        over = is_over(reading.conversation, datetime.now(timezone.utc))
+        return Transcript(reading.conversation, messages, list(self._children(found)), over)
+
+    def choose(self, reading: Reading) -> list[Message]:
+        """Which of its messages to give."""
+        return choose(reading.messages(), self.everything, self.upstream)
+
+    def _children(self, found: Found) -> Iterator[Transcript]:
+        for link in found.conversation.links:
+            if link.kind != "subagent" or link.side != "child" or link.id in self._seen:
+                continue
+            child = self.archive.find(link.id)
+            if self.as_of and (child.conversation.started_at or "") > self.as_of:
+                continue
+            yield self.read(child) if self.nested else Transcript(child.conversation, [])
+
+
+def ensure_source(source: str, archive: Archive) -> None:
+    """Raise NotFound for a source that neither a reader nor the archive knows.
+
+    What a plug-in read is still there when the plug-in is not.
+    """
+    from rireki.sources.registry import names
+
+    if source not in names():
+        kept = {heading.source for heading in archive.headings()}
+        ensure_among(source, sorted({*names(), *kept}))
+
+
+def ensure_among(source: str, known: Sequence[str]) -> None:
+    if source not in known:
+        near = nearest(source, known)
+        meant = f"Did you mean {near}? " if near else ""
+        hint = f"{meant}Known sources: {', '.join(known)}."
+        raise NotFound(f"there is no source {source!r}", hint)
+
+
+@contextmanager
+def _explained(archive: Archive) -> Iterator[None]:
+    try:
+        yield
+    except StorageError as error:
+        raise explain(error, archive.path) from error
+    except NotFound as error:
+        if archive.damage:
+            # What is not found may be what cannot be read.
+            error.hint = DAMAGED
+        raise
+
+
+def _moment(given: str | datetime | None, end_of_day: bool = False) -> str | None:
+    """A time in the archive's spelling."""
+    if given is None:
+        return None
+    text = given.isoformat() if isinstance(given, datetime) else given
+    return when(text, datetime.now(timezone.utc), end_of_day)
+
+
+def _ensure_counts(least: int, **counts: int | None) -> None:
+    for name, count in counts.items():
+        if count is not None and count < least:
+            raise RirekiError(f"{name} cannot be {count}", f"Give {least} or more.")
