@@ -32,8 +32,9 @@ lint: $(VENV)/.ready  ## style, layers, and whether the locks fit pyproject.toml
 	$(BIN)/lint-imports
 	$(BIN)/python -m tools.lock --check
 
-types: $(VENV)/.ready  ## mypy --strict
+types: $(VENV)/.ready  ## mypy --strict, and the types of the scripts
 	$(BIN)/mypy
+	$(BIN)/python -m tools.javascript
 
 golden: $(VENV)/.ready  ## what readers make of the fixtures, written again: look at the difference
 	$(BIN)/python -m tests.golden

@@ -81,6 +81,7 @@ WAITS = (
     "sources/test_large_values.py",
     "stress/",
     "tools/test_install.py",
+    "tools/test_javascript.py::test_a_mistake_in_a_script_is_found",
     "tools/test_make.py",
     "tools/test_package.py",
     "tools/test_phases.py",

@@ -1,9 +1,9 @@
 """Runs the tests in two phases: beside each other, then those that wait, two at a time.
 
 `python -m tools.suite` runs all of them. While the first phase runs, what the second needs is
-installed; while the second waits, mypy takes the time that is left. `… fast` is the first phase
-alone, without what takes long. What fails is tried once more by itself, and named at the end: a
-test that needed it is a defect too.
+installed; while the second waits, mypy and the check of the scripts take the time that is left.
+`… fast` is the first phase alone, without what takes long. What fails is tried once more by
+itself, and named at the end: a test that needed it is a defect too.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ VARIABLE = "RIREKI_FAILED_TESTS"
 MOST = 20
 PYTEST = [sys.executable, "-m", "pytest", "-p", "tools.failed_tests"]
 MYPY = [str(Path(sys.executable).with_name("mypy"))]
+JAVASCRIPT = [sys.executable, "-m", "tools.javascript"]
 #: Where the packages of npm lie that tests need.
 NPM = str(Path(sys.prefix) / "npm")
 
@@ -72,7 +73,11 @@ def main(arguments: list[str]) -> int:
         return 2
     began = time.monotonic()
     # What runs beside each phase.
-    besides = [[]] if fast else [[["sh", "tools/browser"], ["sh", "tools/adapter", NPM]], [MYPY]]
+    besides = (
+        [[]]
+        if fast
+        else [[["sh", "tools/browser"], ["sh", "tools/adapter", NPM]], [MYPY, JAVASCRIPT]]
+    )
     failed: list[str] = []
     wrong = 0
     for phase, commands in zip(phases(fast), besides, strict=True):

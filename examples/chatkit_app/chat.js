@@ -2,7 +2,9 @@
 
 const COMPONENT = "https://cdn.platform.openai.com/deployments/chatkit/chatkit.js";
 const talk = document.querySelector("#talk");
-const form = document.querySelector("#form");
+const form = /** @type {HTMLFormElement} */ (document.querySelector("#form"));
+const box = /** @type {HTMLInputElement} */ (form.elements.namedItem("text"));
+const chooser = /** @type {HTMLInputElement} */ (form.elements.namedItem("file"));
 let thread = null;
 
 function say(text, kind, files = []) {
@@ -85,8 +87,7 @@ async function earlier() {
 
 form.addEventListener("submit", async (event) => {
   event.preventDefault();
-  const { text, file } = form.elements;
-  const [words, chosen] = [text.value, [...file.files]];
+  const [words, chosen] = [box.value, [...chooser.files]];
   form.reset();
   try {
     const files = await Promise.all(chosen.map(upload));
@@ -94,14 +95,14 @@ form.addEventListener("submit", async (event) => {
     await ask(words, files);
   } catch (error) {
     say(error.message, "failed");
-    text.value ||= words;
+    box.value ||= words;
   }
 });
 
 document.querySelector("#new").addEventListener("click", () => {
   thread = null;
   talk.replaceChildren();
-  form.elements.text.focus();
+  box.focus();
 });
 
 document.querySelector("#component").addEventListener("click", () => {
@@ -113,7 +114,7 @@ document.querySelector("#component").addEventListener("click", () => {
   });
   script.addEventListener("load", async () => {
     await customElements.whenDefined("openai-chatkit");
-    const component = document.createElement("openai-chatkit");
+    const component = /** @type {any} */ (document.createElement("openai-chatkit"));
     const api = { url: "/chatkit", domainKey: "local-dev", uploadStrategy: { type: "two_phase" } };
     component.setOptions({ api, composer: { attachments: { enabled: true } } });
     document.querySelector("main").replaceChildren(component);

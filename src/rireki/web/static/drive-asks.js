@@ -7,8 +7,12 @@ import { announce, say } from "./words.js";
 const SHOWN_FOR = 5000;
 
 export class Asks {
-  /** `wanted()` gives the asks to show, as [{session, ask}], in order. */
-  constructor(place, wanted, { moved = () => {}, where = false } = {}) {
+  /**
+   * @param {HTMLElement} place
+   * @param {() => {session: string, ask: Ask}[]} wanted the asks to show, in order
+   * @param {{moved?: (work: () => void) => void, where?: boolean}} options
+   */
+  constructor(place, wanted, { moved = (work) => work(), where = false } = {}) {
     this.place = place;
     this.wanted = wanted;
     this.moved = moved;

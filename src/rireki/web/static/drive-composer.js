@@ -248,7 +248,7 @@ function pictureOf(file) {
     const reader = new FileReader();
     reader.onerror = () => failed(reader.error);
     reader.onload = () =>
-      done({ media_type: file.type, data: reader.result.split(",")[1] ?? "", name: file.name });
+      done({ media_type: file.type, data: String(reader.result).split(",")[1] ?? "", name: file.name });
     reader.readAsDataURL(file);
   });
 }

@@ -41,7 +41,7 @@ function tell(words, isFine) {
 
 project.addEventListener("input", soon);
 form.addEventListener("click", (event) => {
-  const chosen = event.target.closest("[data-project]");
+  const chosen = /** @type {Element} */ (event.target).closest("[data-project]");
   if (!chosen) return;
   project.value = chosen.dataset.project;
   check();
@@ -64,8 +64,10 @@ async function begin({ text, mentions, images }) {
   trouble.hidden = true;
   if (!form.reportValidity()) return false;
   const given = new FormData(form);
-  const start = { project: given.get("project").trim(), agent: given.get("agent") };
-  if (given.get("model").trim()) start.model = given.get("model").trim();
+  const field = (/** @type {string} */ name) => String(given.get(name) ?? "").trim();
+  /** @type {Start} */
+  const start = { project: field("project"), agent: field("agent") };
+  if (field("model")) start.model = field("model");
   const item = await post({ session: freshId(), start, text, mentions, images });
   return new Promise((done) => waiting.set(item.id, done));
 }

@@ -13,6 +13,7 @@ const A_MOMENT = 250;
 const A_WHILE = 600;
 const LATELY = 6;
 const place = document.getElementById("drive");
+/** @type {(name: string) => HTMLElement} */
 const part = (name) => place.querySelector(`.${name}`);
 const BUSY = ["starting", "working", "permission", "answer"];
 const OVER = ["ended", "failed"];
@@ -102,7 +103,7 @@ export function drive(page) {
   }
 
   function queueLine({ id, images }) {
-    const line = document.getElementById("queue-line").content.firstElementChild.cloneNode(true);
+    const line = copyOf("queue-line");
     line.dataset.prompt = id;
     line.querySelector(".count").textContent = images ? `${say("picture")} × ${images}` : "";
     const words = line.querySelector(".words");
@@ -152,7 +153,7 @@ export function drive(page) {
   }
 
   function postNode(item) {
-    const node = document.getElementById("post").content.firstElementChild.cloneNode(true);
+    const node = copyOf("post");
     node.dataset.prompt = item.id;
     node.querySelector(".words").textContent = item.text;
     node.querySelector(".count").textContent = item.images ? `${say("picture")} × ${item.images}` : "";
@@ -193,7 +194,7 @@ export function drive(page) {
   function showBlock({ id, kind, text }) {
     let known = growing.get(id);
     if (!known) {
-      const node = document.getElementById(`block-${kind}`).content.firstElementChild.cloneNode(true);
+      const node = copyOf(`block-${kind}`);
       node.dataset.block = id;
       known = { node, words: node.querySelector(".words"), settled: null };
       growing.set(id, known);
@@ -308,7 +309,7 @@ export function drive(page) {
   part("continue").querySelector("button").disabled = false;
   part("continue").addEventListener("submit", async (event) => {
     event.preventDefault();
-    const form = event.target;
+    const form = /** @type {HTMLFormElement} */ (event.target);
     const { project, conversation } = place.dataset;
     const start = { id: freshId(), project, continues: conversation };
     start.agent = new FormData(form).get("agent");
@@ -372,6 +373,16 @@ export function drive(page) {
   });
 }
 
+/**
+ * What a template of the page holds, to be filled.
+ * @param {string} id
+ */
+function copyOf(id) {
+  const template = /** @type {HTMLTemplateElement} */ (document.getElementById(id));
+  return /** @type {HTMLElement} */ (template.content.firstElementChild.cloneNode(true));
+}
+
+/** @param {string} text */
 function plain(text) {
   return text.replace(/\s+/g, " ").trim();
 }

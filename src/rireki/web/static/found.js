@@ -35,7 +35,7 @@ function textOf(element) {
   let last = null;
   const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
   while (walker.nextNode()) {
-    const node = walker.currentNode;
+    const node = /** @type {Text} */ (walker.currentNode);
     if (node.parentElement.closest(AROUND)) continue;
     const block = node.parentElement.closest(BLOCKS);
     // One paragraph follows the other without a space between them.

@@ -77,7 +77,7 @@ function wordsOf(unit) {
 }
 
 document.addEventListener("click", async (event) => {
-  const button = event.target.closest("button.copy, button.copy-text, button.copy-link");
+  const button = /** @type {Element} */ (event.target).closest("button.copy, button.copy-text, button.copy-link");
   if (!button) return;
   if (button.matches(".copy-link")) await copy(new URL(button.dataset.url, location.href).href);
   else if (button.matches(".copy-text")) {

@@ -2,7 +2,8 @@
 
 const slider = document.getElementById("moment");
 const when = document.getElementById("when");
-const turns = [...document.querySelectorAll("#turns option")];
+/** @type {NodeListOf<HTMLOptionElement>} */
+const turns = document.querySelectorAll("#turns option");
 
 slider.addEventListener("input", () => {
   const turn = turns[Number(slider.value)];

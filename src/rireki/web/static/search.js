@@ -37,11 +37,13 @@ box.addEventListener("input", () => {
 
 /** The same search in another order or language is the one that stands in the box. */
 function lead(query) {
-  for (const link of document.querySelectorAll(".orders a, a[hreflang]")) {
+  /** @type {NodeListOf<HTMLAnchorElement>} */
+  const links = document.querySelectorAll(".orders a, a[hreflang]");
+  for (const link of links) {
     const url = new URL(link.href);
     url.searchParams.set("q", query);
     url.searchParams.delete("offset");
-    link.href = url;
+    link.href = url.href;
   }
 }
 
@@ -117,7 +119,8 @@ document.addEventListener("keydown", (event) => {
   if (isComposing(event)) return;
   if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
   const place = page ?? quick;
-  if (place.hidden || !(event.target === box || place.contains(event.target))) return;
+  if (place.hidden || !(event.target === box || place.contains(/** @type {Node} */ (event.target)))) return;
+  /** @type {Element[]} */
   const links = [box, ...place.querySelectorAll("a")];
   const next = links.indexOf(document.activeElement) + (event.key === "ArrowDown" ? 1 : -1);
   if (!links[next]) return;
@@ -147,8 +150,9 @@ box.addEventListener("keydown", (event) => {
 });
 
 document.addEventListener("click", (event) => {
-  if (!event.target.closest("#quick, .find")) close();
-  if (!event.target.closest("#query-help, #query-help-switch")) toggleHelp(false);
+  const target = /** @type {Element} */ (event.target);
+  if (!target.closest("#quick, .find")) close();
+  if (!target.closest("#query-help, #query-help-switch")) toggleHelp(false);
 });
 document.addEventListener("rireki:close", () => {
   close();
@@ -160,7 +164,7 @@ box.addEventListener("focus", () => {
 
 // Whoever comes back from a result finds the words in the box.
 quick.addEventListener("click", (event) => {
-  if (event.target.closest("a")) history.replaceState({ ...history.state, query: box.value }, "");
+  if (/** @type {Element} */ (event.target).closest("a")) history.replaceState({ ...history.state, query: box.value }, "");
 });
 if (!page && history.state?.query) box.value = history.state.query;
 

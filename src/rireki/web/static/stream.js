@@ -32,7 +32,8 @@ export class Stream {
     this.settle();
     this.watch();
     element.addEventListener("click", (event) => this.clicked(event));
-    for (const [line, way] of [[this.earlier, "before"], [this.later, "after"]]) {
+    for (const way of /** @type {Way[]} */ (["before", "after"])) {
+      const line = way === "before" ? this.earlier : this.later;
       line.querySelector("a").addEventListener("click", (event) => {
         event.preventDefault();
         this.extend(way);

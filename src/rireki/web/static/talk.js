@@ -88,7 +88,8 @@ async function bringOutline() {
 
 document.addEventListener("click", async (event) => {
   if (event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey) return;
-  const link = event.target.closest("#prompts a, .message a.at");
+  /** @type {HTMLAnchorElement} */
+  const link = /** @type {Element} */ (event.target).closest("#prompts a, .message a.at");
   if (!link) return;
   const message = new URL(link.href).searchParams.get("at");
   if (!message) return;
