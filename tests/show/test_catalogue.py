@@ -28,9 +28,9 @@ from rireki.show.catalogue.terminal_errors import JAPANESE as REFUSED
 from rireki.show.decisions import explained
 from rireki.show.width import width
 from rireki.sources import registry
-from rireki.sources.amazon_q import synthetic
-from rireki.sources.amazon_q.draft import TASK, TYPED_PROMPT
-from rireki.sources.amazon_q.rewrites import REWRITTEN
+from rireki.sources.amazon_q import pending
+from rireki.sources.amazon_q.messages import REWRITTEN
+from rireki.sources.amazon_q.pending import TASK, TYPED_PROMPT
 from rireki.sources.kit.places import Places
 from tests.golden import DRIVEN, FIXTURES, HOMES
 
@@ -153,11 +153,7 @@ def test_why_an_entry_is_shown_so_is_told_in_japanese() -> None:
             for name in registry.names()
             for why in getattr(registry.reader(name), "reasons", {}).values()
         ),
-        *(
-            rule.name
-            for rule in vars(synthetic).values()
-            if isinstance(rule, synthetic.SyntheticRule)
-        ),
+        *(rule.name for rule in vars(pending).values() if isinstance(rule, pending.SyntheticRule)),
         *(TYPED_PROMPT, REWRITTEN, TASK),
         *get_args(Author),
         *get_args(Display),

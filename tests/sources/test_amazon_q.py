@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from rireki.model.conversation import Reading
 from rireki.model.parts import Attachment, Thinking, ToolCall, ToolResult
 from rireki.model.strand import Run, State, Strand, shorten
+from rireki.sources.amazon_q.files import BROKEN
 from rireki.sources.amazon_q.kiro import READER as KIRO
 from rireki.sources.amazon_q.reader import READER
-from rireki.sources.amazon_q.roles import BROKEN
-from rireki.sources.amazon_q.split import split
+from rireki.sources.amazon_q.rows import split
 from rireki.sources.kit.places import Places
 from rireki.sources.reader import Content, Known, Roll, Update
 from tests.support.memory import Memory

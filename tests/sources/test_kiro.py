@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from rireki.model.conversation import Reading, Tie
 from rireki.model.message import Message, Usage
 from rireki.model.parts import Attachment, Text, Thinking, ToolCall, ToolResult, Unknown
-from rireki.sources.amazon_q.draft import PictureStore
 from rireki.sources.amazon_q.kiro import READER
 from rireki.sources.amazon_q.log import Replay
+from rireki.sources.amazon_q.pending import PictureStore
 from rireki.sources.amazon_q.reader import READER as AMAZON_Q
 from rireki.sources.kit.places import Places
 from tests.support.memory import Memory

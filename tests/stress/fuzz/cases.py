@@ -20,7 +20,7 @@ from rireki.show.markdown import markdown
 from rireki.show.text import TextOptions, tell_story
 from rireki.show.transcript import Transcript, choose
 from rireki.sources import registry
-from rireki.sources.amazon_q.split import HEAD, split
+from rireki.sources.amazon_q.rows import HEAD, split
 from tests.stress.fuzz.corpus import Corpus, Group, Kept, corpus
 from tests.stress.fuzz.damage import damage_bytes, damage_record
 

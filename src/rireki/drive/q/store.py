@@ -17,8 +17,7 @@ from rireki.intake.known_origins import Roster
 from rireki.intake.sweep import take_some
 from rireki.model.record import Origin
 from rireki.sources import registry
-from rireki.sources.amazon_q.held import HeldRow, held, mark_of
-from rireki.sources.amazon_q.tables import OLD
+from rireki.sources.amazon_q.tables import OLD, HeldRow, held, mark_of
 
 __all__ = ["QStore"]
 

@@ -17,9 +17,17 @@ from rireki.model.message import Display, Entry, Message
 from rireki.model.parts import Notice, Part, Text, Thinking, ToolCall, Unknown
 from rireki.model.times import from_iso, from_ms
 from rireki.sources.amazon_q import state
-from rireki.sources.amazon_q.draft import Draft, PictureStore, prompt, result
-from rireki.sources.amazon_q.outputs import output_of, says_error
-from rireki.sources.amazon_q.synthetic import PUT_IN, SyntheticRule, rule_of_answer
+from rireki.sources.amazon_q.pending import (
+    PUT_IN,
+    Draft,
+    PictureStore,
+    SyntheticRule,
+    output_of,
+    prompt,
+    result,
+    rule_of_answer,
+    says_error,
+)
 from rireki.sources.kit.decode import NotReadable, fit, fit_loosely, load, text_of
 from rireki.sources.kit.digests import digest_of_json
 

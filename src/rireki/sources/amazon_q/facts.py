@@ -14,12 +14,11 @@ from rireki.model.parts import Text, ToolCall, ToolResult
 from rireki.model.strand import Ref, Strand
 from rireki.model.tally import Tally
 from rireki.model.times import from_iso, from_ms, to_datetime
-from rireki.sources.amazon_q.draft import TASK, Draft, PictureStore
-from rireki.sources.amazon_q.roles import LIVE, V3_LOG, V3_PREFIX, V3_SESSION
-from rireki.sources.amazon_q.session import KiroSession
-from rireki.sources.amazon_q.synthetic import REDACTED
+from rireki.sources.amazon_q.blocks import KiroSession
+from rireki.sources.amazon_q.files import LIVE, V3_LOG, V3_PREFIX, V3_SESSION
+from rireki.sources.amazon_q.pending import REDACTED, TASK, Draft, PictureStore
 
-__all__ = ["RowFacts", "InterpretedConversation", "conclude"]
+__all__ = ["InterpretedConversation", "RowFacts", "conclude"]
 
 _TITLE = 150
 #: More rows than this are not told apart where it was not noted how many there were.

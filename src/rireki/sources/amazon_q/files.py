@@ -1,9 +1,8 @@
-"""Conversations that a person saved to a file: recognised by content, opened.
+"""Files of Amazon Q and Kiro: the roles of files and rows, and conversations saved by a person.
 
-`/save` writes the same value as a database row; Kiro's second engine exports a
-session as one JSON file, or as a zip of its two files. Where such files lie is
-not known here.
-"""
+`/save` writes the same value as a database row; Kiro's second engine exports a session as one JSON
+file, or as a zip of its two files. Saved files are recognised by content; where they lie is not
+known here."""
 
 from __future__ import annotations
 
@@ -11,10 +10,41 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from rireki.sources.amazon_q.roles import EXPORT, SAVE
 from rireki.sources.kit.decode import NotReadable, load
 
-__all__ = ["Saved", "is_history_alone", "open_export", "recognise_saved"]
+__all__ = [
+    "BROKEN",
+    "EXPORT",
+    "LIVE",
+    "LOG",
+    "ROW",
+    "SAVE",
+    "SESSION",
+    "SIDE",
+    "TYPED",
+    "V3_LOG",
+    "V3_PREFIX",
+    "V3_SESSION",
+    "Saved",
+    "is_history_alone",
+    "open_export",
+    "recognise_saved",
+]
+
+
+#: A row of a database, and one that could not be understood.
+ROW, BROKEN = "row", "broken"
+#: Files people wrote with `/save` and `/chat save`.
+SAVE, EXPORT = "save", "export"
+#: Kiro's second engine: the log, what is noted beside it, and the lines that were typed.
+LOG, SESSION, TYPED = "log", "session", "typed"
+#: Kiro's third engine, and whatever else lies in its folders.
+V3_LOG, V3_SESSION, SIDE = "v3-log", "v3-session", "side"
+#: How the names of its folders, which are its sessions, begin.
+V3_PREFIX = "sess_"
+#: What the agent itself works with; a file that a person saved is only a copy.
+LIVE = (ROW, LOG, V3_LOG)
+
 
 ZIP = b"PK\x03\x04"
 #: What a packed file may unpack to: so many bytes, or so many times what it has. A megabyte of zeros

@@ -13,13 +13,9 @@ from typing import Any
 from rireki.model.conversation import Reading, Trouble
 from rireki.model.strand import Ref, Strand
 from rireki.model.times import from_iso
-from rireki.sources.amazon_q.draft import Draft, make_task, short_hash
+from rireki.sources.amazon_q.blocks import KiroSession, open_session
 from rireki.sources.amazon_q.facts import InterpretedConversation, RowFacts, conclude
-from rireki.sources.amazon_q.files import open_export
-from rireki.sources.amazon_q.join import join
-from rireki.sources.amazon_q.log import Replay
-from rireki.sources.amazon_q.messages import SavedStory
-from rireki.sources.amazon_q.roles import (
+from rireki.sources.amazon_q.files import (
     EXPORT,
     LIVE,
     LOG,
@@ -29,12 +25,13 @@ from rireki.sources.amazon_q.roles import (
     TYPED,
     V3_LOG,
     V3_SESSION,
+    open_export,
 )
+from rireki.sources.amazon_q.join import TranscriptNote, add_typed, join, not_typed
+from rireki.sources.amazon_q.log import Replay, Telling, open_v3_session
+from rireki.sources.amazon_q.messages import SavedStory, shown
+from rireki.sources.amazon_q.pending import Draft, make_task, short_hash
 from rireki.sources.amazon_q.rows import directory_of, is_left_behind
-from rireki.sources.amazon_q.session import KiroSession, open_session
-from rireki.sources.amazon_q.shown import shown
-from rireki.sources.amazon_q.transcript import TranscriptNote, add_typed, not_typed
-from rireki.sources.amazon_q.v3 import Telling, open_v3_session
 from rireki.sources.amazon_q.versions import Chronicle, chronicle
 from rireki.sources.kit.decode import NotReadable, load, text_of
 from rireki.sources.kit.document import LANE as WHOLE

@@ -10,8 +10,8 @@ import os
 from pathlib import Path
 
 from rireki.model.conversation import Conversation
-from rireki.sources.amazon_q import roles, scan
-from rireki.sources.amazon_q.family import Family
+from rireki.sources.amazon_q import files, scan
+from rireki.sources.amazon_q.scan import Family
 from rireki.sources.kit.places import Places
 from rireki.sources.reader import Discovery, Form, Looked, Origin, Watched
 
@@ -20,13 +20,13 @@ __all__ = ["READER"]
 NAME = "kiro"
 #: Files of the second engine by their ending; `.lock` only says that the session is open.
 _KINDS: dict[str, tuple[Form, str]] = {
-    ".jsonl": ("lines", roles.LOG),
-    ".json": ("document", roles.SESSION),
-    ".history": ("lines", roles.TYPED),
+    ".jsonl": ("lines", files.LOG),
+    ".json": ("document", files.SESSION),
+    ".history": ("lines", files.TYPED),
 }
 _THIRD: dict[str, tuple[Form, str]] = {
-    "messages.jsonl": ("lines", roles.V3_LOG),
-    "session.json": ("document", roles.V3_SESSION),
+    "messages.jsonl": ("lines", files.V3_LOG),
+    "session.json": ("document", files.V3_SESSION),
 }
 _CLI = "kiro-cli"
 
@@ -78,7 +78,7 @@ def _locate_session(home: Path, path: Path) -> list[Origin]:
     parts = path.parts[len(home.parts) :]
     if len(parts) == 3 and parts[:2] == ("sessions", "cli"):
         return _second_engine(path, home)
-    if len(parts) >= 3 and parts[0] == "sessions" and parts[2].startswith(roles.V3_PREFIX):
+    if len(parts) >= 3 and parts[0] == "sessions" and parts[2].startswith(files.V3_PREFIX):
         found = _third_engine(home.joinpath(*parts[:3]), home)
     elif len(parts) in (1, 2) and parts[0] == "sessions" and path.is_dir():
         everything = Discovery()
@@ -100,7 +100,7 @@ def _look_for_sessions(found: Discovery, home: Path) -> None:
                 found.origins += _second_engine(Path(file.path), home)
         elif entry.is_dir(follow_symlinks=False):
             for session in scan.listing(folder, found):
-                if session.name.startswith(roles.V3_PREFIX) and session.is_dir(
+                if session.name.startswith(files.V3_PREFIX) and session.is_dir(
                     follow_symlinks=False
                 ):
                     found.origins += _third_engine(Path(session.path), home)
@@ -118,14 +118,14 @@ def _second_engine(path: Path, home: Path) -> list[Origin]:
 
 
 def _third_engine(folder: Path, home: Path) -> list[Origin]:
-    conversation = folder.name.removeprefix(roles.V3_PREFIX)
+    conversation = folder.name.removeprefix(files.V3_PREFIX)
     found: list[Origin] = []
     for parent, folders, names in os.walk(folder):
         folders.sort()
         for name in sorted(names):
             path = Path(parent, name)
             kind = _THIRD.get(name) if path.parent == folder else None
-            form, role = kind or ("document", roles.SIDE)
+            form, role = kind or ("document", files.SIDE)
             origin = scan.file_origin(NAME, path, home, form, role, conversation)
             found += filter(None, [origin])
     return found
@@ -143,7 +143,7 @@ def _recognise_file(path: Path) -> list[Origin]:
         home = path.parent.parent.parent
         siblings = [path.with_suffix(ending) for ending in _KINDS]
         return [origin for one in siblings for origin in _second_engine(one, home)]
-    if path.parent.name.startswith(roles.V3_PREFIX):
+    if path.parent.name.startswith(files.V3_PREFIX):
         return _third_engine(path.parent, path.parent.parent.parent.parent)
     databases = [one for one in scan.databases_below(path) if scan.belongs_to_kiro(one)]
     origins = [scan.database_origin(NAME, one) for one in databases]

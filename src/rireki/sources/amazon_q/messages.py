@@ -3,27 +3,135 @@
 Rows of several databases and `/save` files of one conversation are woven into
 one list. An entry that the source rewrote keeps both versions; what a
 compaction, a tangent or a checkpoint did is said where it happened. Event logs
-are not known here.
-"""
+are not known here."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from rireki.model.parts import Text
+from rireki.model.message import Entry, Message
+from rireki.model.parts import Part, Text
 from rireki.model.strand import Ref, weave
 from rireki.model.times import from_ms
 from rireki.sources.amazon_q import state
-from rireki.sources.amazon_q.draft import Draft, PictureStore, divider, short_hash
 from rireki.sources.amazon_q.entries import Said, drafts_of, open_entry, user_drafts
-from rireki.sources.amazon_q.rewrites import Rewrites
-from rireki.sources.amazon_q.transcript import add_witnessed
+from rireki.sources.amazon_q.join import LABEL, TYPED, add_witnessed
+from rireki.sources.amazon_q.pending import Draft, PictureStore, divider, short_hash
 from rireki.sources.amazon_q.versions import Chronicle, RowVersion
 from rireki.sources.kit.decode import fit_loosely, text_of
 
-__all__ = ["SavedStory"]
+__all__ = ["Rewrites", "SavedStory", "shown"]
+
+
+REWRITTEN = "tool results, rewritten as a prompt"
+
+
+class Rewrites:
+    """Knows every entry that has versions; `build` makes the messages of one."""
+
+    def __init__(
+        self,
+        said: Mapping[bytes, Said],
+        order: Sequence[bytes],
+        lists: Sequence[Sequence[bytes]],
+        present: set[bytes],
+        build: Callable[[bytes, str], list[Draft]],
+    ) -> None:
+        self._said = said
+        self._build = build
+        #: The earlier versions, by the one that leads.
+        self._earlier: dict[bytes, list[bytes]] = {}
+        self._old: set[bytes] = set()
+        groups: dict[str, dict[bytes, None]] = defaultdict(dict)
+        for digest in order:
+            groups[said[digest].identity].setdefault(digest)
+        twins = self._twins(lists)
+        for identity, versions in groups.items():
+            if len(versions) > 1 and identity not in twins:
+                self._lead(list(versions), present)
+
+    def is_old(self, digest: bytes) -> bool:
+        return digest in self._old
+
+    def drafts(self, digest: bytes, name: str) -> list[Draft]:
+        """The messages of an entry, each after its earlier versions; none for an earlier version."""
+        if self.is_old(digest):
+            return []
+        drafts = self._build(digest, name)
+        earlier = self._earlier.get(digest, ())
+        if any(_had_results(self._said[old]) for old in earlier):
+            for draft in drafts:
+                _unprompt(draft)
+        before = self._before(drafts, earlier, name)
+        return [one for draft in drafts for one in (*before[draft.message.id], draft)]
+
+    def _twins(self, lists: Sequence[Sequence[bytes]]) -> set[str]:
+        """Identities that one list holds twice with different content: two entries, not versions."""
+        twins: set[str] = set()
+        for ones in lists:
+            seen: dict[str, bytes] = {}
+            for digest in ones:
+                identity = self._said[digest].identity
+                if seen.setdefault(identity, digest) != digest:
+                    twins.add(identity)
+        return twins
+
+    def _lead(self, versions: list[bytes], present: set[bytes]) -> None:
+        standing = [digest for digest in versions if digest in present] or versions
+        leader = standing[-1]
+        versions.remove(leader)
+        self._earlier[leader] = versions
+        self._old.update(versions)
+
+    def _before(
+        self, drafts: Sequence[Draft], earlier: Sequence[bytes], name: str
+    ) -> dict[str, list[Draft]]:
+        """The earlier versions of messages, by what stands in their place now."""
+        shown: dict[str, list[list[Part]]] = defaultdict(list)
+        for draft in drafts:
+            shown[draft.message.id].append(draft.message.parts)
+        before: dict[str, list[Draft]] = defaultdict(list)
+        for digest in earlier:
+            for draft in self._build(digest, name):
+                versions = shown[draft.message.id]
+                if draft.message.parts in versions:
+                    # Nothing that a person can see is different.
+                    continue
+                versions.append(draft.message.parts)
+                successor = _successor(draft.message.id, drafts)
+                _retire(draft, successor, len(versions) - (successor == draft.message.id))
+                before[successor].append(draft)
+        return before
+
+
+def _successor(name: str, drafts: Sequence[Draft]) -> str:
+    names = [draft.message.id for draft in drafts]
+    return name if name in names else names[0]
+
+
+def _retire(draft: Draft, successor: str, number: int) -> None:
+    message = draft.message
+    message.replaced_by = successor
+    message.id = f"{message.id}~{number}"
+    message.upstream = "gone"
+    draft.typed, draft.ends, draft.answer = False, None, None
+
+
+def _had_results(said: Said) -> bool:
+    content = said.user.get("content") if isinstance(said.user, dict) else None
+    return isinstance(content, dict) and "ToolUseResults" in content
+
+
+def _unprompt(draft: Draft) -> None:
+    """We saw the results that this prompt was made of, so nobody typed it."""
+    message = draft.message
+    if message.author == "person" and message.entry is not None:
+        message.author, message.display, message.label = "harness", "chip", REWRITTEN
+        message.entry = Entry(message.entry.position, "user", message.entry.flags, REWRITTEN)
+        draft.typed = False
+
 
 TANGENT = "tangent"
 CHECKPOINT = "only in a checkpoint"
@@ -210,3 +318,23 @@ def _named(
             seen[identity] += 1
         number = seen[identity]
         yield digest, identity if number < 2 or rewrites.is_old(digest) else f"{identity}.{number}"
+
+
+#: Held by the source, but not for the model; so are the chips of commands and answers to questions.
+_ASIDE = (CHECKPOINT, LABEL, TYPED)
+
+
+def shown(messages: Sequence[Message]) -> list[str]:
+    """Ids of messages in the order a model gets them; all of them without a compaction."""
+    summaries = [at for at, message in enumerate(messages) if message.label == COMPACTED]
+    if not summaries:
+        return [message.id for message in messages]
+    last = summaries[-1]
+    # An event log tells a compaction where it happened: what it spared stands before it.
+    spared = [message for message in messages[:last] if _is_held(message)]
+    return [message.id for message in [messages[last], *spared, *messages[last + 1 :]]]
+
+
+def _is_held(message: Message) -> bool:
+    said = message.display not in ("divider", "chip") and message.label not in _ASIDE
+    return said and message.upstream == "present"

@@ -10,8 +10,8 @@ from pathlib import Path
 from shlex import quote
 
 from rireki.model.conversation import Conversation
-from rireki.sources.amazon_q import roles, scan
-from rireki.sources.amazon_q.family import Family
+from rireki.sources.amazon_q import files, scan
+from rireki.sources.amazon_q.scan import Family
 from rireki.sources.kit.places import Places
 from rireki.sources.reader import Discovery, Looked, Origin, Watched
 
@@ -55,7 +55,7 @@ class AmazonQ(Family):
     def locate(self, places: Places, path: str) -> list[Origin]:
         typed = _typed_lines(places)
         if path == str(typed):
-            origin = scan.file_origin(NAME, typed, typed.parent, "lines", roles.TYPED, None)
+            origin = scan.file_origin(NAME, typed, typed.parent, "lines", files.TYPED, None)
             return list(filter(None, [origin]))
         return scan.locate_database(NAME, places.data_directories(NAME), path)
 
@@ -68,7 +68,7 @@ class AmazonQ(Family):
 def _look_for_typed_lines(found: Discovery, places: Places) -> None:
     """The prompt's own history: of no one conversation, so it is kept and not told."""
     path = _typed_lines(places)
-    origin = scan.file_origin(NAME, path, path.parent, "lines", roles.TYPED, None)
+    origin = scan.file_origin(NAME, path, path.parent, "lines", files.TYPED, None)
     found.origins += filter(None, [origin])
     note = "typed lines, kept as a file" if origin else scan.QUIET
     found.looked.append(Looked(NAME, str(path), origin is not None, note))

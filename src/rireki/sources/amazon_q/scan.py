@@ -1,34 +1,40 @@
-"""Where the stores lie: origins from places, for the readers of both products.
+"""What the readers of Amazon Q and Kiro share: where their stores lie, how they are read and resumed.
 
 Only names and sizes are looked at here, except for files a person named by hand:
-those are recognised by content.
-"""
+those are recognised by content."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from shlex import quote
 
 from rireki.errors import SourceTrouble
-from rireki.model.conversation import Trouble
-from rireki.sources.amazon_q.files import ZIP, Saved, recognise_saved
-from rireki.sources.amazon_q.rows import has_new_table, is_ours
+from rireki.model.conversation import Conversation, Reading, Trouble
+from rireki.model.strand import Strand
+from rireki.sources.amazon_q.files import V3_PREFIX, ZIP, Saved, recognise_saved
+from rireki.sources.amazon_q.rows import has_new_table, is_ours, read_database
+from rireki.sources.kit.document import read_document
+from rireki.sources.kit.jsonl import read_lines
 from rireki.sources.kit.sqlite import open_database
 from rireki.sources.kit.stamps import database_stamp, file_stamp, is_regular
-from rireki.sources.reader import Discovery, Form, Looked, Origin
+from rireki.sources.reader import Discovery, Form, Known, Looked, Origin, Roll, Update
 
 __all__ = [
     "DATABASE",
     "QUIET",
+    "Family",
     "belongs_to_kiro",
     "databases_below",
     "file_origin",
     "listing",
     "locate_database",
     "look_for_database",
+    "resume_command",
     "saved_in",
 ]
+
 
 DATABASE = "database"
 DATABASE_NAME = "data.sqlite3"
@@ -158,3 +164,40 @@ def _status(path: Path) -> os.stat_result | None:
     except (OSError, ValueError):
         return None
     return status if is_regular(status) else None
+
+
+def resume_command(conversation: Conversation) -> str | None:
+    """None where no agent has it: it was overwritten, or known from a saved file only."""
+    if conversation.nature != "conversation":
+        return None
+    place = f"cd {quote(conversation.project)} && " if conversation.project else ""
+    if "amazon-q" in conversation.held_by:
+        # The client takes no id: it goes on with whatever its directory holds.
+        return f"{place}q chat --resume" if place else None
+    if "kiro" in conversation.held_by:
+        # By id, in its directory, because Kiro lists sessions per directory.
+        engine = "--v3" if conversation.native_id.startswith(V3_PREFIX) else "chat"
+        return f"{place}kiro-cli {engine} --resume-id {quote(conversation.native_id)}"
+    return None
+
+
+class Family:
+    family = "amazon-q"
+
+    def read(self, origin: Origin, known: Known) -> Iterator[Update | Roll]:
+        if origin.form == "database":
+            return read_database(origin, known)
+        return read_lines(origin, known) if origin.form == "lines" else read_document(origin, known)
+
+    def interpret(self, conversation: str, strands: Sequence[Strand]) -> list[Reading]:
+        # Imported late: discovering and reading need none of it.
+        from rireki.sources.amazon_q import fold
+
+        return fold.interpret(conversation, strands)
+
+    def grouping(self, native_id: str) -> str:
+        """What the records of a conversation are filed under, given the agent's name for it."""
+        return native_id.removeprefix(V3_PREFIX)
+
+    def resume(self, conversation: Conversation) -> str | None:
+        return resume_command(conversation)

@@ -16,13 +16,13 @@ import msgspec
 
 from rireki.model.conversation import Trouble
 from rireki.model.strand import Ref, State, Strand, expand, weave
-from rireki.sources.amazon_q.split import HEAD, HISTORY, SUMMARY, TRANSCRIPT, WHOLE, split
+from rireki.sources.amazon_q.join import TranscriptNote
+from rireki.sources.amazon_q.rows import HEAD, HISTORY, SUMMARY, TRANSCRIPT, WHOLE, split
 from rireki.sources.amazon_q.state import ConversationState
-from rireki.sources.amazon_q.transcript import TranscriptNote
 from rireki.sources.kit.decode import TOO_DEEP, NotReadable, fit_loosely, is_too_deep, load
 from rireki.sources.kit.digests import digest_of_json
 
-__all__ = ["Chronicle", "StoredPiece", "RowVersion", "chronicle"]
+__all__ = ["Chronicle", "RowVersion", "StoredPiece", "chronicle"]
 
 #: The name of the field that a list begins after.
 _NAME = re.compile(rb'"(\w+)"\s*:\s*\[\s*$')
