@@ -1,7 +1,7 @@
 """What every page and every answer of the API works with: the archive, read beside the event loop.
 
-SQLite and Tantivy answer in the thread that asks, so each kind of question has
-threads of its own and the loop never waits for one of them.
+A `Library` answers in the thread that asks, so each kind of question has threads of its own and
+the loop never waits for one of them.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import msgspec
 
 from rireki.archive.base import Archive, Found, Heading
-from rireki.archive.open import StorageError, explain, open_archive
+from rireki.archive.open import open_archive
 from rireki.errors import NotFound
 from rireki.intake.interpret import losses, read_conversation
+from rireki.library import DAMAGED, Library
 from rireki.live.readings import Readings
 from rireki.model.conversation import Conversation
 from rireki.model.message import Message
@@ -29,19 +29,13 @@ from rireki.web.driving import JournalPosition, journal_of
 
 if TYPE_CHECKING:
     from rireki.live.keeper import Keeper
-    from rireki.search.search import Search
     from rireki.sources.kit.places import Places
 
-__all__ = ["DAMAGED", "ArchiveReader", "OpenConversation"]
+__all__ = ["ArchiveReader", "OpenConversation"]
 
 T = TypeVar("T")
 Attachments: TypeAlias = Callable[[str], bytes | None]
 
-#: What to do about an archive that is damaged.
-DAMAGED = (
-    "The archive is damaged: 'rireki verify' names what cannot be read, 'rireki verify --salvage NEW'"
-    " saves all else into a new archive."
-)
 #: Threads that read the archive.
 READERS = 4
 #: Conversations that are kept as they were last read; a page asks for the same one many times.
@@ -78,6 +72,9 @@ class ArchiveReader:
     ) -> None:
         self.readings = readings or Readings()
         self.path = archive
+        self._library = _library(archive)
+        #: Those it has turned away from; a question may still be with one.
+        self._left: list[Library] = []
         self.places = places
         self.keeper = keeper
         #: Whether what it shows is invented, because this machine has no history yet.
@@ -86,17 +83,14 @@ class ArchiveReader:
         self.drives = False
         self._readers = ThreadPoolExecutor(READERS, "reader")
         self._searcher = ThreadPoolExecutor(1, "search")
-        self._own = threading.local()
-        self._opened: list[Archive] = []
         self._talks: OrderedDict[tuple[str, int, str | None], OpenConversation] = OrderedDict()
         self._pictured: OrderedDict[tuple[str, int], Attachments] = OrderedDict()
         self._lock = threading.Lock()
-        self._search: Search | None = None
 
     async def read(self, work: Callable[[Archive], T]) -> T:
         """Let `work` read the archive in another thread."""
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._readers, lambda: self._done(work))
+        return await loop.run_in_executor(self._readers, lambda: self._library.ask(work))
 
     async def talk(self, name: str, as_of: str | None = None) -> OpenConversation:
         """A conversation by its id or an unambiguous beginning. Raises NotFound or Ambiguous."""
@@ -109,13 +103,17 @@ class ArchiveReader:
     async def search(self, text: str, wish: SearchOptions) -> Results:
         """One search at a time: the next one is answered from what the last one has opened."""
         loop = asyncio.get_running_loop()
-        find = partial(self._find, text, wish)
-        return await loop.run_in_executor(self._searcher, lambda: self._done(find))
+        options = msgspec.structs.asdict(wish)
+        return await loop.run_in_executor(
+            self._searcher, lambda: self._library.search(text, **options)
+        )
 
     def turn_to(self, archive: Path, demo: bool = False) -> None:
         """Show another archive from the next question on."""
         with self._lock:
             self.path, self.demo = archive, demo
+            self._left.append(self._library)
+            self._library = _library(archive)
             self._talks.clear()
             self.readings.clear()
             self._pictured.clear()
@@ -123,40 +121,15 @@ class ArchiveReader:
     def close(self) -> None:
         self._readers.shutdown()
         self._searcher.shutdown()
-        if self._search is not None:
-            self._search.close()
-        for archive in self._opened:
-            archive.close()
+        for library in (self._library, *self._left):
+            library.close()
 
     @property
     def damaged(self) -> bool:
         """Whether something in the archive cannot be read, as far as anybody came upon it."""
-        return any(archive.damage for archive in self._opened if archive.path == self.path)
+        return bool(self._library.damage)
 
     # ── in the threads ──
-
-    def _done(self, work: Callable[[Archive], T]) -> T:
-        archive = self._archive()
-        try:
-            return work(archive)
-        except StorageError as error:
-            raise explain(error, archive.path) from error
-        except NotFound as error:
-            if archive.damage:
-                # What is not found may be what cannot be read.
-                error.hint = DAMAGED
-            raise
-
-    def _archive(self) -> Archive:
-        """The archive as this thread has it open."""
-        path = self.path
-        archive: Archive | None = getattr(self._own, "archive", None)
-        if archive is None or archive.path != path or archive.is_outdated():
-            # One that the desk has turned away from is closed with the others.
-            archive = self._own.archive = open_archive(path, create=not path.exists())
-            with self._lock:
-                self._opened.append(archive)
-        return archive
 
     def _talk(self, archive: Archive, found: Found, as_of: str | None) -> OpenConversation:
         heading = _heading(archive, found)
@@ -217,15 +190,10 @@ class ArchiveReader:
         reading = read_conversation(archive, found, as_of)
         return reading.conversation, reading.messages()
 
-    def _find(self, text: str, wish: SearchOptions, archive: Archive) -> Results:
-        if self._search is None or self._search.archive is not archive:
-            # Imported late: the first page needs no search.
-            from rireki.search.search import Search
 
-            if self._search is not None:
-                self._search.close()
-            self._search = Search(archive)
-        return self._search.find(text, wish)
+def _library(archive: Path) -> Library:
+    """Where nothing was taken in yet, there is something to look at all the same: nothing."""
+    return Library(lambda: open_archive(archive, create=not archive.exists()))
 
 
 def _heading(archive: Archive, found: Found) -> Heading:
