@@ -86,6 +86,23 @@ def test_a_short_command_imports_nothing_it_does_not_need(
         assert "msgspec" not in modules
 
 
+def test_help_and_the_completion_of_names_import_no_command() -> None:
+    """Every command has its line in the table: a file per command would be read for one screen."""
+    asked = {"COMP_WORDS": "rireki s", "COMP_CWORD": "1", "_RIREKI_COMPLETE": "zsh_complete"}
+    for arguments, environment in ((["--help"], {}), ([], asked)):
+        ran = run("-X", "importtime", "-m", "rireki", *arguments, **environment)
+        assert "serve" in ran.stdout and "Read, search and watch in a browser." in ran.stdout
+        assert "rireki.cli.main" in ran.stderr
+        assert "rireki.cli.commands" not in ran.stderr and "msgspec" not in ran.stderr
+
+
+def test_names_are_completed_with_their_lines() -> None:
+    asked = {"COMP_WORDS": "rireki sh", "COMP_CWORD": "1", "_RIREKI_COMPLETE": "zsh_complete"}
+    assert run("-m", "rireki", **asked).stdout == "plain\nshow\nRead one conversation.\n"
+    asked["COMP_WORDS"] = "rireki --ver"
+    assert "--version" in run("-m", "rireki", **asked).stdout
+
+
 def test_a_closed_pipe_is_quiet(imported: Rireki) -> None:
     script = (
         "import os, sys; r, w = os.pipe(); os.close(r); os.dup2(w, 1);"

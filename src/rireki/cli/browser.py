@@ -8,6 +8,7 @@ once, for a minute.
 from __future__ import annotations
 
 import os
+import webbrowser
 from collections.abc import Callable
 from html import escape
 from pathlib import Path
@@ -66,8 +67,6 @@ class Opening:
 
 
 def _open(target: str) -> None:
-    import webbrowser
-
     webbrowser.open(target)
 
 

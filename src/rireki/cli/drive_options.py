@@ -11,14 +11,17 @@ home that was named, came with somebody else's data and could name any program.
 
 from __future__ import annotations
 
+from os import environ
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rireki.drive.agents import agents
+from rireki.drive.bridge import Settings
 from rireki.errors import RirekiError
 from rireki.settings import FILE, SettingsError, read_settings
+from rireki.sources.kit.places import is_own, own_directories
 
 if TYPE_CHECKING:
-    from rireki.drive.bridge import Settings
     from rireki.sources.kit.places import Places
 
 __all__ = ["config_file", "drive_settings", "ignored_settings", "is_on"]
@@ -30,16 +33,12 @@ LARGEST = 1_000_000
 
 def config_file() -> Path:
     """The user's own settings file; where it would be, if there is none."""
-    from rireki.sources.kit.places import own_directories
-
     files = [folder / FILE for folder in own_directories()]
     return next((file for file in files if file.is_file()), files[0])
 
 
 def ignored_settings(archive: Path, places: Places) -> list[Path]:
     """Settings files with agents or `[drive]` in them that are not the user's own."""
-    from rireki.sources.kit.places import is_own
-
     folders = dict.fromkeys([archive.parent, *places.data_directories("rireki")])
     files = [folder / FILE for folder in folders]
     return [file for file in files if not is_own(file) and _names_agents(file)]
@@ -66,11 +65,6 @@ def is_on() -> bool:
 
 def drive_settings(archive: Path, places: Places, roots: tuple[Path, ...] = ()) -> Settings:
     """Which agents there are, and where they may work: as the command says, else as the file does."""
-    from os import environ
-
-    from rireki.drive.agents import agents
-    from rireki.drive.bridge import Settings
-
     file = config_file()
     allowed = roots or _roots(file) or (Path.home(),)
     for root in allowed:

@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from shlex import join
 from typing import NamedTuple, TypeAlias
 from xml.sax.saxutils import escape
 
@@ -122,8 +123,6 @@ def _quoted(word: str, doubled: str = "") -> str:
 
 
 def _shell(command: Sequence[str]) -> str:
-    from shlex import join
-
     return join(command).replace("%", "\\%")
 
 

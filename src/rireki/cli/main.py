@@ -1,6 +1,6 @@
 """The `rireki` command: finds the command that was typed, and says errors in two lines.
 
-Knows the commands' names only; each is imported when it is used, so that a
+Knows the commands' names and their lines in the help only; each is imported when it is used, so that a
 short command stays short.
 """
 
@@ -10,26 +10,61 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 import click
 
 from rireki import __version__
-from rireki.cli.options import archive_option
+from rireki.cli.errors import say_aside, show_usage
+from rireki.cli.options import archive_option, completion
 from rireki.cli.terminal import guard_terminal
 from rireki.errors import RirekiError
 from rireki.model.spelling import nearest
 from rireki.show.catalogue import language_of, say, speak
 
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
 __all__ = ["cli", "run"]
 
-#: Commands as `--help` groups them; a name that Python reserves has an underscore behind its file.
+#: Commands as `--help` groups them, each with its line there: neither help nor the completion of
+#: names imports a command. A name that Python reserves has an underscore behind its file.
 SECTIONS = {
-    "Take in": ("import", "watch", "service", "sources", "chatkit", "demo"),
-    "Read": ("serve", "list", "search", "show", "path", "latest"),
-    "Understand": ("stats", "explain"),
-    "Go on": ("chat", "resume", "restore"),
-    "Keep": ("backup", "verify", "rebuild", "forget", "token"),
-    "Shell": ("completion",),
+    "Take in": {
+        "import": "Take in what is new on this machine.",
+        "watch": "Keep taking in what your agents write, as they write it.",
+        "service": "Have 'rireki watch' run whenever you are logged in.",
+        "sources": "Where each source is looked for, and what was found.",
+        "chatkit": "ChatKit apps: take over another store's database.",
+        "demo": "Look around in an invented history.",
+    },
+    "Read": {
+        "serve": "Read, search and watch in a browser.",
+        "list": "What is in the archive, newest first.",
+        "search": "Find what was said.",
+        "show": "Read one conversation.",
+        "path": "Every conversation a directory ever had.",
+        "latest": "The newest thing an agent said in a directory.",
+    },
+    "Understand": {
+        "stats": "Conversations counted: patterns, tools, tokens.",
+        "explain": "Why each user-role entry is shown as it is.",
+    },
+    "Go on": {
+        "chat": "Work with an agent from here; all of it is kept.",
+        "resume": "The command that goes on with a conversation.",
+        "restore": "Write a conversation's own files back.",
+    },
+    "Keep": {
+        "backup": "Copy the archive and what lies beside it.",
+        "verify": "Check that everything is there and whole.",
+        "rebuild": "Interpret every conversation anew.",
+        "forget": "Remove a conversation for good.",
+        "token": "The token of the web app; --new locks everybody out.",
+    },
+    "Shell": {
+        "completion": "Let your shell complete commands and ids.",
+    },
 }
 _FILES = {"import": "import_", "list": "list_"}
 USAGE, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
@@ -43,7 +78,7 @@ class Commands(click.Group):
     """Imports a command when it is asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [name for names in SECTIONS.values() for name in names]
+        return list(_lines())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self.list_commands(ctx):
@@ -75,13 +110,20 @@ class Commands(click.Group):
         return result
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        for section, names in SECTIONS.items():
-            rows = []
-            for name in names:
-                command = self.get_command(ctx, name)
-                rows.append((f"{name:<10}", command.get_short_help_str(60) if command else ""))
+        for section, lines in SECTIONS.items():
             with formatter.section(section):
+                rows = [(f"{name:<10}", line) for name, line in lines.items()]
                 formatter.write_dl(rows, col_max=14)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        lines = _lines().items()
+        names = [completion(name, line) for name, line in lines if name.startswith(incomplete)]
+        # Not of a group, which would import every command for its line.
+        return names + click.Command.shell_complete(self, ctx, incomplete)
+
+
+def _lines() -> dict[str, str]:
+    return {name: line for lines in SECTIONS.values() for name, line in lines.items()}
 
 
 @click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -109,11 +151,9 @@ def run(arguments: Sequence[str]) -> int:
     try:
         code = cli.main(list(arguments), prog_name="rireki", standalone_mode=False)
     except RirekiError as error:
-        _say_error(error.message, error.hint)
+        say_aside("error:", error.message, error.hint)
         return USAGE if isinstance(error, NoCommand) else 1
     except click.ClickException as error:
-        from rireki.cli.usage import show_usage
-
         show_usage(error)
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
@@ -121,12 +161,6 @@ def run(arguments: Sequence[str]) -> int:
     except OSError as error:
         if error.filename is None:
             raise
-        _say_error(f"{error.filename}: {error.strerror}", "")
+        say_aside("error:", f"{error.filename}: {error.strerror}", "")
         return 1
     return code if isinstance(code, int) else 0
-
-
-def _say_error(message: str, hint: str) -> None:
-    from rireki.cli.output import say_aside
-
-    say_aside("error:", message, hint)

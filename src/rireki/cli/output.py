@@ -11,20 +11,21 @@ import time
 from collections.abc import Iterable
 from datetime import datetime, timezone
 from itertools import islice
+from types import ModuleType
 from typing import IO, TYPE_CHECKING, Any
 
+from rireki.cli.errors import wants_colour
 from rireki.cli.terminal import steer
 from rireki.show.catalogue import say
-from rireki.show.safe import printable
+from rireki.show.json import line
+from rireki.show.safe import escaped, printable
 from rireki.show.style import Style
 from rireki.show.width import width
 
 if TYPE_CHECKING:
-    from subprocess import Popen
-
     from rireki.intake.progress import Progress
 
-__all__ = ["ProgressBar", "StandardOutput", "now", "progress", "say_aside", "wants_colour"]
+__all__ = ["ProgressBar", "StandardOutput", "now", "progress"]
 
 #: In a pipe lines are as long as they are, unless COLUMNS says otherwise.
 WIDE = 100_000
@@ -32,24 +33,6 @@ WIDE = 100_000
 
 def now() -> datetime:
     return datetime.now(timezone.utc)
-
-
-def wants_colour(stream: IO[str]) -> bool:
-    if os.environ.get("NO_COLOR"):
-        return False
-    if os.environ.get("FORCE_COLOR"):
-        return True
-    return stream.isatty() and os.environ.get("TERM") != "dumb"
-
-
-def say_aside(what: str, message: str, hint: str) -> None:
-    """Two lines for the person, beside what a program may read."""
-    from rireki.show.safe import one_line
-
-    style = Style(wants_colour(sys.stderr))
-    sys.stderr.write(f"{style.red(say(what))} {one_line(say(message))}\n")
-    if hint:
-        sys.stderr.write(f"{style.dim(say('hint:'))} {one_line(say(hint))}\n")
 
 
 class StandardOutput:
@@ -70,20 +53,31 @@ class StandardOutput:
 
     def json(self, values: Iterable[Any]) -> None:
         """One JSON value per line; on a terminal what could steer it is spelled as an escape."""
-        from rireki.show.json import line
-        from rireki.show.safe import escaped
-
         for value in values:
             told = line(value)
             sys.stdout.write((escaped(told) if self.terminal else told) + "\n")
 
     def page(self, lines: Iterable[str], pager: bool = True, at: int = 0) -> None:
         """Through a pager when somebody is looking, opened at a line; else straight out."""
-        command = _pager(at) if pager and self.terminal else None
+        if not (pager and self.terminal):
+            self.say(lines)
+            return
+        command = _pager().find_pager(at)
         if command is None:
             self.say(lines)
         else:
-            _feed(command, lines)
+            _pager().feed(command, lines)
+
+    def opens_in_the_middle(self) -> bool:
+        """Whether the pager can be opened at a line, with everything else above and below it."""
+        return bool(_pager().opens_in_the_middle())
+
+
+def _pager() -> ModuleType:
+    # Imported late: subprocess and shutil, which output into a pipe does not need.
+    from rireki.cli import pager
+
+    return pager
 
 
 def _columns(terminal: bool) -> int:
@@ -101,46 +95,6 @@ def _columns(terminal: bool) -> int:
 def _reconfigure(stream: Any) -> None:
     if hasattr(stream, "reconfigure"):
         stream.reconfigure(errors="replace")
-
-
-def _pager(at: int) -> list[str] | None:
-    """The user's pager; `less` leaves short texts on the screen and can open in the middle."""
-    import shutil
-
-    chosen = os.environ.get("PAGER", "less").split()
-    path = shutil.which(chosen[0]) if chosen else None
-    if path is None or chosen[0] == "cat":
-        return None
-    if os.path.basename(path) == "less":  # noqa: PTH119
-        return [path, *chosen[1:], "-R", *([f"+{at + 1}"] if at else ["-F", "-X"])]
-    return [path, *chosen[1:]]
-
-
-def _feed(command: list[str], lines: Iterable[str]) -> None:
-    import subprocess
-
-    pager = subprocess.Popen(command, stdin=subprocess.PIPE, text=True, encoding="utf-8")
-    assert pager.stdin is not None
-    try:
-        for line in lines:
-            # What the pager shows, the terminal gets.
-            pager.stdin.write(printable(line) + "\n")
-        pager.stdin.close()
-    except BrokenPipeError:
-        # The reader has seen enough and closed the pager.
-        pager.stdin = None
-    finally:
-        _wait(pager)
-
-
-def _wait(pager: Popen[str]) -> None:
-    """Ctrl-C belongs to the pager: it stops its reading, not ours."""
-    while True:
-        try:
-            pager.wait()
-            return
-        except KeyboardInterrupt:
-            continue
 
 
 def progress() -> Progress | None:

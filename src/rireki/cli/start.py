@@ -22,6 +22,7 @@ def main() -> NoReturn:
     gc.set_threshold(50_000)
     _open_closed()
     leave_current_directory()
+    # Imported late: not before the current directory is off the path.
     from rireki.cli.main import run
 
     _leave(run(sys.argv[1:]))

@@ -10,9 +10,10 @@ from rireki.errors import RirekiError
 __all__ = ["when"]
 
 _UNITS = {"m": "minutes", "min": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-_AGE = re.compile(r"(\d{1,6})\s*(m|min|h|d|w)", re.IGNORECASE)
-_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
-_PERIOD = re.compile(r"(\d{4})(?:-(\d{2}))?")
+#: Not compiled here: every list would pay for it, and few name a time.
+_AGE = r"(\d{1,6})\s*(m|min|h|d|w)"
+_DATE = r"\d{4}-\d{2}-\d{2}"
+_PERIOD = r"(\d{4})(?:-(\d{2}))?"
 
 
 def when(text: str, now: datetime, end_of_day: bool = False) -> str:
@@ -34,16 +35,16 @@ def when(text: str, now: datetime, end_of_day: bool = False) -> str:
 
 def _moment_of(text: str, now: datetime, end_of_day: bool) -> datetime | None:
     try:
-        if age := _AGE.fullmatch(text):
+        if age := re.fullmatch(_AGE, text, re.IGNORECASE):
             return now - timedelta(**{_UNITS[age[2].lower()]: int(age[1])})
         if text.lower() == "now":
             return now
         named = {"today": 0, "yesterday": 1}.get(text.lower())
         if named is not None:
             text = (now.astimezone() - timedelta(days=named)).date().isoformat()
-        if period := _PERIOD.fullmatch(text):
+        if period := re.fullmatch(_PERIOD, text):
             text = _day_of(int(period[1]), int(period[2] or 0), end_of_day)
-        if _DATE.fullmatch(text):
+        if re.fullmatch(_DATE, text):
             hour = time.max if end_of_day else time.min
             return datetime.combine(datetime.fromisoformat(text), hour).astimezone()
         return datetime.fromisoformat(text).astimezone()

@@ -5,7 +5,6 @@ What cannot be said in UTF-8 (half a surrogate pair) is escaped, never dropped.
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import msgspec
@@ -18,4 +17,7 @@ def line(value: Any) -> str:
     try:
         return msgspec.json.encode(value).decode()
     except UnicodeEncodeError:
+        # Imported late: hardly any value has half a surrogate pair in it.
+        import json
+
         return json.dumps(msgspec.to_builtins(value, str_keys=True), separators=(",", ":"))

@@ -62,6 +62,7 @@ class ChatInput:
 def _edit_lines() -> None:
     """`input` edits lines as soon as this is imported; a paste of several lines is one."""
     try:
+        # Windows has none; and every later `input` would be another.
         import readline
     except ImportError:
         return

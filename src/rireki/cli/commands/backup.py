@@ -6,13 +6,18 @@ from pathlib import Path
 
 import click
 
-from rireki.cli.options import archive_option, archive_path, json_option
+from rireki.cli.archive import archive_path
+from rireki.cli.options import archive_option, json_option
+from rireki.cli.output import StandardOutput
+from rireki.cli.troubles import trouble_lines
+from rireki.intake.backup import backup
 from rireki.show.catalogue import say
+from rireki.show.words import count, size
 
 __all__ = ["command"]
 
 
-@click.command("backup", short_help="Copy the archive and what lies beside it.")
+@click.command("backup")
 @click.argument("to", metavar="TO", type=click.Path(path_type=Path))
 @json_option
 @archive_option
@@ -30,11 +35,6 @@ def command(ctx: click.Context, to: Path, as_json: bool) -> None:
       rireki backup /mnt/disk/rireki-monday
       rireki list --archive /mnt/disk/rireki-monday
     """
-    from rireki.cli.output import StandardOutput
-    from rireki.cli.troubles import trouble_lines
-    from rireki.intake.backup import backup
-    from rireki.show.words import count, size
-
     done = backup(archive_path(), to.expanduser().absolute())
     screen = StandardOutput()
     if as_json:

@@ -14,23 +14,25 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rireki.cli.options import (
-    archive_option,
-    archive_path,
-    directory_of,
-    json_option,
-    opened,
-    places_of,
-    tell_ignored,
-)
+from rireki.cli.archive import archive_path, opened
+from rireki.cli.chat.asks import Asker
+from rireki.cli.chat.bridge import Running
+from rireki.cli.chat.lines import ChatInput
+from rireki.cli.chat.output import JsonPaper, Paper
+from rireki.cli.chat.recovered import decide
+from rireki.cli.drive_options import config_file
+from rireki.cli.options import archive_option, json_option
+from rireki.cli.places import places_of, tell_ignored
+from rireki.drive.agents import agents
+from rireki.drive.bridge import Settings
+from rireki.drive.journal import journal_path
 from rireki.errors import RirekiError
+from rireki.intake.sweep import import_history
+from rireki.model.names import directory_of
 from rireki.show.catalogue import say
+from rireki.sources.bridge.entry import parse
 
 if TYPE_CHECKING:
-    from rireki.cli.chat.asks import Asker
-    from rireki.cli.chat.bridge import Running
-    from rireki.cli.chat.lines import ChatInput
-    from rireki.cli.chat.output import Paper
     from rireki.drive.agents import AgentProgram
     from rireki.drive.values import PromptReceipt
     from rireki.model.conversation import Conversation
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 
-@click.command("chat", short_help="Work with an agent from here; all of it is kept.")
+@click.command("chat")
 @click.argument("directory", metavar="[DIR]", required=False)
 @click.option("--agent", metavar="NAME", help="Which agent; else the first that is there.")
 @click.option("--model", metavar="NAME", help="Which of its models.")
@@ -65,11 +67,6 @@ def command(
       rireki chat --continue 5471a680
       echo "What is in this directory?" | rireki chat --json
     """
-    from rireki.cli.chat.asks import Asker
-    from rireki.cli.chat.lines import ChatInput
-    from rireki.cli.chat.output import JsonPaper, Paper
-    from rireki.cli.chat.recovered import decide
-
     tell_ignored(archive_path(), places_of(None))
     found = _conversation(continues) if continues else None
     known = _agents()
@@ -101,9 +98,6 @@ def _conversation(name: str) -> Conversation:
 
 
 def _agents() -> list[AgentProgram]:
-    from rireki.cli.drive_options import config_file
-    from rireki.drive.agents import agents
-
     return agents(config_file(), os.environ)
 
 
@@ -142,9 +136,6 @@ def _project(directory: str | None, found: Conversation | None) -> str:
 
 def _driver_of(found: Conversation) -> str | None:
     """Whoever was driven in a conversation that only rireki knows."""
-    from rireki.drive.journal import journal_path
-    from rireki.sources.bridge.entry import parse
-
     if found.source != "bridge":
         return None
     with journal_path(archive_path(), found.native_id).open("rb") as file:
@@ -159,9 +150,6 @@ def _running(
     model: str | None,
     found: Conversation | None,
 ) -> Running:
-    from rireki.cli.chat.bridge import Running
-    from rireki.drive.bridge import Settings
-
     # Who sits at the terminal may go anywhere: the directory that was named is the root.
     settings = Settings(archive_path(), places_of(None), (Path(project),), tuple(known))
     return Running(settings, project, agent.name, model, found.id if found else None)
@@ -247,8 +235,6 @@ def _is_over(status: dict[str, Any], given: PromptReceipt) -> bool:
 
 def _take_in(agent: AgentProgram) -> None:
     """What was said is in the archive when the command is done, whether or not a keeper runs."""
-    from rireki.intake.sweep import import_history
-
     sources = ["bridge", *([agent.source] if agent.source else [])]
     with opened(create=True) as archive:
         import_history(archive, places=places_of(None), sources=sources)

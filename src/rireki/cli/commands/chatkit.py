@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rireki.cli.options import archive_option, archive_path
+from rireki.cli.archive import archive_path
+from rireki.cli.options import archive_option
 from rireki.errors import RirekiError
 from rireki.show.catalogue import say
 
@@ -21,7 +22,7 @@ __all__ = ["command"]
 EXAMPLES = 5
 
 
-@click.command("chatkit", short_help="ChatKit apps: take over another store's database.")
+@click.command("chatkit")
 @click.argument("action", type=click.Choice(["adopt"]))
 @click.argument("old", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--name", default="chatkit", help="The store's name in your app ('chatkit').")
@@ -62,6 +63,7 @@ def command(action: str, old: Path, name: str, files: Path | None) -> None:
 
 async def _adopt(old: Path, name: str, files: Path | None, archive: Path) -> Adopted:
     try:
+        # An optional dependency: `pip install rireki[chatkit]`.
         from rireki.chatkit import RirekiStore
     except ModuleNotFoundError as error:
         raise RirekiError(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import click
+from click.shell_completion import get_completion_class
 
 __all__ = ["command"]
 
 SHELLS = ("bash", "zsh", "fish")
 
 
-@click.command("completion", short_help="Let your shell complete commands and ids.")
+@click.command("completion")
 @click.argument("shell", type=click.Choice(SHELLS))
 def command(shell: str) -> None:
     """Print what your shell needs to complete commands, options and conversation ids.
@@ -20,8 +21,6 @@ def command(shell: str) -> None:
       rireki completion zsh >> ~/.zshrc
       rireki completion fish > ~/.config/fish/completions/rireki.fish
     """
-    from click.shell_completion import get_completion_class
-
     made_by = get_completion_class(shell)
     assert made_by is not None
     root = click.get_current_context().find_root().command

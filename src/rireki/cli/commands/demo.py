@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from rireki.archive.open import archive_path, open_archive
+from rireki.cli.commands.import_ import report_lines
 from rireki.cli.options import json_option
+from rireki.cli.output import StandardOutput, now, progress
 from rireki.errors import RirekiError
+from rireki.intake.demo import change_demo_home, is_demo_home, make_demo_home
+from rireki.search.index.importing import take_in
 from rireki.show.catalogue import say
+from rireki.sources.kit.places import Places
 
 if TYPE_CHECKING:
     from rireki.archive.base import Archive
@@ -23,7 +31,7 @@ __all__ = ["DIRECTORY", "Demo", "command", "ensure_demo"]
 DIRECTORY = "demo"
 
 
-@click.command("demo", short_help="Look around in an invented history.")
+@click.command("demo")
 @click.option(
     "--dir",
     "directory",
@@ -40,11 +48,6 @@ def command(directory: Path | None, as_json: bool) -> None:
     Example:
       rireki demo --dir /tmp/rireki-demo
     """
-    import shlex
-
-    from rireki.cli.commands.import_ import report_lines
-    from rireki.cli.output import StandardOutput, progress
-
     home, kept, report = ensure_demo(directory, progress())
     screen = StandardOutput()
     if as_json:
@@ -75,8 +78,6 @@ class Demo(NamedTuple):
 
 def ensure_demo(directory: Path | None, progress: Progress | None) -> Demo:
     """The demo in this directory, or beside the user's archive; made where it is not there yet."""
-    from rireki.archive.open import archive_path, open_archive
-
     place = (directory or archive_path(None).parent / DIRECTORY).absolute()
     home, kept = place / "home", archive_path(str(place / "archive"))
     archive = open_archive(kept, create=True)
@@ -88,11 +89,6 @@ def ensure_demo(directory: Path | None, progress: Progress | None) -> Demo:
 
 def _make_home(home: Path) -> None:
     """Made aside and moved: an interrupted demo leaves no half of a home behind."""
-    from tempfile import mkdtemp
-
-    from rireki.cli.output import now
-    from rireki.intake.demo import make_demo_home
-
     # Under a name that nobody else has used: the folder may be one with other things in it.
     aside = Path(mkdtemp(prefix=".unfinished-", dir=home.parent))
     try:
@@ -105,10 +101,6 @@ def _make_home(home: Path) -> None:
 
 def _take_in(archive: Archive, home: Path, progress: Progress | None) -> Report:
     """Import the home before and after its agents overwrote, compacted and deleted something."""
-    from rireki.intake.demo import change_demo_home, is_demo_home
-    from rireki.search.index.importing import take_in
-    from rireki.sources.kit.places import Places
-
     changed = home.with_name("changed")
     if not home.exists():
         _make_home(home)

@@ -8,24 +8,25 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rireki.cli.options import (
-    archive_option,
-    conversation_argument,
-    json_option,
-    no_pager_option,
-    opened,
-)
+from rireki.cli.archive import conversation_argument, opened
+from rireki.cli.options import archive_option, json_option, no_pager_option
+from rireki.cli.output import StandardOutput
+from rireki.intake.interpret import read_conversation
 from rireki.show.catalogue import say, say_label, say_reading
+from rireki.show.comparison import compare
+from rireki.show.decisions import explained, may_be_typed
+from rireki.show.safe import one_line
+from rireki.show.width import pad, truncate, width
+from rireki.show.words import count
 
 if TYPE_CHECKING:
-    from rireki.cli.output import StandardOutput
     from rireki.show.comparison import Comparison
     from rireki.show.decisions import Decision
 
 __all__ = ["command"]
 
 
-@click.command("explain", short_help="Why each user-role entry is shown as it is.")
+@click.command("explain")
 @conversation_argument
 @click.option(
     "--typed/--all",
@@ -53,11 +54,6 @@ def command(name: str, typed: bool, comparing: bool, no_pager: bool, as_json: bo
       rireki explain 5471a680
       rireki explain 5471a680 --compare
     """
-    from rireki.cli.output import StandardOutput
-    from rireki.intake.interpret import read_conversation
-    from rireki.show.comparison import compare
-    from rireki.show.decisions import explained, may_be_typed
-
     screen = StandardOutput()
     with opened() as archive:
         reading = read_conversation(archive, archive.find(name))
@@ -76,10 +72,6 @@ def command(name: str, typed: bool, comparing: bool, no_pager: bool, as_json: bo
 
 
 def _told(decisions: Sequence[Decision], left_out: int, screen: StandardOutput) -> Iterator[str]:
-    from rireki.show.safe import one_line
-    from rireki.show.width import pad, truncate
-    from rireki.show.words import count
-
     style = screen.style
     paint = {"person": style.person, "agent": style.cyan}
     authors = max(7, _widest(decision.author for decision in decisions))
@@ -103,16 +95,10 @@ def _told(decisions: Sequence[Decision], left_out: int, screen: StandardOutput) 
 
 def _widest(words: Iterable[str]) -> int:
     """The columns that these words take in the language of the terminal."""
-    from rireki.show.width import width
-
     return max(map(width, map(say, words)), default=0)
 
 
 def _compared(told: Comparison, screen: StandardOutput) -> Iterator[str]:
-    from rireki.show.safe import one_line
-    from rireki.show.width import pad, truncate
-    from rireki.show.words import count
-
     style = screen.style
     yield style.bold(say("Flags that stand together"))
     for each in told.combinations:

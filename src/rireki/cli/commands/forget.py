@@ -8,9 +8,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rireki.cli.options import archive_option, conversation_argument, json_option, opened
+from rireki.cli.archive import conversation_argument, opened
+from rireki.cli.options import archive_option, json_option
+from rireki.cli.output import StandardOutput, progress
 from rireki.errors import ArchiveTrouble, NotFound, RirekiError
+from rireki.intake.forget import forget
+from rireki.search.index.index import index_folder
+from rireki.search.index.update import erase
 from rireki.show.catalogue import say
+from rireki.show.heading import facts
+from rireki.show.safe import one_line
+from rireki.show.words import size
 
 if TYPE_CHECKING:
     from rireki.archive.base import Archive
@@ -19,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 
-@click.command("forget", short_help="Remove a conversation for good.")
+@click.command("forget")
 @conversation_argument
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option("--undo", is_flag=True, help="Let the next import take it in again.")
@@ -37,10 +45,6 @@ def command(name: str, yes: bool, undo: bool, as_json: bool) -> None:
       rireki forget 5471a680
       rireki forget 5471a680-e1f8-4608-bfd3-e4e3daa5e1f3 --undo
     """
-    from rireki.cli.output import StandardOutput
-    from rireki.intake.forget import forget
-    from rireki.show.words import size
-
     screen = StandardOutput()
     trouble = None
     with opened(write=True) as archive:
@@ -67,10 +71,6 @@ def command(name: str, yes: bool, undo: bool, as_json: bool) -> None:
 
 def _erase(archive: Archive) -> ArchiveTrouble | None:
     """What keeps its words in the index, if anything does."""
-    from rireki.cli.output import progress
-    from rireki.search.index.index import index_folder
-    from rireki.search.index.update import erase
-
     try:
         erase(archive, progress())
     except ArchiveTrouble as trouble:
@@ -90,9 +90,6 @@ def _remember(archive: Archive, name: str) -> None:
 
 
 def _ask(conversation: Conversation, as_json: bool) -> None:
-    from rireki.show.heading import facts
-    from rireki.show.safe import one_line
-
     if as_json or not sys.stdin.isatty():
         raise RirekiError("forgetting cannot be undone, and nobody is there to ask", "Add --yes.")
     title = one_line(conversation.title) or say("(no title)")

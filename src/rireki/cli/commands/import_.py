@@ -8,18 +8,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rireki.cli.options import (
-    archive_option,
-    home_option,
-    json_option,
-    opened,
-    places_of,
-    source_option,
-)
+from rireki.cli.archive import opened
+from rireki.cli.options import archive_option, home_option, json_option, source_option
+from rireki.cli.output import StandardOutput, progress
+from rireki.cli.places import places_of
+from rireki.cli.troubles import trouble_lines
+from rireki.search.index.importing import take_in
 from rireki.show.catalogue import say
+from rireki.show.safe import one_line
+from rireki.show.words import count, size
 
 if TYPE_CHECKING:
-    from rireki.cli.output import StandardOutput
     from rireki.intake.sweep import Report, SourceReport
 
 __all__ = ["command", "report_lines"]
@@ -28,7 +27,7 @@ __all__ = ["command", "report_lines"]
 MANY = 10
 
 
-@click.command("import", short_help="Take in what is new on this machine.")
+@click.command("import")
 @click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path(path_type=Path))
 @source_option(True, "Only this source; may be given several times.")
 @home_option
@@ -56,9 +55,6 @@ def command(
       rireki import --home /mnt/backup/home/ken --source claude-code
       rireki import saved-chat.json
     """
-    from rireki.cli.output import StandardOutput, progress
-    from rireki.search.index.importing import take_in
-
     with opened(create=True) as archive:
         report = take_in(
             archive,
@@ -82,8 +78,6 @@ def report_lines(report: Report, screen: StandardOutput) -> Iterator[str]:
     if not found:
         yield from _nothing_found(report)
         return
-    from rireki.cli.troubles import trouble_lines
-
     longest = max(len(source.source) for source in found)
     for source in found:
         yield f"{source.source:<{longest}}  {_told(source)}"
@@ -100,8 +94,6 @@ def _has_news(source: SourceReport) -> bool:
 
 
 def _told(source: SourceReport) -> str:
-    from rireki.show.words import count, size
-
     words = [
         (source.new_conversations, count(source.new_conversations, "new conversation")),
         (source.new_subagents, count(source.new_subagents, "sub-agent")),
@@ -117,14 +109,10 @@ def _told(source: SourceReport) -> str:
 
 
 def _more(number: int) -> str:
-    from rireki.show.words import count
-
     return say(f"  ! {count(number, 'more trouble')}: 'rireki sources' lists them")
 
 
 def _nothing_found(report: Report) -> Iterator[str]:
-    from rireki.show.safe import one_line
-
     yield say("No history found. rireki looked here:")
     for looked in report.looked:
         note = f" ({one_line(say(looked.note))})" if looked.note else ""

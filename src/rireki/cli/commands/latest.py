@@ -7,20 +7,26 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rireki.cli.archive import opened
 from rireki.cli.commands.path import sightings_of
-from rireki.cli.options import archive_option, json_option, opened
+from rireki.cli.options import archive_option, json_option
+from rireki.cli.output import StandardOutput
 from rireki.errors import NotFound
+from rireki.intake.interpret import read_conversation
+from rireki.show.safe import one_line, safe
+from rireki.show.times import moment
+from rireki.show.transcript import choose, plain_text
+from rireki.show.width import wrap
 
 if TYPE_CHECKING:
     from rireki.archive.base import Archive
-    from rireki.cli.output import StandardOutput
     from rireki.model.conversation import Conversation
     from rireki.model.message import Message
 
 __all__ = ["command"]
 
 
-@click.command("latest", short_help="The newest thing an agent said in a directory.")
+@click.command("latest")
 @click.argument("directory", metavar="[DIR]", default=".", type=click.Path(file_okay=False))
 @click.option("--below", is_flag=True, help="Also the directories below it.")
 @json_option
@@ -33,8 +39,6 @@ def command(directory: str, below: bool, as_json: bool) -> None:
       rireki latest
       rireki latest ~/dev/api --json
     """
-    from rireki.cli.output import StandardOutput
-
     screen = StandardOutput()
     with opened() as archive:
         seen = sightings_of(archive, directory, below)
@@ -54,9 +58,6 @@ def _last_words(
     archive: Archive, newest: list[Conversation], directory: str
 ) -> tuple[Conversation, Message]:
     """From the newest conversation in which the agent said anything at all."""
-    from rireki.intake.interpret import read_conversation
-    from rireki.show.transcript import choose, plain_text
-
     for conversation in newest:
         messages = choose(read_conversation(archive, archive.find(conversation.id)).messages())
         for message in reversed(messages):
@@ -68,11 +69,6 @@ def _last_words(
 
 
 def _told(conversation: Conversation, message: Message, screen: StandardOutput) -> Iterator[str]:
-    from rireki.show.safe import one_line, safe
-    from rireki.show.times import moment
-    from rireki.show.transcript import plain_text
-    from rireki.show.width import wrap
-
     if screen.terminal:
         where = f"{conversation.id} · {moment(message.at or conversation.updated_at)}"
         yield screen.style.dim(one_line(where))

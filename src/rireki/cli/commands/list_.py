@@ -6,25 +6,27 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 
-from rireki.cli.options import (
-    archive_option,
-    directory_of,
-    ensure_known,
-    json_option,
-    no_pager_option,
-    opened,
-    source_option,
-    time_of,
-    waiting_now,
-)
+from rireki.archive.base import Filter
+from rireki.cli.archive import opened
+from rireki.cli.arguments import ensure_known, time_of
+from rireki.cli.ids import short_ids
+from rireki.cli.options import archive_option, json_option, no_pager_option, source_option
+from rireki.cli.output import StandardOutput, now
+from rireki.cli.troubles import waiting_line
+from rireki.cli.waiting import waiting_now
+from rireki.model.names import directory_of
 from rireki.show.catalogue import say
+from rireki.show.safe import one_line
+from rireki.show.times import ago
+from rireki.show.width import pad, truncate, width
+from rireki.show.words import count, folder
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from rireki.archive.base import Archive
-    from rireki.cli.output import StandardOutput
     from rireki.model.activity import Activity
     from rireki.model.conversation import Conversation
 
@@ -35,7 +37,7 @@ ROOMY = 110
 LEGEND = {"✗": "gone from its source", "~": "rewritten in its source", "…": "unfinished"}
 
 
-@click.command("list", short_help="What is in the archive, newest first.")
+@click.command("list")
 @source_option(False, "Only this source, such as claude-code.", archived=True)
 @click.option("--project", metavar="DIR", help="Only this directory and what lies below it.")
 @click.option("--since", metavar="TIME", help="Active since then: 3h, 7d, 2w, a date, a time.")
@@ -73,10 +75,6 @@ def command(
       rireki list --title "設定 config" --upstream gone
       rireki list --json | jq -r .id
     """
-    from rireki.archive.base import Filter
-    from rireki.cli.ids import short_ids
-    from rireki.cli.output import StandardOutput, now
-
     wanted = Filter(
         source=source,
         project=directory_of(project) if project else None,
@@ -113,15 +111,11 @@ def _with_waits(conversation: Conversation, waiting: dict[str, Activity]) -> Any
     """With the state in which it waits for the person, if it does."""
     if conversation.id not in waiting:
         return conversation
-    import msgspec
-
     return {**msgspec.to_builtins(conversation), "waits": waiting[conversation.id].state}
 
 
 def _tell_lacking(lacking: int) -> None:
     if lacking:
-        from rireki.cli.troubles import waiting_line
-
         click.echo(waiting_line(lacking), err=True)
 
 
@@ -152,8 +146,6 @@ def marks(conversation: Conversation) -> str:
 
 def _when(conversation: Conversation, now: datetime) -> str:
     """When it was active last, or, where its source keeps no times, was seen to be."""
-    from rireki.show.times import ago
-
     told = ago(conversation.updated_at, now)
     return say(f"seen {told}") if conversation.times_from == "rireki" else told
 
@@ -165,10 +157,6 @@ def _table(
     screen: StandardOutput,
     now: datetime,
 ) -> Iterator[str]:
-    from rireki.show.safe import one_line
-    from rireki.show.width import pad, truncate, width
-    from rireki.show.words import count, folder
-
     style = screen.style
     ids = max(max(len(names[c.id]) for c in found), 2)
     sources = max(max(len(c.source) for c in found), width(say("SOURCE")))

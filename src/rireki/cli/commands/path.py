@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from os.path import realpath
 from typing import TYPE_CHECKING
 
 import click
+import msgspec
 
-from rireki.cli.options import archive_option, directory_of, json_option, opened
+from rireki.cli.archive import opened
+from rireki.cli.ids import short_ids
+from rireki.cli.options import archive_option, json_option
+from rireki.cli.output import StandardOutput
 from rireki.errors import NotFound
+from rireki.model.names import directory_of
 from rireki.show.catalogue import say
+from rireki.show.safe import one_line
+from rireki.show.times import span
+from rireki.show.width import truncate
+from rireki.show.words import count
 
 if TYPE_CHECKING:
     from rireki.archive.base import Archive, Sighting
-    from rireki.cli.output import StandardOutput
 
 __all__ = ["command", "sightings_of"]
 
 
-@click.command("path", short_help="Every conversation a directory ever had.")
+@click.command("path")
 @click.argument("directory", metavar="[DIR]", default=".", type=click.Path(file_okay=False))
 @click.option("--below", is_flag=True, help="Also the directories below it.")
 @json_option
@@ -34,9 +43,6 @@ def command(directory: str, below: bool, as_json: bool) -> None:
       rireki path
       rireki path ~/dev/api --below
     """
-    from rireki.cli.ids import short_ids
-    from rireki.cli.output import StandardOutput
-
     screen = StandardOutput()
     with opened() as archive:
         seen = sightings_of(archive, directory, below)
@@ -49,8 +55,6 @@ def command(directory: str, below: bool, as_json: bool) -> None:
 
 def sightings_of(archive: Archive, given: str, below: bool) -> list[Sighting]:
     """By the directory's name as typed, and by the one its symbolic links lead to."""
-    from os.path import realpath
-
     typed = directory_of(given)
     seen: dict[tuple[str, str], Sighting] = {}
     for name in dict.fromkeys([typed, realpath(typed)]):
@@ -66,8 +70,6 @@ def sightings_of(archive: Archive, given: str, below: bool) -> list[Sighting]:
 
 def _as_json(sighting: Sighting) -> dict[str, object]:
     """The conversation with the names of the contract, and when it was seen here."""
-    import msgspec
-
     return {
         **msgspec.to_builtins(sighting.conversation),
         "directory": sighting.directory,
@@ -80,11 +82,6 @@ def _as_json(sighting: Sighting) -> dict[str, object]:
 def _table(
     seen: Sequence[Sighting], names: dict[str, str], screen: StandardOutput, below: bool
 ) -> Iterator[str]:
-    from rireki.show.safe import one_line
-    from rireki.show.times import span
-    from rireki.show.width import truncate
-    from rireki.show.words import count
-
     style = screen.style
     for sighting in seen:
         about = sighting.conversation

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import click
 
-from rireki.cli.options import archive_option, json_option, opened
+from rireki.cli.archive import opened
+from rireki.cli.options import archive_option, json_option
+from rireki.cli.output import StandardOutput, progress
+from rireki.intake.rebuild import rebuild
+from rireki.search.index.update import rebuild as rebuild_index
 from rireki.show.catalogue import say
+from rireki.show.words import count
 
 __all__ = ["command"]
 
 
-@click.command("rebuild", short_help="Interpret every conversation anew.")
+@click.command("rebuild")
 @json_option
 @archive_option
 def command(as_json: bool) -> None:
@@ -23,11 +28,6 @@ def command(as_json: bool) -> None:
     Example:
       rireki rebuild
     """
-    from rireki.cli.output import StandardOutput, progress
-    from rireki.intake.rebuild import rebuild
-    from rireki.search.index.update import rebuild as rebuild_index
-    from rireki.show.words import count
-
     with opened(write=True) as archive:
         number = rebuild(archive, progress())
         rebuild_index(archive, progress())

@@ -6,18 +6,17 @@ from pathlib import Path
 
 import click
 
-from rireki.cli.options import (
-    archive_option,
-    conversation_argument,
-    json_option,
-    opened,
-    time_of,
-)
+from rireki.cli.archive import conversation_argument, opened
+from rireki.cli.arguments import time_of
+from rireki.cli.options import archive_option, json_option
+from rireki.cli.output import StandardOutput
+from rireki.intake.restore import restore
+from rireki.show.safe import one_line
 
 __all__ = ["command"]
 
 
-@click.command("restore", short_help="Write a conversation's own files back.")
+@click.command("restore")
 @conversation_argument
 @click.option(
     "--to",
@@ -40,10 +39,6 @@ def command(name: str, to: Path, as_of: str | None, as_json: bool) -> None:
       rireki restore 5471a680 --to ./back
       rireki restore 5471a680 --to ./monday --as-of 2026-11-16
     """
-    from rireki.cli.output import StandardOutput
-    from rireki.intake.restore import restore
-    from rireki.show.safe import one_line
-
     with opened() as archive:
         found = archive.find(name)
         files = restore(archive, found, to, time_of(as_of, end_of_day=True))

@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rireki.cli.options import archive_option, conversation_argument, json_option, opened
+from rireki.cli.archive import conversation_argument, opened
+from rireki.cli.options import archive_option, json_option
+from rireki.cli.output import StandardOutput
 from rireki.errors import RirekiError
 from rireki.show.catalogue import say
+from rireki.sources import registry
 
 if TYPE_CHECKING:
     from rireki.model.conversation import Conversation
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 
-@click.command("resume", short_help="The command that goes on with a conversation.")
+@click.command("resume")
 @conversation_argument
 @json_option
 @archive_option
@@ -30,9 +33,6 @@ def command(name: str, as_json: bool) -> None:
       rireki resume 5471a680
       eval "$(rireki resume 5471a680)"
     """
-    from rireki.cli.output import StandardOutput
-    from rireki.sources import registry
-
     with opened() as archive:
         conversation = archive.find(name).conversation
     reader = registry.reader(conversation.source)

@@ -3,22 +3,42 @@
 from __future__ import annotations
 
 import re
+import shlex
 import sys
 from collections.abc import Iterator
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 import click
 
-from rireki.cli.options import archive_option, json_option, no_pager_option, opened
+from rireki.cli.archive import opened
+from rireki.cli.commands.list_ import LEGEND, marks
+from rireki.cli.ids import SHORTEST, short_ids
+from rireki.cli.options import archive_option, json_option, no_pager_option
+from rireki.cli.output import StandardOutput, now, progress
 from rireki.errors import RirekiError
 from rireki.model.spelling import distance
+from rireki.search.language.query import QueryError
+from rireki.search.results import SearchOptions
+from rireki.search.search import Search
 from rireki.show.catalogue import say
+from rireki.show.hits import (
+    HitsView,
+    counted,
+    html_results,
+    notes,
+    nothing,
+    short_message,
+    tell_results,
+)
+from rireki.show.safe import one_line, safe
+from rireki.show.width import clusters, truncate, width, wrap
+from rireki.show.words import count
 
 if TYPE_CHECKING:
     from rireki.archive.base import Archive
-    from rireki.cli.output import StandardOutput
-    from rireki.search.results import Results, SearchOptions
-    from rireki.show.hits import HitsView
+    from rireki.search.results import Results
 
 __all__ = ["command", "names_of", "pointed"]
 
@@ -47,7 +67,6 @@ class _Searching(click.Command):
 @click.command(
     "search",
     cls=_Searching,
-    short_help="Find what was said.",
     # `-h` would swallow `-hello`, which leaves out a word.
     context_settings={"ignore_unknown_options": True, "help_option_names": ["--help"]},
 )
@@ -110,15 +129,11 @@ def command(
     Quotes are for the query, so they need quotes of the shell around them. What
     looks like an option goes behind `--`. Exit code 1 when nothing was found.
     """
-    from rireki.cli.output import StandardOutput
-
     # Bytes that are no text cannot be asked for, but must not trip us either.
     query = re.sub("[\ud800-\udfff]", "\ufffd", " ".join(words))
     if not query.strip():
         _open_finder(newest, as_json or as_html)
         return
-    from rireki.search.results import SearchOptions
-
     wish = SearchOptions(limit=limit, offset=offset, newest=newest, context=context, hits=hits)
     screen = StandardOutput()
     with opened() as archive:
@@ -127,8 +142,6 @@ def command(
     if as_json:
         screen.json([results])
     elif as_html:
-        from rireki.show.hits import html_results
-
         screen.say([html_results(results, _address)])
     elif results.talks:
         screen.page(_told(results, names, wish, screen), pager=not no_pager)
@@ -143,6 +156,10 @@ def _open_finder(newest: bool, for_programs: bool) -> None:
             "there is nothing to search for",
             "Say what: rireki search WORDS. Without words it searches as you type, on a terminal.",
         )
+    if find_spec("termios") is None:
+        hint = say("Say what to search for: rireki search WORDS")
+        raise RirekiError("searching as you type needs a Unix terminal", hint)
+    # Imported late: the finder needs a Unix terminal and half of the other commands.
     from rireki.cli.finder.finder import run_finder
 
     run_finder(newest)
@@ -152,11 +169,6 @@ def _find(
     archive: Archive, query: str, wish: SearchOptions, screen: StandardOutput | None
 ) -> Results:
     """Search; what is wrong with the query is pointed at on a screen, if there is one."""
-    from rireki.cli.output import now, progress
-    from rireki.search.language.query import QueryError
-    from rireki.search.search import Search
-    from rireki.show.hits import notes
-
     search = Search(archive, progress())
     try:
         results = search.find(query, wish, now())
@@ -175,8 +187,6 @@ def _find(
 
 def names_of(results: Results, ids: set[str]) -> dict[str, str]:
     """What to type for the conversations that were found."""
-    from rireki.cli.ids import SHORTEST, short_ids
-
     # Only ids that begin alike can be taken for one another.
     found = {talk.conversation.native_id[:SHORTEST] for talk in results.talks}
     return short_ids(id for id in ids if id.partition("/")[2][:SHORTEST] in found)
@@ -184,8 +194,6 @@ def names_of(results: Results, ids: set[str]) -> dict[str, str]:
 
 def _address(conversation: str, message: str | None) -> str:
     """Where our own web page shows it."""
-    from urllib.parse import quote
-
     return f"/c/{quote(conversation)}" + (f"#{quote(message)}" if message else "")
 
 
@@ -195,11 +203,6 @@ def _address(conversation: str, message: str | None) -> str:
 def _told(
     results: Results, names: dict[str, str], wish: SearchOptions, screen: StandardOutput
 ) -> Iterator[str]:
-    from rireki.cli.commands.list_ import marks
-    from rireki.cli.output import now
-    from rireki.show.hits import HitsView, tell_results
-    from rireki.show.width import wrap
-
     view = HitsView(now(), screen.columns, screen.style, names, marks)
     yield from tell_results(results, view)
     if screen.terminal:
@@ -209,12 +212,6 @@ def _told(
 
 
 def _footer(results: Results, view: HitsView, wish: SearchOptions) -> Iterator[str]:
-    from shlex import quote
-
-    from rireki.cli.commands.list_ import LEGEND
-    from rireki.show.hits import counted, short_message
-    from rireki.show.safe import one_line
-
     talks = results.talks
     used = {view.sign(talk.conversation) for talk in talks}
     used |= {"✗" for talk in talks for hit in talk.hits if hit.upstream == "gone"}
@@ -226,14 +223,11 @@ def _footer(results: Results, view: HitsView, wish: SearchOptions) -> Iterator[s
     id = (hit[0] if hit else talks[0]).conversation.id
     name = view.names.get(id, id)
     place = f"#{short_message(hit[1].message or '')}" if hit else ""
-    find = f" --find {quote(results.query)}" if hit else ""
+    find = f" --find {shlex.quote(results.query)}" if hit else ""
     yield "   ".join([*more, one_line(say(f"read: rireki show {name}{place}{find}"))])
 
 
 def _why_nothing(results: Results, wish: SearchOptions) -> Iterator[str]:
-    from rireki.show.hits import nothing
-    from rireki.show.words import count
-
     if results.conversations and wish.offset:
         found = count(results.conversations, "conversation")
         yield say(f"nothing more: {found} in all, and --offset {wish.offset} passes over them")
@@ -243,9 +237,6 @@ def _why_nothing(results: Results, wish: SearchOptions) -> Iterator[str]:
 
 def pointed(text: str, start: int, length: int, columns: int) -> list[str]:
     """The text on one line, carets under a part of it; of a long text what stands around them."""
-    from rireki.show.safe import safe
-    from rireki.show.width import clusters, truncate, width
-
     parts = text[:start], text[start : start + length], text[start + length :]
     before, inside, after = (re.sub(r"\s", " ", safe(part)) for part in parts)
     room = max(columns - 2, 10)

@@ -2,30 +2,36 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import sys
+from contextlib import suppress
+from os import environ
 from pathlib import Path
+from secrets import token_urlsafe
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from rireki.cli.options import (
-    archive_option,
-    archive_path,
-    home_option,
-    json_option,
-    places_of,
-    tell_ignored,
-)
+from rireki.archive.open import open_archive
+from rireki.cli.archive import archive_path
+from rireki.cli.browser import Opening
+from rireki.cli.commands.demo import DIRECTORY, ensure_demo
+from rireki.cli.drive_options import drive_settings, is_on
+from rireki.cli.options import archive_option, home_option, json_option
+from rireki.cli.output import StandardOutput, progress
+from rireki.cli.places import places_of, tell_ignored
 from rireki.errors import NotFound, RirekiError
+from rireki.intake.survey import survey
 from rireki.show.catalogue import say
+from rireki.sources.kit.places import Places
+from rireki.web.running import Address, Served
+from rireki.web.serve import Server, bind, is_loopback, url_of
+from rireki.web.token import Access, checked, ensure_token, read_chosen, token_path
 
 if TYPE_CHECKING:
-    from rireki.cli.browser import Opening
     from rireki.drive.bridge import Settings
-    from rireki.sources.kit.places import Places
     from rireki.web.driving import Driving
-    from rireki.web.running import Address, Served
-    from rireki.web.serve import Server
-    from rireki.web.token import Access
 
 __all__ = ["command"]
 
@@ -44,7 +50,7 @@ class ServedArchive(NamedTuple):
     read_only: bool = False
 
 
-@click.command("serve", short_help="Read, search and watch in a browser.")
+@click.command("serve")
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
@@ -118,9 +124,6 @@ def command(
       rireki serve --drive --root ~/src
       rireki serve --no-open --json
     """
-    from rireki.web.running import Served
-    from rireki.web.serve import Server, bind, is_loopback
-
     shown = _shown(home, demo, drive)
     tell_ignored(shown.archive, shown.places)
     keep = not (no_keep or shown.read_only)
@@ -159,8 +162,6 @@ def _driven(
     shown: ServedArchive, drive: bool, roots: tuple[Path, ...], *, demo: bool, keep: bool
 ) -> Settings | None:
     """Which agents may work where; None when they may not at all."""
-    from rireki.cli.drive_options import drive_settings, is_on
-
     if drive and shown.read_only:
         raise RirekiError(
             f"agents cannot be driven: {shown.archive} can only be read",
@@ -184,12 +185,6 @@ def _driven(
 
 def _shown(home: Path | None, demo: bool, drive: bool) -> ServedArchive:
     """The user's archive; while there is nothing to put into it, an invented one in front of it."""
-    from rireki.archive.open import open_archive
-    from rireki.cli.commands.demo import DIRECTORY, ensure_demo
-    from rireki.cli.output import progress
-    from rireki.intake.survey import survey
-    from rireki.sources.kit.places import Places
-
     path = archive_path()
     beside = path.parent / DIRECTORY
     if demo:
@@ -210,10 +205,6 @@ def _shown(home: Path | None, demo: bool, drive: bool) -> ServedArchive:
 
 
 def _access(shown: ServedArchive, file: Path | None, public: bool) -> Access:
-    from os import environ
-
-    from rireki.web.token import Access, checked, ensure_token, read_chosen, token_path
-
     if file is not None:
         token = checked(file.read_text(encoding="utf-8", errors="replace"), str(file))
         # What is no plain file (`<(pass show …)`) can be read once.
@@ -231,16 +222,11 @@ def _access(shown: ServedArchive, file: Path | None, public: bool) -> Access:
         return Access(ensure_token(shown.archive), token_path(shown.archive))
     except OSError:
         # Where nothing can be kept, it is good until the server ends.
-        from secrets import token_urlsafe
-
         return Access(token_urlsafe(32))
 
 
 def _point_to(running: Address | None, shown: ServedArchive, token: str, as_json: bool) -> None:
     """Tell where the archive is served already."""
-    from rireki.cli.output import StandardOutput
-    from rireki.web.serve import url_of
-
     if running is None:
         raise NotFound(
             f"no server shows {shown.archive}", "'rireki serve' starts one and prints its address."
@@ -257,11 +243,6 @@ def _point_to(running: Address | None, shown: ServedArchive, token: str, as_json
 def _announce(
     server: Server, wanted: int | None, as_json: bool, *, public: bool, opens: bool
 ) -> None:
-    import os
-    import sys
-
-    from rireki.cli.output import StandardOutput
-
     wanted = PORT if wanted is None else wanted
     if wanted not in (0, server.port):
         click.echo(
@@ -302,9 +283,6 @@ def _announce_driving(driving: Driving, public: bool) -> None:
 
 def _has_desktop() -> bool:
     """Whether a browser that opens here is one the person sees."""
-    import os
-    import sys
-
     if not sys.stdout.isatty() or "SSH_CONNECTION" in os.environ:
         return False
     if sys.platform in ("win32", "darwin"):
@@ -313,14 +291,10 @@ def _has_desktop() -> bool:
 
 
 def _to_open(server: Server) -> str:
-    from rireki.cli.output import StandardOutput
-
     return say(f"Open {StandardOutput().style.bold(server.url)}")
 
 
 def _open(server: Server, by_file: bool) -> Opening:
-    from rireki.cli.browser import Opening
-
     def late() -> None:
         click.echo(say(f"The browser did not get there. {_to_open(server)}"))
 
@@ -332,13 +306,6 @@ def _open(server: Server, by_file: bool) -> Opening:
 
 def _run(server: Server, served: Served) -> None:
     """Until somebody ends it; both ways of asking for that are a good end."""
-    import os
-    import signal
-    import sys
-    from contextlib import suppress
-
-    from rireki.web.running import Address
-
     # Where nothing can be written, nobody is told.
     with suppress(OSError):
         if served.take():

@@ -9,18 +9,24 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rireki.cli.options import archive_option, archive_path, json_option
+from rireki.cli.archive import archive_path
+from rireki.cli.login import here, run
+from rireki.cli.options import archive_option, json_option
+from rireki.cli.output import StandardOutput, now
 from rireki.errors import RirekiError
+from rireki.live.lock import KeeperLock
+from rireki.model.times import from_ms
 from rireki.show.catalogue import say
+from rireki.show.safe import one_line
+from rireki.show.times import ago
 
 if TYPE_CHECKING:
     from rireki.cli.login import Login, Runner
-    from rireki.live.lock import KeeperLock
 
 __all__ = ["command", "runner"]
 
 
-@click.command("service", short_help="Have 'rireki watch' run whenever you are logged in.")
+@click.command("service")
 @click.argument("action", type=click.Choice(["install", "status", "remove"]))
 @json_option
 @archive_option
@@ -35,9 +41,6 @@ def command(action: str, as_json: bool) -> None:
       rireki service install
       rireki service status
     """
-    from rireki.cli.login import here
-    from rireki.cli.output import StandardOutput
-
     login = here(archive_path())
     if action == "install":
         _install(login, runner())
@@ -53,8 +56,6 @@ def command(action: str, as_json: bool) -> None:
 
 def runner() -> Runner:
     """What runs a command of the system; tests put another in its place."""
-    from rireki.cli.login import run
-
     return run
 
 
@@ -91,8 +92,6 @@ def _remove(login: Login, run: Runner) -> None:
 
 
 def _status(login: Login) -> dict[str, Any]:
-    from rireki.live.lock import KeeperLock
-
     path = archive_path()
     lock = KeeperLock(path)
     # Asked of the lock, not of the system: a keeper started by hand counts as well.
@@ -119,18 +118,12 @@ def _is_taken(lock: KeeperLock) -> bool:
 
 def _changed_at(path: Path) -> str | None:
     """When the archive was last written to."""
-    from rireki.model.times import from_ms
-
     files = [path, path.with_name(f"{path.name}-wal")]
     times = [file.stat().st_mtime for file in files if file.exists()]
     return from_ms(max(times) * 1000) if times else None
 
 
 def _told(action: str, status: dict[str, Any]) -> Iterator[str]:
-    from rireki.cli.output import now
-    from rireki.show.safe import one_line
-    from rireki.show.times import ago
-
     file = one_line(status["file"])
     if action == "install":
         yield say(f"Installed: {file}. The keeper starts at login, and was started now.")

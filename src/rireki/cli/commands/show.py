@@ -4,31 +4,32 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from rireki.cli.options import (
-    archive_option,
-    conversation_argument,
-    json_option,
-    no_pager_option,
-    opened,
-    time_of,
-    waiting_now,
-)
+from rireki.cli.archive import conversation_argument, opened
+from rireki.cli.arguments import time_of
+from rireki.cli.options import archive_option, json_option, no_pager_option
+from rireki.cli.output import StandardOutput, now
+from rireki.cli.waiting import waiting_now
 from rireki.errors import NotFound
+from rireki.intake.interpret import read_conversation
+from rireki.show.catalogue import language, say
+from rireki.show.hits import short_message
+from rireki.show.markdown import markdown
+from rireki.show.safe import safe
+from rireki.show.text import TextOptions, tell_story
+from rireki.show.transcript import Transcript, choose, is_over
+from rireki.sources import registry
 
 if TYPE_CHECKING:
     from rireki.archive.base import Archive, Found
-    from rireki.cli.output import StandardOutput
     from rireki.model.message import Message
     from rireki.model.parts import Attachment
-    from rireki.providers import Note
-    from rireki.show.text import TextBlock, TextOptions
-    from rireki.show.transcript import Transcript
+    from rireki.show.text import TextBlock
 
-__all__ = ["command", "open_at", "opens_in_the_middle"]
+__all__ = ["command", "open_at"]
 
 FORMS = ("text", "markdown", "html", "json")
 #: Lines of a message that are sure to be seen with its first, and those to see before a hit.
@@ -46,7 +47,7 @@ WIRES = {
 }
 
 
-@click.command("show", short_help="Read one conversation.")
+@click.command("show")
 @conversation_argument
 @click.option(
     "--all", "everything", is_flag=True, help="Also hidden messages and earlier versions."
@@ -97,8 +98,6 @@ def command(
       rireki show 5471a680 --format openai --model gpt-5 > request.json
       rireki show 5471a680 --raw | head -1
     """
-    from rireki.cli.output import StandardOutput
-
     screen = StandardOutput()
     name, _, place = name.partition("#")
     moment = time_of(as_of, end_of_day=True)
@@ -114,13 +113,18 @@ def command(
             teller.bytes_with("")
     at = teller.at
     if form in WIRES:
-        request = _wire(story, teller, form, model)
-        screen.json([request]) if as_json else screen.page(_spelled(request, screen), not no_pager)
+        # Imported late: all providers, a quarter of what `show` costs.
+        from rireki.cli.wire import make_request, spell_request
+
+        messages = _shown_to_a_model(story, teller)
+        request = make_request(form, model, messages, teller.bytes_with, WIRES[form])
+        if as_json:
+            screen.json([request])
+        else:
+            screen.page(spell_request(request, screen.terminal), not no_pager)
     elif as_json or form == "json":
         screen.json([_as_json(story, at, nested)])
     elif form == "markdown":
-        from rireki.show.markdown import markdown
-
         screen.page(markdown(story, full), pager=not no_pager)
     elif form == "html":
         _html(story, teller, screen, full, pager=not no_pager)
@@ -131,8 +135,6 @@ def command(
 
 def open_at(name: str, query: str) -> None:
     """What the command shows of `ID` or `ID#MESSAGE`, in a pager that stays until it is closed."""
-    from rireki.cli.output import StandardOutput
-
     name, _, place = name.partition("#")
     with opened() as archive:
         teller = _Reading(archive, None, False, False, False)
@@ -163,10 +165,6 @@ class _Reading:
 
     def story(self, found: Found, place: str = "") -> Transcript:
         """The conversation; a `place` that is not usually told makes it tell everything."""
-        from rireki.cli.output import now
-        from rireki.intake.interpret import read_conversation
-        from rireki.show.transcript import Transcript, choose, is_over
-
         self.seen.add(found.conversation.id)
         reading = read_conversation(self.archive, found, self.as_of)
         if not self.attachments and not self.everything:
@@ -183,8 +181,6 @@ class _Reading:
         return Transcript(reading.conversation, shown, list(self._children(found)), over)
 
     def _children(self, found: Found) -> Iterator[Transcript]:
-        from rireki.show.transcript import Transcript
-
         for link in found.conversation.links:
             if link.kind != "subagent" or link.side != "child" or link.id in self.seen:
                 continue
@@ -205,8 +201,6 @@ def _message_named(
     conversation: str, known: Sequence[Message], shown: Sequence[Message], name: str
 ) -> str:
     """A message's id, what `search` prints for it, or a beginning of it."""
-    from rireki.show.hits import short_message
-
     ids = [message.id for message in [*shown, *known]]
     fitting = (
         [id for id in ids if id == name]
@@ -234,34 +228,17 @@ def _html(
     story: Transcript, teller: _Reading, screen: StandardOutput, full: bool, pager: bool
 ) -> None:
     """A document that says it is UTF-8, so that it is, whatever the terminal's letters are."""
-    from rireki.show.catalogue import language
-    from rireki.show.html.export import export_html
-    from rireki.show.html.options import RenderOptions
+    # Imported late: Jinja, Pygments and a Markdown parser.
+    from rireki.show.html import export, options
 
-    document = export_html(
-        story, RenderOptions(tongue=language(), attachment_bytes=teller.bytes_of), full
+    document = export.export_html(
+        story, options.RenderOptions(tongue=language(), attachment_bytes=teller.bytes_of), full
     )
     if screen.terminal:
         screen.page("".join(document).splitlines(), pager)
         return
     for piece in document:
         sys.stdout.buffer.write(piece.encode())
-
-
-def _wire(story: Transcript, teller: _Reading, form: str, model: str | None) -> dict[str, Any]:
-    """What a provider accepts, under its own names; what it lacks goes to standard error."""
-    from rireki.providers import encode, turns_of
-
-    report: list[Note] = []
-    messages = _shown_to_a_model(story, teller)
-    turns = turns_of(messages, teller.bytes_with, report)
-    request = encode(form, turns, model, report).as_json()
-    name, system = WIRES[form]
-    value = {name: request.messages}
-    if system and request.system is not None:
-        value = {system: request.system, **value}
-    _say_notes(report, form)
-    return value
 
 
 def _shown_to_a_model(story: Transcript, teller: _Reading) -> Sequence[Message]:
@@ -272,36 +249,9 @@ def _shown_to_a_model(story: Transcript, teller: _Reading) -> Sequence[Message]:
     return [told[id] for id in teller.shown() if id in told]
 
 
-def _spelled(request: dict[str, Any], screen: StandardOutput) -> list[str]:
-    """For people; what could steer a terminal is spelled as an escape there."""
-    import json
-
-    from rireki.show.safe import escaped
-
-    lines = json.dumps(request, ensure_ascii=False, indent=2).split("\n")
-    return [escaped(line) for line in lines] if screen.terminal else lines
-
-
-def _say_notes(report: Sequence[Note], form: str) -> None:
-    """A line per kind of change: long conversations have hundreds of one kind."""
-    from rireki.providers.notes import CODES
-    from rireki.show.catalogue import say
-
-    kinds: dict[str, list[Note]] = {}
-    for note in report:
-        kinds.setdefault(note.code, []).append(note)
-    for code, notes in kinds.items():
-        places = ", ".join(str(note.place + 1) for note in notes[:3])
-        more = f" and {len(notes) - 3} more" if len(notes) > 3 else ""
-        click.echo(say(f"{form}: {code} (message {places}{more}): {CODES[code]}"), err=True)
-
-
 def _view(
     story: Transcript, screen: StandardOutput, full: bool = False, nested: bool = False
 ) -> TextOptions:
-    from rireki.show.catalogue import say
-    from rireki.show.text import TextOptions
-
     waits = waiting_now().get(story.conversation.id)
     words = say(waits.words) if waits else ""
     words = f"{words}: {waits.detail}" if waits and waits.detail else words
@@ -312,27 +262,23 @@ def _finder(query: str | None) -> Callable[[str], Sequence[tuple[int, int]]] | N
     """Where the words of a query stand in a line."""
     if not query or not query.strip():
         return None
-    from rireki.cli.output import now
-    from rireki.search.language.match import Matcher
-    from rireki.search.language.parse import parse
-    from rireki.sources import registry
+    # Imported late: the search engine, for which hardly any `show` has a query.
+    from rireki.search.language import match, parse
 
-    matcher = Matcher(parse(query, now(), registry.names()))
+    matcher = match.Matcher(parse.parse(query, now(), registry.names()))
     return lambda line: matcher.spans(line, _MARKED)
 
 
 def _tell(
     story: Transcript, screen: StandardOutput, view: TextOptions, pager: bool, stay: bool = False
 ) -> None:
-    from rireki.show.text import tell_story
-
     blocks = tell_story(story, view)
     if view.opened is None and not stay:
         screen.page((line for block in blocks for line in block.lines), pager)
         return
     told = list(blocks)
     first = _place(told, view.opened) if view.opened else BlockLine(0, 0)
-    if screen.terminal and pager and opens_in_the_middle():
+    if screen.terminal and pager and screen.opens_in_the_middle():
         lines = [line for block in told for line in block.lines]
         above = sum(len(block.lines) for block in told[: first.block]) + first.line
         if not above:
@@ -341,15 +287,6 @@ def _tell(
         screen.page(lines, pager, at=above)
     else:
         screen.page((line for block in told[first.block :] for line in block.lines), pager)
-
-
-def opens_in_the_middle() -> bool:
-    """Whether the pager can be opened at a line, with everything else above and below it."""
-    import os
-    import shutil
-
-    chosen, *_ = os.environ.get("PAGER", "less").split() or [""]
-    return chosen.rpartition("/")[2] == "less" and shutil.which(chosen) is not None
 
 
 class BlockLine(NamedTuple):
@@ -380,8 +317,6 @@ def _raw(
     archive: Archive, found: Found, as_of: str | None, everything: bool, terminal: bool
 ) -> None:
     """The bytes as they are; a terminal gets them without what could steer it."""
-    from rireki.show.safe import safe
-
     for strand in archive.strands(found.family, found.grouping, as_of):
         lanes = dict.fromkeys(run.lane for state in strand.states for run in state.runs)
         if everything:

@@ -8,18 +8,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rireki.cli.options import (
-    archive_option,
-    archive_path,
-    home_option,
-    json_option,
-    opened,
-    places_of,
-)
+from rireki.cli.archive import archive_path, opened
+from rireki.cli.options import archive_option, home_option, json_option
+from rireki.cli.output import StandardOutput
+from rireki.cli.places import places_of
+from rireki.cli.troubles import trouble_lines
+from rireki.intake.survey import survey, survey_unread
 from rireki.show.catalogue import say
+from rireki.show.safe import one_line
+from rireki.show.words import count, size
 
 if TYPE_CHECKING:
-    from rireki.cli.output import StandardOutput
     from rireki.intake.survey import Surveyed
     from rireki.sources.kit.places import Places
     from rireki.sources.reader import Looked
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 
-@click.command("sources", short_help="Where each source is looked for, and what was found.")
+@click.command("sources")
 @home_option
 @json_option
 @archive_option
@@ -41,8 +40,6 @@ def command(home: Path | None, as_json: bool) -> None:
       rireki sources
       rireki sources --home /mnt/backup/home/ken
     """
-    from rireki.cli.output import StandardOutput
-
     screen = StandardOutput()
     found, unread = _survey(places_of(home))
     if as_json:
@@ -54,8 +51,6 @@ def command(home: Path | None, as_json: bool) -> None:
 
 def _survey(places: Places) -> tuple[list[Surveyed], list[Unread]]:
     """Also while there is no archive yet."""
-    from rireki.intake.survey import survey, survey_unread
-
     if not archive_path().exists():
         return survey(None, places), survey_unread(None, places)
     with opened() as archive:
@@ -63,18 +58,12 @@ def _survey(places: Places) -> tuple[list[Surveyed], list[Unread]]:
 
 
 def _unread(store: Unread, screen: StandardOutput) -> str:
-    from rireki.show.safe import one_line
-    from rireki.show.words import count
-
     files = count(store.files, "file")
     line = f"seen, not readable yet: {store.source} ({one_line(store.place)}, {files})"
     return screen.style.dim(say(line))
 
 
 def _told(source: Surveyed, screen: StandardOutput) -> Iterator[str]:
-    from rireki.cli.troubles import trouble_lines
-    from rireki.show.words import count, size
-
     style = screen.style
     yield style.bold(source.source)
     yield from _looked(source.looked, screen)
@@ -96,8 +85,6 @@ def _told(source: Surveyed, screen: StandardOutput) -> Iterator[str]:
 
 
 def _looked(looked: Sequence[Looked], screen: StandardOutput) -> Iterator[str]:
-    from rireki.show.safe import one_line
-
     for place in looked:
         note = one_line(place.note or ("there" if place.found else "not there"))
         line = say(f"  looked at {one_line(place.place)}: {note}")

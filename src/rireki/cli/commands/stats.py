@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from rireki.cli.options import (
-    archive_option,
-    ensure_known,
-    json_option,
-    opened,
-    source_option,
-)
+from rireki.cli.archive import opened
+from rireki.cli.arguments import ensure_known
+from rireki.cli.options import archive_option, json_option, source_option
+from rireki.cli.output import StandardOutput
 from rireki.show.catalogue import say
-
-if TYPE_CHECKING:
-    from rireki.cli.output import StandardOutput
+from rireki.show.figures import figures, percent
+from rireki.show.safe import one_line
+from rireki.show.width import pad, width
+from rireki.show.words import count
 
 __all__ = ["command"]
 
 
-@click.command("stats", short_help="Conversations counted: patterns, tools, tokens.")
+@click.command("stats")
 @source_option(False, "Only this source.", archived=True)
 @json_option
 @archive_option
@@ -37,9 +35,6 @@ def command(source: str | None, as_json: bool) -> None:
       rireki stats
       rireki stats --source amazon-q --json
     """
-    from rireki.cli.output import StandardOutput
-    from rireki.show.figures import figures
-
     screen = StandardOutput()
     with opened() as archive:
         ensure_known(source, archive)
@@ -53,9 +48,6 @@ def command(source: str | None, as_json: bool) -> None:
 def _told(
     figures: dict[str, Any], usage: dict[str, dict[str, int | bool]], screen: StandardOutput
 ) -> Iterator[str]:
-    from rireki.show.safe import one_line
-    from rireki.show.words import count
-
     heading = screen.style.bold
     beside = {
         "subagents": count(figures["subagents"], "sub-agent"),
@@ -90,9 +82,6 @@ def _told(
 
 
 def _bars(numbers: dict[str, int], screen: StandardOutput) -> Iterator[str]:
-    from rireki.show.figures import percent
-    from rireki.show.width import pad, width
-
     whole = sum(numbers.values())
     told = {say(name): number for name, number in numbers.items()}
     longest = max(map(width, told), default=0)
@@ -102,9 +91,6 @@ def _bars(numbers: dict[str, int], screen: StandardOutput) -> Iterator[str]:
 
 
 def _tokens(usage: dict[str, dict[str, int | bool]], screen: StandardOutput) -> Iterator[str]:
-    from rireki.show.safe import one_line
-    from rireki.show.width import pad, width
-
     longest = min(max(map(width, usage)), 32)
     columns = {"answers": 8, "in": 12, "out": 13, "from cache": 14, "to cache": 12}
     head = " ".join(pad(say(name), room, right=True) for name, room in columns.items())

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import click
 
-from rireki.cli.options import archive_option, archive_path, json_option
+from rireki.cli.archive import archive_path
+from rireki.cli.options import archive_option, json_option
+from rireki.cli.output import StandardOutput
 from rireki.show.catalogue import say
+from rireki.web.token import ensure_token, new_token, token_path
 
 __all__ = ["command"]
 
 
-@click.command("token", short_help="The token of the web app; --new locks everybody out.")
+@click.command("token")
 @click.option("--new", is_flag=True, help="Make another one: the old one opens nothing any more.")
 @json_option
 @archive_option
@@ -27,9 +30,6 @@ def command(new: bool, as_json: bool) -> None:
       rireki token --new
       curl -H "Authorization: Bearer $(rireki token)" http://127.0.0.1:7475/api/v1/health
     """
-    from rireki.cli.output import StandardOutput
-    from rireki.web.token import ensure_token, new_token, token_path
-
     archive = archive_path()
     token = new_token(archive) if new else ensure_token(archive)
     if as_json:

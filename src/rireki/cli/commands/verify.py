@@ -6,13 +6,21 @@ from pathlib import Path
 
 import click
 
-from rireki.cli.options import archive_option, archive_path, json_option, opened
+from rireki.archive.open import archive_path as meant
+from rireki.cli.archive import archive_path, opened
+from rireki.cli.options import archive_option, json_option
+from rireki.cli.output import StandardOutput, progress
+from rireki.cli.troubles import trouble_lines, waiting_line
+from rireki.intake.salvage import salvage
+from rireki.intake.verify import verify
+from rireki.search.index.update import verify as verify_index
 from rireki.show.catalogue import say
+from rireki.show.words import count
 
 __all__ = ["command"]
 
 
-@click.command("verify", short_help="Check that everything is there and whole.")
+@click.command("verify")
 @click.option(
     "--salvage",
     metavar="NEW",
@@ -40,10 +48,6 @@ def command(ctx: click.Context, salvage: Path | None, as_json: bool) -> None:
 
 
 def _verify(as_json: bool) -> int:
-    from rireki.cli.output import StandardOutput, progress
-    from rireki.intake.verify import verify
-    from rireki.search.index.update import verify as verify_index
-
     screen = StandardOutput()
     with opened(checking=True) as archive:
         troubles = verify(archive, progress()) + verify_index(archive)
@@ -55,9 +59,6 @@ def _verify(as_json: bool) -> int:
         about = {"archive": str(path), "sound": not troubles, "troubles": troubles}
         screen.json([about | {"waiting": [f"{g.family}/{g.conversation}" for g in groups]}])
         return 1 if troubles else 0
-    from rireki.cli.troubles import trouble_lines, waiting_line
-    from rireki.show.words import count
-
     screen.say(trouble_lines(troubles, screen))
     screen.say([waiting_line(len(groups))] if groups else [])
     told = count(len(troubles), "trouble") if troubles else "The archive is sound."
@@ -66,12 +67,6 @@ def _verify(as_json: bool) -> int:
 
 
 def _salvage(new: Path, as_json: bool) -> int:
-    from rireki.archive.open import archive_path as meant
-    from rireki.cli.output import StandardOutput, progress
-    from rireki.cli.troubles import trouble_lines
-    from rireki.intake.salvage import salvage
-    from rireki.show.words import count
-
     screen = StandardOutput()
     done = salvage(archive_path(), meant(str(new)), progress())
     if as_json:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -11,23 +12,26 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rireki.cli.options import (
-    archive_option,
-    archive_path,
-    home_option,
-    json_option,
-    opened,
-    places_of,
-)
+from rireki.archive.open import open_archive
+from rireki.cli.archive import archive_path, opened
+from rireki.cli.commands.import_ import report_lines
+from rireki.cli.options import archive_option, home_option, json_option
+from rireki.cli.output import StandardOutput, now, progress
+from rireki.cli.places import places_of
+from rireki.cli.troubles import trouble_lines
 from rireki.errors import RirekiError
+from rireki.live.feed import Feed
+from rireki.live.keeper import Keeper
 from rireki.show.catalogue import say
+from rireki.show.safe import one_line
+from rireki.show.width import truncate
+from rireki.show.words import count, folder
 
 if TYPE_CHECKING:
     from types import FrameType
 
-    from rireki.cli.output import StandardOutput
     from rireki.live.feed import Touched
-    from rireki.live.keeper import Keeper, KeeperStatus
+    from rireki.live.keeper import KeeperStatus
     from rireki.model.conversation import Conversation
 
 __all__ = ["command"]
@@ -36,7 +40,7 @@ __all__ = ["command"]
 LOOK = 0.5
 
 
-@click.command("watch", short_help="Keep taking in what your agents write, as they write it.")
+@click.command("watch")
 @home_option
 @click.option("--quiet", is_flag=True, help="Say nothing but troubles.")
 @json_option
@@ -53,9 +57,6 @@ def command(home: Path | None, quiet: bool, as_json: bool) -> None:
       rireki watch
       rireki watch --json | jq .title
     """
-    from rireki.cli.output import StandardOutput, progress
-    from rireki.live.keeper import Keeper
-
     with opened(create=True):
         # An archive that cannot be written is told before anything begins.
         pass
@@ -83,8 +84,6 @@ def command(home: Path | None, quiet: bool, as_json: bool) -> None:
 @contextmanager
 def _until_told() -> Iterator[list[bool]]:
     """A list that is empty until the system asks us to end."""
-    import signal
-
     ended: list[bool] = []
 
     def end(number: int, frame: FrameType | None) -> None:
@@ -151,8 +150,6 @@ class _Watch:
         new = [trouble for trouble in status.troubles if trouble not in self.troubles]
         self.troubles = set(status.troubles)
         if new and status.state != "failed":
-            from rireki.cli.troubles import trouble_lines
-
             sys.stderr.write("\n".join(trouble_lines(new, self.screen)) + "\n")
             sys.stderr.flush()
 
@@ -165,9 +162,6 @@ class _Watch:
             self.number = number
         if number <= self.number:
             return
-        from rireki.archive.open import open_archive
-        from rireki.live.feed import Feed
-
         with closing(open_archive(self.keeper.archive_path)) as archive:
             news = Feed(archive).since(self.number)
             self.number = news.number
@@ -186,8 +180,6 @@ class _Watch:
 
 
 def _state_lines(status: KeeperStatus, before: str, screen: StandardOutput) -> Iterator[str]:
-    from rireki.show.words import count
-
     if status.state == "following":
         who = say(f"process {status.holder}") if status.holder else say("another process")
         yield say(f"This archive is kept by {who} already. Its changes are told here as well, and")
@@ -196,8 +188,6 @@ def _state_lines(status: KeeperStatus, before: str, screen: StandardOutput) -> I
     if before == "following":
         yield say("The other keeper has ended: this one takes over.")
     if status.state == "keeping":
-        from rireki.cli.commands.import_ import report_lines
-
         if status.report is not None:
             yield from report_lines(status.report, screen)
         where = count(len(status.folders), "folder")
@@ -205,11 +195,6 @@ def _state_lines(status: KeeperStatus, before: str, screen: StandardOutput) -> I
 
 
 def _line(change: Touched, conversation: Conversation | None, screen: StandardOutput) -> str:
-    from rireki.cli.output import now
-    from rireki.show.safe import one_line
-    from rireki.show.width import truncate
-    from rireki.show.words import count, folder
-
     time = now().astimezone().strftime("%H:%M:%S")
     if conversation is None:
         return f"{time}  {one_line(change.conversation)}  {say('forgotten')}"

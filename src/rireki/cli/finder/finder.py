@@ -11,14 +11,24 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rireki.cli.options import archive_path, opened
+from rireki.cli.archive import archive_path, opened
+from rireki.cli.commands import resume
+from rireki.cli.commands.list_ import marks
+from rireki.cli.commands.show import open_at
+from rireki.cli.finder.draw import draw
+from rireki.cli.finder.keys import Keys
+from rireki.cli.finder.screen import FinderTerminal
+from rireki.cli.finder.state import FinderAnswer, Finding
+from rireki.cli.finder.worker import FinderQuery, FinderWorker
+from rireki.cli.output import StandardOutput, now
+from rireki.cli.pager import opens_in_the_middle
 from rireki.errors import RirekiError
+from rireki.search.results import SearchOptions
 from rireki.show.catalogue import say
+from rireki.show.hits import HitsView
 
 if TYPE_CHECKING:
-    from rireki.cli.finder.screen import FinderTerminal
     from rireki.cli.finder.state import Action
-    from rireki.cli.finder.worker import FinderWorker
 
 __all__ = ["run_finder"]
 
@@ -31,9 +41,6 @@ SLOW = 0.4
 def run_finder(newest: bool = False) -> None:
     """Let a person search; ends when they leave, or with the command that goes on with what they chose."""
     _refuse_where_it_cannot_work()
-    from rireki.cli.finder.screen import FinderTerminal
-    from rireki.cli.finder.worker import FinderWorker
-
     with opened():
         # An archive that cannot be opened is said before the screen is taken.
         pass
@@ -47,18 +54,12 @@ def run_finder(newest: bool = False) -> None:
     if end == "interrupt":
         raise KeyboardInterrupt
     if end == "resume" and loop.state.item:
-        from rireki.cli.commands import resume
-
         name = loop.state.item.talk.conversation.id
         click.get_current_context().invoke(resume.command, name=name, as_json=False)
 
 
 def _refuse_where_it_cannot_work() -> None:
     hint = say("Say what to search for: rireki search WORDS")
-    try:
-        import termios  # noqa: F401
-    except ImportError:
-        raise RirekiError("searching as you type needs a Unix terminal", hint) from None
     if (os.environ.get("TERM") or "dumb") == "dumb":
         raise RirekiError("this terminal (TERM=dumb) cannot show results as you type", hint)
 
@@ -67,9 +68,6 @@ class _Loop:
     """Waits for keys and answers, and does what they ask for."""
 
     def __init__(self, terminal: FinderTerminal, worker: FinderWorker, newest: bool) -> None:
-        from rireki.cli.finder.keys import Keys
-        from rireki.cli.finder.state import Finding
-
         self.terminal = terminal
         self.worker = worker
         self.keys = Keys()
@@ -104,8 +102,6 @@ class _Loop:
         return actions
 
     def _answered(self) -> list[Action]:
-        from rireki.cli.finder.state import FinderAnswer
-
         actions: list[Action] = []
         self.state.progress = self.worker.progress
         for answer in self.worker.answers():
@@ -151,9 +147,6 @@ class _Loop:
             self._show()
 
     def _ask(self) -> None:
-        from rireki.cli.finder.worker import FinderQuery
-        from rireki.search.results import SearchOptions
-
         state = self.state
         wish = SearchOptions(limit=state.limit, newest=state.newest)
         self.worker.ask(FinderQuery(state.ticket, state.box.text, wish))
@@ -163,9 +156,6 @@ class _Loop:
         self.due["preview"] = time.monotonic() + REST
 
     def _ask_closer(self) -> None:
-        from rireki.cli.finder.worker import FinderQuery
-        from rireki.search.results import SearchOptions
-
         state = self.state
         item = state.item
         if item is None or item.hit is None or not item.hit.message or item.name in state.seen:
@@ -176,8 +166,6 @@ class _Loop:
 
     def _show(self) -> None:
         """As `rireki show` does, and back."""
-        from rireki.cli.commands.show import open_at, opens_in_the_middle
-
         item = self.state.item
         if item is None:
             return
@@ -197,11 +185,6 @@ class _Loop:
             self.terminal.enter()
 
     def _draw(self) -> None:
-        from rireki.cli.commands.list_ import marks
-        from rireki.cli.finder.draw import draw
-        from rireki.cli.output import StandardOutput, now
-        from rireki.show.hits import HitsView
-
         columns, rows = self.terminal.size()
         view = HitsView(now(), columns, StandardOutput().style, {}, marks)
         frame = draw(self.state, columns, rows, view)

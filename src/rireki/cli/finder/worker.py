@@ -5,18 +5,22 @@ Knows what the finder wants to know, nothing about its screen.
 
 from __future__ import annotations
 
+import signal
 import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from rireki.archive.base import Filter
+from rireki.archive.open import open_archive
+from rireki.cli.commands.search import names_of
 from rireki.cli.finder.state import FinderAnswer
 from rireki.errors import RirekiError
 from rireki.search.results import ConversationHits, Hit, Results, Scope, SearchOptions
+from rireki.search.search import Search
 
 if TYPE_CHECKING:
     from rireki.archive.base import Archive
-    from rireki.search.search import Search
 
 __all__ = ["Close", "FinderQuery", "FinderWorker"]
 
@@ -99,9 +103,6 @@ class FinderWorker:
             self.tell()
 
     def _work(self) -> None:
-        from rireki.archive.open import open_archive
-        from rireki.search.search import Search
-
         archive = open_archive(self.path)
         search = Search(archive, _Told(self))
         try:
@@ -163,8 +164,6 @@ class _Told:
 
 
 def _leave_signals_to_the_main_thread() -> None:
-    import signal
-
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
 
@@ -180,16 +179,12 @@ def _answer(archive: Archive, search: Search, question: FinderQuery) -> FinderAn
             return None
         words = f"{error.message}. {error.hint}" if error.hint else error.message
         return FinderAnswer(question.ticket, None, {}, words)
-    from rireki.cli.commands.search import names_of
-
     return FinderAnswer(question.ticket, results, names_of(results, archive.ids()))
 
 
 def _found(archive: Archive, search: Search, question: FinderQuery) -> Results:
     if question.text.strip():
         return search.find(question.text, question.wish)
-    from rireki.archive.base import Filter
-
     limit = question.wish.limit
     newest = list(archive.conversations(Filter(limit=limit + 1)))
     known = len(archive.ids())

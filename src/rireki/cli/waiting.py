@@ -1,0 +1,54 @@
+"""The conversations that wait for the person at this moment, by their ids."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rireki.cli.archive import archive_path
+
+if TYPE_CHECKING:
+    from rireki.model.activity import Activity
+
+__all__ = ["waiting_now"]
+
+
+def waiting_now() -> dict[str, Activity]:
+    journals = sorted((archive_path().parent / "bridge").glob("*.jsonl"))
+    found = _recovered(journals) if journals else {}
+    return found | _stated() if _something_runs() else found
+
+
+def _something_runs() -> bool:
+    """Whether an agent left a note that it runs: most often none did, and no reader is imported."""
+    claude = Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
+    notes = (archive_path().parent / "bridge").glob("*.lock"), (claude / "sessions").glob("*.json")
+    return any(next(found, None) is not None for found in notes)
+
+
+def _stated() -> dict[str, Activity]:
+    """Those whose agents say so themselves."""
+    # Imported late: the readers, which a list needs only while an agent runs.
+    from rireki.cli.places import places_of
+    from rireki.live.activity import stated_activities
+
+    stated = stated_activities(places_of(None))
+    return {id: activity for id, activity in stated.items() if activity.waits}
+
+
+def _recovered(journals: Sequence[Path]) -> dict[str, Activity]:
+    """Those with prompts of an earlier process. Most journals have ended, as their last lines say."""
+    # Imported late: what drives agents, which a list needs only where some were driven.
+    from rireki.drive.journal import ended
+    from rireki.live.driven import recovered_activities
+
+    def is_open(path: Path) -> bool:
+        try:
+            return path.is_file() and not ended(path)
+        except OSError:
+            # What cannot be read is told of by `rireki import`.
+            return False
+
+    return {each.conversation: each for each in recovered_activities(filter(is_open, journals))}
