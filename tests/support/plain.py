@@ -13,8 +13,8 @@ from rireki.model.conversation import Conversation, Reading, Trouble
 from rireki.model.message import Message
 from rireki.model.parts import Text
 from rireki.model.strand import Strand
-from rireki.model.tally import Tally
 from rireki.sources.kit.jsonl import LANE, read_lines
+from rireki.sources.kit.pending import PendingMessage, conversation_of, count, upstream_of
 from rireki.sources.kit.places import Places
 from rireki.sources.kit.stamps import file_stamp
 from rireki.sources.reader import Discovery, Known, Looked, Origin, Roll, Update
@@ -56,62 +56,53 @@ class Plain:
         return None
 
     def interpret(self, conversation: str, strands: Sequence[Strand]) -> list[Reading]:
-        tally = Tally()
-        messages: dict[str, Message] = {}
+        flow: dict[str, PendingMessage] = {}
         troubles = []
         project = None
         for strand in strands:
             for occurrence in strand.story(LANE):
                 try:
                     line = json.loads(occurrence.data)
-                    message = _message(line, occurrence.present)
+                    note = _pending(line, occurrence.present)
                     project = project or line.get("project")
                 except (ValueError, KeyError, TypeError):
                     place = f"{strand.place}: line {occurrence.ordinal + 1}"
                     troubles.append(Trouble(place, "not a note"))
                     continue
-                _replace(messages, message)
-        for message in messages.values():
-            tally.messages += message.replaced_by is None
-            if message.author == "person":
-                tally.typed()
-            else:
-                tally.answered()
-        gone = [message for message in messages.values() if message.upstream == "gone"]
-        found = Conversation(
-            id=f"plain/{conversation}",
-            source="plain",
-            native_id=conversation,
+                _replace(flow, note)
+        messages = [note.message for note in flow.values()]
+        found = conversation_of(
+            "plain",
+            conversation,
+            count(list(flow.values()), entries=0),
+            times=[],
             project=project,
             troubles=troubles,
+            upstream=upstream_of(any(strand.present for strand in strands), messages),
         )
-        tally.fill(found)
-        if not any(strand.present for strand in strands):
-            found.upstream = "gone"
-        elif gone:
-            found.upstream = "changed"
-        return [Reading(conversation=found, messages=lambda: list(messages.values()))]
+        return [Reading(conversation=found, messages=lambda: messages)]
 
 
-def _message(line: dict[str, str], present: bool) -> Message:
-    return Message(
+def _pending(line: dict[str, str], present: bool) -> PendingMessage:
+    mine = line["who"] == "me"
+    message = Message(
         id=line["id"],
-        author="person" if line["who"] == "me" else "agent",
+        author="person" if mine else "agent",
         display="bubble",
         at=line.get("at"),
         upstream="present" if present else "gone",
         parts=[Text(line["text"])],
     )
+    return PendingMessage(message, typed=mine, ends=not mine)
 
 
-def _replace(messages: dict[str, Message], message: Message) -> None:
+def _replace(flow: dict[str, PendingMessage], note: PendingMessage) -> None:
     """A second version of a message: the older one steps aside."""
-    older = messages.get(message.id)
-    if older is not None:
-        older.replaced_by = message.id
-        older.id = f"{message.id}~{len(messages)}"
-        messages[older.id] = older
-    messages[message.id] = message
+    name = note.message.id
+    if older := flow.get(name):
+        older.message.replaced_by, older.message.id = name, f"{name}~{len(flow)}"
+        flow[older.message.id] = older
+    flow[name] = note
 
 
 READER = Plain()

@@ -9,10 +9,13 @@ asked it anything. Whether it is finished says nothing about its pattern.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Sequence
 
-from rireki.model.conversation import Conversation, Pattern
+from rireki.model.conversation import Answer, Conversation, Pattern
+from rireki.model.message import Usage
+from rireki.model.parts import Part, ToolCall, ToolResult
 
-__all__ = ["Tally", "pattern_of"]
+__all__ = ["Tally", "pattern_of", "total_usage"]
 
 
 def pattern_of(calls: int) -> Pattern:
@@ -20,6 +23,20 @@ def pattern_of(calls: int) -> Pattern:
     if not calls:
         return "simple"
     return "single tool" if calls == 1 else "several tools"
+
+
+def total_usage(answers: Sequence[Answer]) -> Usage | None:
+    """The tokens of all answers together; None when no model answered."""
+    if not answers:
+        return None
+    parts = [answer.usage for answer in answers]
+    return Usage(
+        input_tokens=sum([part.input_tokens for part in parts]),
+        output_tokens=sum([part.output_tokens for part in parts]),
+        cache_read_tokens=sum([part.cache_read_tokens for part in parts]),
+        cache_write_tokens=sum([part.cache_write_tokens for part in parts]),
+        lower_bound=any(part.lower_bound for part in parts),
+    )
 
 
 class Tally:
@@ -47,12 +64,30 @@ class Tally:
         self.results.setdefault(call_id)
         self.finished = False
 
+    def note(self, parts: Iterable[Part]) -> None:
+        """The calls and results among the parts of a message."""
+        for part in parts:
+            if isinstance(part, ToolCall):
+                self.asked(part.call_id, part.name)
+            elif isinstance(part, ToolResult):
+                self.resulted(part.call_id)
+
     def answered(self) -> None:
         """The agent said something that ends a turn unless a call follows."""
         self.finished = True
 
     def interrupted(self) -> None:
         self.finished = False
+
+    @property
+    def unanswered(self) -> set[str]:
+        """Calls without a result."""
+        return self.calls.keys() - self.results.keys()
+
+    @property
+    def unasked(self) -> set[str]:
+        """Results without a call."""
+        return self.results.keys() - self.calls.keys()
 
     def fill(self, conversation: Conversation) -> None:
         """Write the counts into the conversation."""
@@ -63,6 +98,6 @@ class Tally:
         conversation.tool_calls = len(self.calls)
         conversation.tools = dict(Counter(filter(None, self.calls.values())))
         conversation.tool_results = len(self.results)
-        conversation.calls_without_result = len(self.calls.keys() - self.results.keys())
-        conversation.results_without_call = len(self.results.keys() - self.calls.keys())
+        conversation.calls_without_result = len(self.unanswered)
+        conversation.results_without_call = len(self.unasked)
         conversation.pattern = pattern_of(len(self.calls))

@@ -14,8 +14,8 @@ from rireki.model.message import Entry, Message, Usage
 from rireki.model.parts import Notice, Part, Text, Thinking, ToolCall, Unknown
 from rireki.model.times import from_iso, from_ms
 from rireki.sources.amazon_q.pending import (
-    Draft,
     PictureStore,
+    SavedMessage,
     output_of,
     prompt,
     result,
@@ -205,7 +205,7 @@ class Thought(msgspec.Struct, frozen=True):
 
 def drafts_of_message(
     message: LogMessage, role: str, name: str, position: int, pictures: PictureStore
-) -> list[Draft]:
+) -> list[SavedMessage]:
     if role == "assistant":
         drafts = [_answer(message, name, position, pictures)]
     elif message.results or any(block.kind == "toolResult" for block in message.content):
@@ -217,7 +217,9 @@ def drafts_of_message(
     return drafts
 
 
-def _prompt(message: LogMessage, name: str, position: int, pictures: PictureStore) -> list[Draft]:
+def _prompt(
+    message: LogMessage, name: str, position: int, pictures: PictureStore
+) -> list[SavedMessage]:
     context = message.meta.additional_context if message.meta else None
     flags = ("hook context", "Prompt") if context else ("Prompt",)
     typed = prompt(name, _text(message.content), message.at, position, flags)
@@ -225,8 +227,8 @@ def _prompt(message: LogMessage, name: str, position: int, pictures: PictureStor
     return [*([_hook(f"{name}-h", context, message, position)] if context else []), typed]
 
 
-def _hook(name: str, context: str, message: LogMessage, position: int) -> Draft:
-    return Draft(
+def _hook(name: str, context: str, message: LogMessage, position: int) -> SavedMessage:
+    return SavedMessage(
         Message(
             id=name,
             author="harness",
@@ -239,7 +241,9 @@ def _hook(name: str, context: str, message: LogMessage, position: int) -> Draft:
     )
 
 
-def _results(message: LogMessage, name: str, position: int, pictures: PictureStore) -> list[Draft]:
+def _results(
+    message: LogMessage, name: str, position: int, pictures: PictureStore
+) -> list[SavedMessage]:
     """Results of calls, and what a person typed instead of allowing them."""
     text = _text(message.content)
     flags = ("ToolResults",)
@@ -251,7 +255,7 @@ def _results(message: LogMessage, name: str, position: int, pictures: PictureSto
     parts += _untold(message.results or {}, told)
     parts += _others(message.content, pictures)
     drafts = [
-        Draft(
+        SavedMessage(
             Message(
                 id=f"{name}-r" if text else name,
                 author="tool",
@@ -312,7 +316,7 @@ def _items(value: Any) -> list[Any]:
     return [next(iter(item.values()), "") if isinstance(item, dict) else item for item in items]
 
 
-def _answer(message: LogMessage, name: str, position: int, pictures: PictureStore) -> Draft:
+def _answer(message: LogMessage, name: str, position: int, pictures: PictureStore) -> SavedMessage:
     text = _text(message.content)
     made_up = rule_of_answer(text)
     parts: list[Part] = []
@@ -329,7 +333,7 @@ def _answer(message: LogMessage, name: str, position: int, pictures: PictureStor
             parts += _thinking(thought)
         else:
             parts += _others([block], pictures)
-    return Draft(
+    return SavedMessage(
         Message(
             id=name,
             author="harness" if made_up else "agent",

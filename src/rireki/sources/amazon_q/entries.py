@@ -19,8 +19,8 @@ from rireki.model.times import from_iso, from_ms
 from rireki.sources.amazon_q import state
 from rireki.sources.amazon_q.pending import (
     PUT_IN,
-    Draft,
     PictureStore,
+    SavedMessage,
     SyntheticRule,
     output_of,
     prompt,
@@ -105,7 +105,7 @@ def _answer_of(assistant: Any) -> str | None:
     return None
 
 
-def drafts_of(said: Said, name: str, position: int, pictures: PictureStore) -> list[Draft]:
+def drafts_of(said: Said, name: str, position: int, pictures: PictureStore) -> list[SavedMessage]:
     """The messages of an entry; `name` is unique to it and stable."""
     at = _from_ms(said.metadata.request_start_timestamp_ms)
     place = PUT_IN if _is_put_in(said) else None
@@ -141,12 +141,12 @@ def user_drafts(
     pictures: PictureStore,
     at: str | None = None,
     place: SyntheticRule | None = None,
-) -> list[Draft]:
+) -> list[SavedMessage]:
     """The user side: hook output, tool results, and what was typed."""
     user, misfits = fit_loosely(value, state.UserMessage)
     at = at or from_iso(user.timestamp)
     content = user.content
-    drafts: list[Draft] = []
+    drafts: list[SavedMessage] = []
     context = _hook_text(user.additional_context or "")
     if context:
         drafts.append(_hook(f"{name}-h", context, at, position))
@@ -176,7 +176,7 @@ def _cancelled(
     at: str | None,
     position: int,
     flags: tuple[str, ...],
-) -> list[Draft]:
+) -> list[SavedMessage]:
     results = _results(f"{name}-r", content.tool_use_results, at, position, flags, cancelled=True)
     if content.prompt is None:
         return [results]
@@ -190,7 +190,7 @@ def _results(
     position: int,
     flags: tuple[str, ...],
     cancelled: bool = False,
-) -> Draft:
+) -> SavedMessage:
     parts: list[Part] = [
         result(
             item.tool_use_id or "",
@@ -201,7 +201,7 @@ def _results(
         for item in results or ()
     ]
     rule = "cancelled tool uses" if cancelled else "tool results"
-    return Draft(
+    return SavedMessage(
         Message(
             id=name,
             author="tool",
@@ -222,8 +222,8 @@ def _block(block: state.ResultBlock) -> str:
     return output_of(block.json if block.text is UNSET else block.text)
 
 
-def _hook(name: str, text: str, at: str | None, position: int) -> Draft:
-    return Draft(
+def _hook(name: str, text: str, at: str | None, position: int) -> SavedMessage:
+    return SavedMessage(
         Message(
             id=name,
             author="harness",
@@ -241,7 +241,7 @@ def _hook_text(context: str) -> str:
     return "\n".join(lines).strip()
 
 
-def _answer(said: Said, name: str, position: int, place: SyntheticRule | None) -> Draft:
+def _answer(said: Said, name: str, position: int, place: SyntheticRule | None) -> SavedMessage:
     assistant, misfits = fit_loosely(said.assistant, state.AssistantMessage)
     side = assistant.tool_use if assistant.tool_use is not UNSET else assistant.response
     if side is UNSET:
@@ -254,7 +254,7 @@ def _answer(said: Said, name: str, position: int, place: SyntheticRule | None) -
     # Where the id is not even null, someone left it out: that tells nothing about the answer.
     synthetic = made_up is not None or side.message_id in (None, "")
     display: Display = "chip" if synthetic else "bubble"
-    return Draft(
+    return SavedMessage(
         Message(
             id=name if said.answer else f"{name}-a",
             author="harness" if synthetic else "agent",
@@ -295,8 +295,8 @@ def _picture(image: state.SavedImage, pictures: PictureStore) -> Part:
     return pictures.add(image.source.bytes, image.format)
 
 
-def _plain(name: str, role: str, parts: list[Part], position: int) -> Draft:
-    return Draft(
+def _plain(name: str, role: str, parts: list[Part], position: int) -> SavedMessage:
+    return SavedMessage(
         Message(
             id=name,
             author="harness",

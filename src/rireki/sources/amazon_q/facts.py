@@ -9,14 +9,15 @@ from typing import Literal, NamedTuple
 
 from rireki.model.clusters import beginning
 from rireki.model.conversation import Answer, Conversation, Tie, Trouble
-from rireki.model.message import Message, Usage
-from rireki.model.parts import Text, ToolCall, ToolResult
+from rireki.model.message import Message
+from rireki.model.parts import Text
 from rireki.model.strand import Ref, Strand
-from rireki.model.tally import Tally
+from rireki.model.tally import total_usage
 from rireki.model.times import from_iso, from_ms, to_datetime
 from rireki.sources.amazon_q.blocks import KiroSession
 from rireki.sources.amazon_q.files import LIVE, V3_LOG, V3_PREFIX, V3_SESSION
-from rireki.sources.amazon_q.pending import REDACTED, TASK, Draft, PictureStore
+from rireki.sources.amazon_q.pending import REDACTED, TASK, PictureStore, SavedMessage
+from rireki.sources.kit.pending import conversation_of, count, make_unique, upstream_of
 
 __all__ = ["InterpretedConversation", "RowFacts", "conclude"]
 
@@ -88,18 +89,13 @@ class InterpretedConversation(NamedTuple):
     records: dict[str, list[Ref]]
 
 
-def conclude(facts: RowFacts, flow: list[Draft], live: Sequence[Strand]) -> InterpretedConversation:
-    _make_unique(flow)
-    tally = _count(flow, facts.entries)
+def conclude(
+    facts: RowFacts, flow: list[SavedMessage], live: Sequence[Strand]
+) -> InterpretedConversation:
+    make_unique(flow)
     conversation = _conversation(facts, flow, live)
-    tally.fill(conversation)
-    conversation.upstream = "present"
-    if not any(strand.present for strand in live):
-        conversation.upstream = "gone"
-    elif any(draft.message.upstream == "gone" for draft in flow):
-        conversation.upstream = "changed"
     answers = [answer for one in facts.sessions for answer in one.answers(facts.conversation)]
-    conversation.usage = _total(answers)
+    conversation.usage = total_usage(answers)
     return InterpretedConversation(
         conversation,
         [draft.message for draft in flow],
@@ -110,59 +106,9 @@ def conclude(facts: RowFacts, flow: list[Draft], live: Sequence[Strand]) -> Inte
     )
 
 
-def _make_unique(flow: Sequence[Draft]) -> None:
-    seen: set[str] = set()
-    for draft in flow:
-        name, number = draft.message.id, 1
-        while draft.message.id in seen:
-            number += 1
-            draft.message.id = f"{name}.{number}"
-        seen.add(draft.message.id)
-
-
-def _count(flow: Sequence[Draft], entries: int) -> Tally:
-    """Count, and give every message the number of its turn."""
-    tally = Tally()
-    tally.entries = entries
-    turn: int | None = None
-    waiting: list[Message] = []
-    for draft in flow:
-        message = draft.message
-        if draft.typed:
-            turn = tally.typed()
-            for early in waiting:
-                early.turn = turn
-        # What only the transcript knows stands between turns, not in one.
-        message.turn = turn if draft.group else None
-        waiting = [*waiting, message] if _announces(draft) else []
-        if message.display != "hidden" and message.replaced_by is None:
-            tally.messages += 1
-        for part in message.parts:
-            if isinstance(part, ToolCall):
-                tally.asked(part.call_id, part.name)
-            elif isinstance(part, ToolResult):
-                tally.resulted(part.call_id)
-    tally.finished = _finished(flow)
-    return tally
-
-
-def _announces(draft: Draft) -> bool:
-    """Whether it belongs to the prompt that follows: hook output, or an earlier version of it."""
-    return draft.role == "context" or draft.message.replaced_by is not None
-
-
-def _finished(flow: Sequence[Draft]) -> bool:
-    """Whether the agent had its say, in what the source holds now, or in what it held last."""
-    said = [draft for draft in flow if draft.ends is not None]
-    said = [draft for draft in said if draft.message.upstream == "present"] or said
-    if said:
-        return said[-1].ends is True
-    # Nothing but what was shown: a command to the client, which it answers itself, asks for nothing.
-    spoken = [draft.message.author for draft in flow if draft.message.display == "bubble"]
-    return not spoken or spoken[-1] != "person"
-
-
-def _conversation(facts: RowFacts, flow: Sequence[Draft], live: Sequence[Strand]) -> Conversation:
+def _conversation(
+    facts: RowFacts, flow: Sequence[SavedMessage], live: Sequence[Strand]
+) -> Conversation:
     source = "amazon-q" if any(one.source == "amazon-q" for one in facts.strands) else "kiro"
     for draft in flow:
         facts.note_time(draft.message.at)
@@ -170,16 +116,18 @@ def _conversation(facts: RowFacts, flow: Sequence[Draft], live: Sequence[Strand]
         facts.note_directory(next((d.directory for d in flow if d.directory), None))
     times = facts.times or _filed(facts.strands)
     observed = [] if times else _observed(facts.strands)
-    return Conversation(
-        id=f"{source}/{facts.native_id}",
-        source=source,
-        native_id=facts.native_id,
+    return conversation_of(
+        source,
+        facts.native_id,
+        count(flow, facts.entries),
+        times or observed,
         project=facts.directories[0] if facts.directories else None,
         trail=facts.directories[1:],
         title=facts.title or _title(flow),
-        started_at=min(times or observed, default=None),
-        updated_at=max(times or observed, default=None),
         times_from="rireki" if observed else "source",
+        upstream=upstream_of(
+            any(strand.present for strand in live), (draft.message for draft in flow)
+        ),
         troubles=facts.troubles,
         models=facts.models,
         nature=_nature(facts),
@@ -236,7 +184,7 @@ def _first_seen(strand: Strand) -> str | None:
     return from_ms(moment.timestamp() * 1000 - later)
 
 
-def _title(flow: Sequence[Draft]) -> str:
+def _title(flow: Sequence[SavedMessage]) -> str:
     """The first line of the story that a person typed, even if only the transcript still has it.
 
     A sub-agent is named after the task it was given.
@@ -255,15 +203,6 @@ def _first_line(message: Message) -> str:
     return next((line.strip() for line in text.split("\n") if line.strip()), "")
 
 
-def _total(answers: Sequence[Answer]) -> Usage | None:
-    if not answers:
-        return None
-    return Usage(
-        sum(answer.usage.input_tokens for answer in answers),
-        sum(answer.usage.output_tokens for answer in answers),
-    )
-
-
 def _aliases(facts: RowFacts) -> list[Tie]:
     """The shorter form of a name still finds it, wherever it was noted down."""
     if facts.native_id == facts.conversation:
@@ -278,7 +217,7 @@ def _folder(place: str) -> str:
     return place.replace("\\", "/").split("/")[-2] if "/" in place.replace("\\", "/") else ""
 
 
-def _ties(facts: RowFacts, flow: Sequence[Draft]) -> list[Tie]:
+def _ties(facts: RowFacts, flow: Sequence[SavedMessage]) -> list[Tie]:
     said = list(dict.fromkeys(draft.answer for draft in flow if draft.answer))
     ends = dict.fromkeys([*said[:_SHARED], *said[-_SHARED:]])
     ties = [Tie("subagent", "offer", f"session:{facts.conversation}"), *_aliases(facts)]

@@ -30,7 +30,7 @@ from rireki.sources.amazon_q.files import (
 from rireki.sources.amazon_q.join import TranscriptNote, add_typed, join, not_typed
 from rireki.sources.amazon_q.log import Replay, Telling, open_v3_session
 from rireki.sources.amazon_q.messages import SavedStory, shown
-from rireki.sources.amazon_q.pending import Draft, make_task, short_hash
+from rireki.sources.amazon_q.pending import SavedMessage, make_task, short_hash
 from rireki.sources.amazon_q.rows import directory_of, is_left_behind
 from rireki.sources.amazon_q.versions import Chronicle, chronicle
 from rireki.sources.kit.decode import NotReadable, load, text_of
@@ -90,7 +90,7 @@ def _of(strands: Sequence[Strand], *roles: str) -> list[Strand]:
     return [one for one in strands if one.role in roles]
 
 
-def _saved(facts: RowFacts, live: Sequence[Strand]) -> list[Draft]:
+def _saved(facts: RowFacts, live: Sequence[Strand]) -> list[SavedMessage]:
     """The rows and `/save` files, as one story."""
     chronicles = [chronicle(one) for one in _of(facts.strands, ROW, SAVE)]
     if not chronicles:
@@ -122,7 +122,7 @@ def _richness(one: Chronicle) -> tuple[bool, int, str]:
     return one.strand.role == ROW, len(one.newest.history), one.strand.last_seen
 
 
-def _replayed(facts: RowFacts, strand: Strand) -> tuple[list[Draft], int]:
+def _replayed(facts: RowFacts, strand: Strand) -> tuple[list[SavedMessage], int]:
     replay = Replay(strand.place, facts.pictures)
     for line, position, held, refs in _lines(strand):
         replay.feed_line(line, position, held, refs)
@@ -131,7 +131,7 @@ def _replayed(facts: RowFacts, strand: Strand) -> tuple[list[Draft], int]:
     return replay.finish(strand.present), replay.entries
 
 
-def _told(facts: RowFacts, strand: Strand) -> tuple[list[Draft], int]:
+def _told(facts: RowFacts, strand: Strand) -> tuple[list[SavedMessage], int]:
     telling = Telling(strand.place)
     for line, position, held, refs in _lines(strand):
         telling.feed_line(line, position, held and strand.present, refs)
@@ -140,7 +140,7 @@ def _told(facts: RowFacts, strand: Strand) -> tuple[list[Draft], int]:
     return telling.drafts, telling.entries
 
 
-def _exported(facts: RowFacts, strand: Strand, live: bool) -> tuple[list[Draft], int]:
+def _exported(facts: RowFacts, strand: Strand, live: bool) -> tuple[list[SavedMessage], int]:
     replay = Replay(strand.place, facts.pictures)
     try:
         export = open_export(_bytes(strand))
@@ -184,7 +184,9 @@ def _feed_tail(strand: Strand, teller: Replay | Telling) -> None:
         teller.feed_line(tail, position)
 
 
-def _join(facts: RowFacts, flow: list[Draft], drafts: list[Draft], entries: int) -> None:
+def _join(
+    facts: RowFacts, flow: list[SavedMessage], drafts: list[SavedMessage], entries: int
+) -> None:
     """Add what a log has beyond what is told already."""
     alone = not flow
     added = join(flow, drafts)
@@ -233,7 +235,7 @@ def _document(facts: RowFacts, strand: Strand) -> Any:
         return None
 
 
-def _date_answers(facts: RowFacts, flow: Sequence[Draft]) -> None:
+def _date_answers(facts: RowFacts, flow: Sequence[SavedMessage]) -> None:
     """Answers in a log carry no time and often no model; the session file knows both."""
     ended = {turn.answer: turn.end_timestamp for one in facts.sessions for turn in one.turns}
     model = next((one.model for one in facts.sessions if one.model), None)

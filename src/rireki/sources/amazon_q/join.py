@@ -16,12 +16,12 @@ from typing import NamedTuple
 from rireki.model.message import Message
 from rireki.model.parts import Notice, Part, Text
 from rireki.model.strand import Ref
-from rireki.sources.amazon_q.pending import Draft, short_hash
+from rireki.sources.amazon_q.pending import SavedMessage, short_hash
 
 __all__ = ["LABEL", "TYPED", "TranscriptNote", "add_typed", "add_witnessed", "join", "not_typed"]
 
 
-def join(flow: list[Draft], drafts: Sequence[Draft]) -> list[Draft]:
+def join(flow: list[SavedMessage], drafts: Sequence[SavedMessage]) -> list[SavedMessage]:
     """Put into the flow what the drafts have beyond it; returns what was put in."""
     seam = _Seam(flow)
     for draft in drafts:
@@ -38,22 +38,22 @@ def join(flow: list[Draft], drafts: Sequence[Draft]) -> list[Draft]:
 class _Seam:
     """Walks through a copy, and cuts it at every message that the flow has too."""
 
-    def __init__(self, flow: Sequence[Draft]) -> None:
+    def __init__(self, flow: Sequence[SavedMessage]) -> None:
         self._flow = flow
         self._known = {draft.message.id: draft for draft in flow}
         self._known |= {draft.answer: draft for draft in flow if draft.answer}
         self._unnamed = [one for one in flow if one.role == "assistant" and not one.answer]
-        self._kept: list[Draft] = []
+        self._kept: list[SavedMessage] = []
         #: User sides whose answer is still to come, and what stands between them and it.
-        self._asking: list[Draft] = []
+        self._asking: list[SavedMessage] = []
         #: What is new, each piece with the message before which it stands; the end is None.
-        self._pieces: list[tuple[Draft | None, list[Draft]]] = []
+        self._pieces: list[tuple[SavedMessage | None, list[SavedMessage]]] = []
 
     @property
-    def pieces(self) -> list[tuple[Draft | None, list[Draft]]]:
+    def pieces(self) -> list[tuple[SavedMessage | None, list[SavedMessage]]]:
         return [*self._pieces, (None, [*self._kept, *self._asking])]
 
-    def take(self, draft: Draft) -> None:
+    def take(self, draft: SavedMessage) -> None:
         twin = self._known.get(draft.message.id) or self._unnamed_twin(draft)
         if twin is not None:
             self._cut(twin, draft)
@@ -64,7 +64,7 @@ class _Seam:
         else:
             self._asking.append(draft)
 
-    def _cut(self, twin: Draft, copy: Draft) -> None:
+    def _cut(self, twin: SavedMessage, copy: SavedMessage) -> None:
         asked = self._asking
         if copy.role == "assistant":
             # What asked for an answer that we have is a copy too, under another id.
@@ -75,7 +75,7 @@ class _Seam:
         if copy.message.upstream == "present":
             self._revive(twin)
 
-    def _unnamed_twin(self, draft: Draft) -> Draft | None:
+    def _unnamed_twin(self, draft: SavedMessage) -> SavedMessage | None:
         """The client's own texts have no id in a row, and a new one in its export."""
         if draft.role != "assistant":
             return None
@@ -85,7 +85,7 @@ class _Seam:
                 return one
         return None
 
-    def _revive(self, twin: Draft) -> None:
+    def _revive(self, twin: SavedMessage) -> None:
         """What one store has lost and the other still holds is not gone: an answer, and what it answers."""
         for draft in self._flow:
             same = draft is twin or (draft.group == twin.group and twin.role == "assistant")
@@ -93,7 +93,7 @@ class _Seam:
                 draft.message.upstream = "present"
 
 
-def _start_of(flow: Sequence[Draft], twin: Draft) -> int:
+def _start_of(flow: Sequence[SavedMessage], twin: SavedMessage) -> int:
     """Where the entry of a message begins."""
     place = next((place for place, draft in enumerate(flow) if draft is twin), len(flow))
     while place and twin.group and flow[place - 1].group == twin.group:
@@ -101,7 +101,7 @@ def _start_of(flow: Sequence[Draft], twin: Draft) -> int:
     return place
 
 
-def _end(flow: Sequence[Draft]) -> int:
+def _end(flow: Sequence[SavedMessage]) -> int:
     return next((place for place, draft in enumerate(flow) if draft.last), len(flow))
 
 
@@ -134,17 +134,17 @@ class _Line(NamedTuple):
         return (self.speaker, _bare(self.text) or self.tools)
 
 
-def add_witnessed(flow: list[Draft], lines: Sequence[TranscriptNote]) -> None:
+def add_witnessed(flow: list[SavedMessage], lines: Sequence[TranscriptNote]) -> None:
     """Put in what only the transcript holds, each line before what followed it."""
     _add(flow, [_parse(noted) for noted in lines], LABEL)
 
 
-def add_typed(flow: list[Draft], lines: Sequence[TranscriptNote]) -> None:
+def add_typed(flow: list[SavedMessage], lines: Sequence[TranscriptNote]) -> None:
     """The same for a file of typed lines, as Kiro keeps one beside each session."""
     _add(flow, _typed(lines), TYPED)
 
 
-def not_typed(flow: Sequence[Draft], lines: Sequence[TranscriptNote]) -> list[Draft]:
+def not_typed(flow: Sequence[SavedMessage], lines: Sequence[TranscriptNote]) -> list[SavedMessage]:
     """What stands in a person's place, but not in the file of typed lines."""
     typed = {line.witness for line in _typed(lines)}
     said = [(draft, draft.witness) for draft in flow if draft.witness]
@@ -161,9 +161,9 @@ def _typed(lines: Sequence[TranscriptNote]) -> list[_Line]:
     ]
 
 
-def _add(flow: list[Draft], lines: list[_Line], label: str) -> None:
+def _add(flow: list[SavedMessage], lines: list[_Line], label: str) -> None:
     matches = _match(lines, flow)
-    additions: dict[int, list[Draft]] = defaultdict(list)
+    additions: dict[int, list[SavedMessage]] = defaultdict(list)
     seen: dict[str, int] = defaultdict(int)
     anchor = _end_of_talk(flow)
     found: list[tuple[int, _Line]] = []
@@ -184,7 +184,7 @@ def _add(flow: list[Draft], lines: list[_Line], label: str) -> None:
     ]
 
 
-def _match(lines: Sequence[_Line], flow: Sequence[Draft]) -> list[int | None]:
+def _match(lines: Sequence[_Line], flow: Sequence[SavedMessage]) -> list[int | None]:
     """For each line the message it shows. Where lines are more than messages, the oldest have none.
 
     Texts are counted rather than aligned, so that no text is shown twice because
@@ -210,7 +210,7 @@ def _witnesses(line: _Line) -> Iterator[tuple[str, str]]:
         yield from (("agent", line.witness[1]), ("user", line.witness[1]))
 
 
-def _before_group(flow: Sequence[Draft], place: int) -> int:
+def _before_group(flow: Sequence[SavedMessage], place: int) -> int:
     """Where the entry of a message begins, together with the divider above it."""
     group = flow[place].group
     while place and (
@@ -220,7 +220,7 @@ def _before_group(flow: Sequence[Draft], place: int) -> int:
     return place
 
 
-def _end_of_talk(flow: Sequence[Draft]) -> int:
+def _end_of_talk(flow: Sequence[SavedMessage]) -> int:
     end = len(flow)
     while end and flow[end - 1].last:
         end -= 1
@@ -243,7 +243,7 @@ def _parse(noted: TranscriptNote) -> _Line:
     return _Line("harness", line, "", noted)
 
 
-def _draft(line: _Line, name: str, label: str) -> Draft:
+def _draft(line: _Line, name: str, label: str) -> SavedMessage:
     message = Message(
         id=name,
         author="harness",
@@ -262,7 +262,7 @@ def _draft(line: _Line, name: str, label: str) -> Draft:
     else:
         message.parts = [Notice(line.text, "error")]
     message.label = label if message.display == "bubble" else f"{_gist(line.text)} ({label})"
-    return Draft(message, witness=line.witness, refs=line.noted.refs)
+    return SavedMessage(message, witness=line.witness, refs=line.noted.refs)
 
 
 def _gist(text: str) -> str:

@@ -20,8 +20,8 @@ from rireki.model.strand import Ref
 from rireki.model.times import from_iso
 from rireki.sources.amazon_q.blocks import LogMessage, drafts_of_message
 from rireki.sources.amazon_q.pending import (
-    Draft,
     PictureStore,
+    SavedMessage,
     divider,
     output_of,
     prompt,
@@ -54,7 +54,7 @@ class ResetTo(msgspec.Struct, frozen=True):
 class LogItem:
     """One entry of the log as it is told."""
 
-    drafts: list[Draft]
+    drafts: list[SavedMessage]
     digest: bytes = b""
     role: str = ""
     live: bool = False
@@ -108,7 +108,7 @@ class Replay:
                 LogItem([unknown(name, str(kind or "line"), value, position)], live=True)
             )
 
-    def finish(self, present: bool) -> list[Draft]:
+    def finish(self, present: bool) -> list[SavedMessage]:
         """Everything in the order of the log, marked live or not."""
         view = self._views[-1]
         while view is not None:
@@ -236,7 +236,7 @@ class Telling:
     """Fed with the lines of `messages.jsonl` in order."""
 
     place: str
-    drafts: list[Draft] = field(default_factory=list)
+    drafts: list[SavedMessage] = field(default_factory=list)
     troubles: list[Trouble] = field(default_factory=list)
     entries: int = 0
     _seen: set[str] = field(default_factory=set)
@@ -264,7 +264,7 @@ class Telling:
         draft.message.upstream = "present" if held else "gone"
         self.drafts.append(draft)
 
-    def _draft(self, value: dict[str, Any], payload: dict[str, Any], position: int) -> Draft:
+    def _draft(self, value: dict[str, Any], payload: dict[str, Any], position: int) -> SavedMessage:
         name = self._name(value, value)
         kind = payload.get("type")
         content = payload.get("content")
@@ -319,11 +319,11 @@ def _draft(
     position: int,
     role: str,
     rule: str,
-) -> Draft:
+) -> SavedMessage:
     message = Message(
         id=name, author=author, display=display, parts=parts, entry=Entry(position, role, (), rule)
     )
-    return Draft(message, ends=False)
+    return SavedMessage(message, ends=False)
 
 
 def open_v3_session(value: Any) -> V3Session:

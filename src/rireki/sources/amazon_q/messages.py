@@ -18,7 +18,7 @@ from rireki.model.times import from_ms
 from rireki.sources.amazon_q import state
 from rireki.sources.amazon_q.entries import Said, drafts_of, open_entry, user_drafts
 from rireki.sources.amazon_q.join import LABEL, TYPED, add_witnessed
-from rireki.sources.amazon_q.pending import Draft, PictureStore, divider, short_hash
+from rireki.sources.amazon_q.pending import PictureStore, SavedMessage, divider, short_hash
 from rireki.sources.amazon_q.versions import Chronicle, RowVersion
 from rireki.sources.kit.decode import fit_loosely, text_of
 
@@ -37,7 +37,7 @@ class Rewrites:
         order: Sequence[bytes],
         lists: Sequence[Sequence[bytes]],
         present: set[bytes],
-        build: Callable[[bytes, str], list[Draft]],
+        build: Callable[[bytes, str], list[SavedMessage]],
     ) -> None:
         self._said = said
         self._build = build
@@ -55,7 +55,7 @@ class Rewrites:
     def is_old(self, digest: bytes) -> bool:
         return digest in self._old
 
-    def drafts(self, digest: bytes, name: str) -> list[Draft]:
+    def drafts(self, digest: bytes, name: str) -> list[SavedMessage]:
         """The messages of an entry, each after its earlier versions; none for an earlier version."""
         if self.is_old(digest):
             return []
@@ -86,13 +86,13 @@ class Rewrites:
         self._old.update(versions)
 
     def _before(
-        self, drafts: Sequence[Draft], earlier: Sequence[bytes], name: str
-    ) -> dict[str, list[Draft]]:
+        self, drafts: Sequence[SavedMessage], earlier: Sequence[bytes], name: str
+    ) -> dict[str, list[SavedMessage]]:
         """The earlier versions of messages, by what stands in their place now."""
         shown: dict[str, list[list[Part]]] = defaultdict(list)
         for draft in drafts:
             shown[draft.message.id].append(draft.message.parts)
-        before: dict[str, list[Draft]] = defaultdict(list)
+        before: dict[str, list[SavedMessage]] = defaultdict(list)
         for digest in earlier:
             for draft in self._build(digest, name):
                 versions = shown[draft.message.id]
@@ -106,12 +106,12 @@ class Rewrites:
         return before
 
 
-def _successor(name: str, drafts: Sequence[Draft]) -> str:
+def _successor(name: str, drafts: Sequence[SavedMessage]) -> str:
     names = [draft.message.id for draft in drafts]
     return name if name in names else names[0]
 
 
-def _retire(draft: Draft, successor: str, number: int) -> None:
+def _retire(draft: SavedMessage, successor: str, number: int) -> None:
     message = draft.message
     message.replaced_by = successor
     message.id = f"{message.id}~{number}"
@@ -124,7 +124,7 @@ def _had_results(said: Said) -> bool:
     return isinstance(content, dict) and "ToolUseResults" in content
 
 
-def _unprompt(draft: Draft) -> None:
+def _unprompt(draft: SavedMessage) -> None:
     """We saw the results that this prompt was made of, so nobody typed it."""
     message = draft.message
     if message.author == "person" and message.entry is not None:
@@ -156,9 +156,9 @@ class SavedStory:
         self.entries = 0
         self._versions = [version for one in chronicles for version in one.versions]
 
-    def tell(self, pictures: PictureStore) -> list[Draft]:
+    def tell(self, pictures: PictureStore) -> list[SavedMessage]:
         """The messages in order, what the transcript alone knows included."""
-        flow: list[Draft] = []
+        flow: list[SavedMessage] = []
         dividers = self._dividers()
         for digest, drafts in self._blocks(pictures):
             flow += [mark for anchor, mark in dividers if anchor == digest]
@@ -175,14 +175,14 @@ class SavedStory:
         """Whether it began with the summary of another conversation, as Kiro's compactions do."""
         return bool(self.chronicles) and bool(self.chronicles[0].versions[0].summaries)
 
-    def _blocks(self, pictures: PictureStore) -> Iterator[tuple[bytes, list[Draft]]]:
+    def _blocks(self, pictures: PictureStore) -> Iterator[tuple[bytes, list[SavedMessage]]]:
         """Each entry's messages, marked with what is known about the entry as a whole."""
         present, talk = self._held_now()
         positions = self._positions()
         tangents = self._tangents()
         order = self._order()
 
-        def build(digest: bytes, name: str) -> list[Draft]:
+        def build(digest: bytes, name: str) -> list[SavedMessage]:
             drafts = drafts_of(self.said[digest], name, positions.get(digest, 0), pictures)
             for draft in drafts:
                 draft.refs = self._refs[digest]
@@ -238,9 +238,9 @@ class SavedStory:
         places = [(digests[number], flag) for number, flag, _ in weave(states)]
         return _at_most(places, times)
 
-    def _dividers(self) -> list[tuple[bytes | None, Draft]]:
+    def _dividers(self) -> list[tuple[bytes | None, SavedMessage]]:
         """A divider per summary, and the entry before which it stands."""
-        found: dict[str, tuple[bytes | None, Draft]] = {}
+        found: dict[str, tuple[bytes | None, SavedMessage]] = {}
         for one in self.chronicles:
             for version in one.versions:
                 for value, refs in version.summaries:
@@ -253,10 +253,10 @@ class SavedStory:
                         mark.message.upstream = "present"
         return list(found.values())
 
-    def _pending(self, flow: Sequence[Draft], pictures: PictureStore) -> list[Draft]:
+    def _pending(self, flow: Sequence[SavedMessage], pictures: PictureStore) -> list[SavedMessage]:
         """Prompts that were typed and had no answer when the conversation was saved."""
         answered = {draft.witness for draft in flow}
-        found: dict[str, Draft] = {}
+        found: dict[str, SavedMessage] = {}
         for one in self.chronicles:
             for version in one.versions:
                 current = one is self.chronicles[0] and version is one.newest
@@ -270,7 +270,7 @@ class SavedStory:
         return list(found.values())
 
 
-def _wait(draft: Draft, present: bool) -> None:
+def _wait(draft: SavedMessage, present: bool) -> None:
     draft.message.label = draft.message.label or PENDING
     draft.message.upstream = "present" if present else "gone"
     draft.ends = None

@@ -12,15 +12,15 @@ from typing import Any, NamedTuple
 
 from rireki.model.message import Entry, Message
 from rireki.model.parts import Attachment, Part, ResultStatus, Text, ToolResult, Unknown
-from rireki.model.strand import Ref
 from rireki.sources.kit.decode import text_of
+from rireki.sources.kit.pending import PendingMessage
 
 __all__ = [
     "CANCELLED",
     "PUT_IN",
     "REDACTED",
     "TASK",
-    "Draft",
+    "SavedMessage",
     "PictureStore",
     "SyntheticRule",
     "divider",
@@ -149,15 +149,10 @@ TYPED_PROMPT = "typed prompt"
 
 
 @dataclass(slots=True)
-class Draft:
-    """A message and its part in the whole."""
+class SavedMessage(PendingMessage):
+    """A message, and what putting the stores of a conversation together needs to know of it."""
 
-    message: Message
-    #: A person typed it (or chose it by a key): it starts a turn.
-    typed: bool = False
-    #: True: the agent had its say. False: something is still to come. None: does not matter.
-    ends: bool | None = None
-    #: Names the history entry or log entry it came from; drafts of one group stay together.
+    #: Names the history entry or log entry it came from; messages of one group stay together.
     group: str = ""
     #: The text by which the transcript would witness it: ("user", text) or ("agent", text).
     witness: tuple[str, str] | None = None
@@ -166,13 +161,21 @@ class Draft:
     directory: str | None = None
     #: Stands at the very end, whatever else is put in.
     last: bool = False
-    #: The records it was made of, where they are known.
-    refs: list[Ref] = field(default_factory=list)
 
     @property
     def role(self) -> str:
         """Whose side of an entry it is; empty for what is no entry's."""
         return self.message.entry.role if self.message.entry else ""
+
+    @property
+    def announces(self) -> bool:
+        """Hook output, or an earlier version of the prompt that follows."""
+        return self.role == "context" or self.message.replaced_by is not None
+
+    @property
+    def has_turn(self) -> bool:
+        """What only the transcript knows stands between turns, not in one."""
+        return bool(self.group)
 
 
 @dataclass(slots=True)
@@ -204,14 +207,14 @@ def prompt(
     position: int,
     flags: tuple[str, ...],
     place: SyntheticRule | None = None,
-) -> Draft:
+) -> SavedMessage:
     """What stands in a person's place: typed, chosen by a key, or written by the client.
 
     `place` is the rule for where it stands, which holds if its text tells nothing.
     """
     rule = rule_of_prompt(text) or place
     person = rule is None or not rule.harness
-    return Draft(
+    return SavedMessage(
         Message(
             id=name,
             author="person" if person else "harness",
@@ -232,7 +235,7 @@ def prompt(
     )
 
 
-def make_task(draft: Draft) -> None:
+def make_task(draft: SavedMessage) -> None:
     """The agent that started a sub-agent wrote it, in a person's place."""
     message = draft.message
     entry = message.entry
@@ -244,15 +247,15 @@ def make_task(draft: Draft) -> None:
     draft.typed = False
 
 
-def divider(name: str, label: str, parts: list[Part], at: str | None = None) -> Draft:
-    return Draft(
+def divider(name: str, label: str, parts: list[Part], at: str | None = None) -> SavedMessage:
+    return SavedMessage(
         Message(id=name, author="harness", display="divider", label=label, at=at, parts=parts)
     )
 
 
-def unknown(name: str, what: str, raw: Any, position: int) -> Draft:
+def unknown(name: str, what: str, raw: Any, position: int) -> SavedMessage:
     """Something we do not understand: kept, shown folded."""
-    return Draft(
+    return SavedMessage(
         Message(
             id=name,
             author="harness",

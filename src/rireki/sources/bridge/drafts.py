@@ -26,7 +26,7 @@ from rireki.sources.bridge.asks import ask_label, ask_parts, is_decided, pretty
 from rireki.sources.bridge.entry import BridgeEntry
 from rireki.sources.bridge.lines import BridgeLine
 
-__all__ = ["Draft", "order_of", "picture", "tool_of"]
+__all__ = ["JournalMessage", "order_of", "picture", "tool_of"]
 
 #: The role under which an entry would stand in a transcript; others stand under their kind.
 _ROLES = {"prompt": "user", "text": "assistant", "thought": "assistant", "call": "assistant"}
@@ -41,7 +41,9 @@ _WHO: dict[str, tuple[Author, Display]] = {
 _MARKS = {"completed": "x", "in_progress": "~"}
 
 
-class Draft(msgspec.Struct, gc=False):
+class JournalMessage(msgspec.Struct, gc=False):
+    """The lines of a journal that make up one message, and what they came to so far."""
+
     id: str
     kind: str
     #: The number of the entry that gave it its place.
@@ -141,7 +143,7 @@ class Draft(msgspec.Struct, gc=False):
         return [Text(_plan(self.more))]
 
 
-def order_of(draft: Draft) -> tuple[bool, int]:
+def order_of(draft: JournalMessage) -> tuple[bool, int]:
     """What was not given yet stands behind everything; put first, before what waits as well."""
     first = draft.waiting and draft.more.get("first") is True
     return draft.waiting, -draft.place if first else draft.place

@@ -13,7 +13,7 @@ from rireki.model.message import Message
 from rireki.model.parts import Notice
 from rireki.model.strand import Ref
 from rireki.model.tally import Tally
-from rireki.sources.bridge.drafts import Draft, order_of, tool_of
+from rireki.sources.bridge.drafts import JournalMessage, order_of, tool_of
 from rireki.sources.bridge.entry import SILENT, BridgeEntry, fits
 from rireki.sources.bridge.lines import BridgeJournal, BridgeLine
 
@@ -49,14 +49,14 @@ class BridgeTranscript:
         #: The prompts of turns that are going on, and what was said in them.
         self.running = running | {d.id for d in drafts if d.turn in running}
 
-    def _message(self, draft: Draft) -> Message:
+    def _message(self, draft: JournalMessage) -> Message:
         while draft.id in self.records:
             draft.id += "~"
         self.records[draft.id] = draft.refs
         self._count(draft)
         return draft.message(None if draft.waiting else self.tally.turns or None)
 
-    def _count(self, draft: Draft) -> None:
+    def _count(self, draft: JournalMessage) -> None:
         tally = self.tally
         tally.messages += 1
         if draft.kind == "prompt" and draft.given:
@@ -76,7 +76,7 @@ class _Teller:
 
     def __init__(self, journal: BridgeJournal) -> None:
         #: By what they are and their id.
-        self.drafts: dict[tuple[str, str], Draft] = {}
+        self.drafts: dict[tuple[str, str], JournalMessage] = {}
         self.turn: str | None = None
         self.model: str | None = None
         self.running: set[str] = set()
@@ -87,12 +87,12 @@ class _Teller:
             else:
                 take(self, line)
 
-    def _draft(self, line: BridgeLine, id: str, message: str = "") -> Draft:
+    def _draft(self, line: BridgeLine, id: str, message: str = "") -> JournalMessage:
         """The draft of that kind and id; a new one stands where the line does."""
         entry = line.entry
         draft = self.drafts.get((entry.kind, id))
         if draft is None:
-            draft = Draft(
+            draft = JournalMessage(
                 message or id,
                 entry.kind,
                 entry.number,
@@ -121,7 +121,7 @@ class _Teller:
             draft.more = line.entry.more
             draft.waiting = True
 
-    def _waiting(self, entry: BridgeEntry) -> Draft | None:
+    def _waiting(self, entry: BridgeEntry) -> JournalMessage | None:
         draft = self.drafts.get(("prompt", entry.text("id")))
         return draft if draft is not None and draft.waiting else None
 

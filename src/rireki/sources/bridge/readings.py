@@ -11,12 +11,10 @@ from functools import partial
 
 import msgspec
 
-from rireki.model.clusters import beginning
-from rireki.model.conversation import Conversation, ConversationUpstream, Reading, Tie, Trouble
+from rireki.model.conversation import Conversation, Reading, Tie, Trouble
 from rireki.model.message import Message
-from rireki.model.parts import Text, ToolCall, ToolResult
 from rireki.model.strand import Strand
-from rireki.model.tally import pattern_of
+from rireki.model.tally import Tally, pattern_of
 from rireki.model.times import from_iso
 from rireki.sources import registry
 from rireki.sources.bridge import lines
@@ -27,11 +25,11 @@ from rireki.sources.bridge.join import Joined, join
 from rireki.sources.bridge.lines import BridgeJournal
 from rireki.sources.bridge.messages import BridgeTranscript
 from rireki.sources.bridge.words import rule_of
+from rireki.sources.kit.pending import conversation_of, first_words, upstream_of
 from rireki.sources.kit.places import BRIDGE
 
 __all__ = ["join_readings", "read_journals"]
 
-TITLE = 200
 #: Kinds that are news of a conversation; in others the program speaks about itself.
 _NEWS = {
     *("start", "prompt", "edit", "withdraw", "given", "turn_end"),
@@ -82,11 +80,13 @@ def _alone(
     named_by = (name_in(journal.entries, conversation) for journal in journals)
     conversation = next(filter(None, named_by), conversation)
     source = _source(conversation, journals)
-    upstream = _upstream(strands, story.messages)
-    found = Conversation(
-        id=f"{source}/{conversation}",
-        source=source,
-        native_id=conversation,
+    upstream = upstream_of(any(strand.present for strand in strands), story.messages)
+    story.tally.entries = len(entries)
+    found = conversation_of(
+        source,
+        conversation,
+        story.tally,
+        _times(entries),
         project=_said(entries, "project") or None,
         title=_title(entries, story.messages),
         upstream=upstream,
@@ -94,9 +94,6 @@ def _alone(
         troubles=troubles,
         models=list(filter(None, [_said(entries, "model")])),
     )
-    _date(found, entries)
-    story.tally.entries = len(entries)
-    story.tally.fill(found)
     return Reading(
         conversation=found,
         messages=lambda: story.messages,
@@ -117,7 +114,8 @@ def _joined(
     about.troubles = [*about.troubles, *troubles]
     about.project = about.project or _said(entries, "project") or None
     about.title = about.title or _title(entries, story.messages)
-    _date(about, entries)
+    times = [time for time in (about.started_at, about.updated_at) if time] + _times(entries)
+    about.started_at, about.updated_at = min(times, default=None), max(times, default=None)
     _count(about, transcript, joined, story)
     refs = {name: story.records[there] for name, there in joined.names.items()}
     return Reading(
@@ -136,14 +134,17 @@ def _count(
     """Add what only the journals have."""
     about.messages += len(joined.kept)
     about.turns += sum(1 for one in joined.kept if one.entry and "given" in one.entry.flags)
-    calls, results = _calls(transcript), _results(transcript)
-    all_calls, all_results = _calls(joined.kept) | calls, results | _results(joined.kept)
-    about.tool_calls += len(all_calls) - len(calls)
-    fresh = Counter(tool for call, tool in all_calls.items() if call not in calls)
+    told, both = Tally(), Tally()
+    for message in transcript:
+        told.note(message.parts)
+    for message in (*joined.kept, *transcript):
+        both.note(message.parts)
+    about.tool_calls += len(both.calls) - len(told.calls)
+    fresh = Counter(tool for call, tool in both.calls.items() if call not in told.calls)
     about.tools = dict(Counter(about.tools) + fresh)
-    about.tool_results += len(all_results) - len(results)
-    about.calls_without_result += len(all_calls.keys() - all_results) - len(calls.keys() - results)
-    about.results_without_call += len(all_results - all_calls.keys()) - len(results - calls.keys())
+    about.tool_results += len(both.results) - len(told.results)
+    about.calls_without_result += len(both.unanswered) - len(told.unanswered)
+    about.results_without_call += len(both.unasked) - len(told.unasked)
     about.finished = _finished(about, joined, story)
     about.pattern = pattern_of(about.tool_calls)
 
@@ -156,14 +157,6 @@ def _finished(about: Conversation, joined: Joined, story: BridgeTranscript) -> b
     spoken = (m for m in reversed(joined.messages) if m.display != "hidden")
     last = next(spoken, None)
     return story.tally.finished if last is not None and last.id in kept else about.finished
-
-
-def _calls(messages: Sequence[Message]) -> dict[str, str]:
-    return {p.call_id: p.name for m in messages for p in m.parts if isinstance(p, ToolCall)}
-
-
-def _results(messages: Sequence[Message]) -> set[str]:
-    return {p.call_id for m in messages for p in m.parts if isinstance(p, ToolResult)}
 
 
 def _source(conversation: str, journals: Sequence[BridgeJournal]) -> str:
@@ -196,24 +189,11 @@ def _said(entries: Sequence[BridgeEntry], name: str) -> str:
 def _title(entries: Sequence[BridgeEntry], messages: Sequence[Message]) -> str:
     if title := _said(entries, "title"):
         return title
-    typed = [m for m in messages if rule_of(m) == "prompt" and m.label != "withdrawn"]
-    for message in typed:
-        for part in message.parts:
-            if isinstance(part, Text) and part.text.strip():
-                return beginning(" ".join(part.text.split()), TITLE)
-    return ""
+    return first_words(m for m in messages if rule_of(m) == "prompt" and m.label != "withdrawn")
 
 
-def _date(about: Conversation, entries: Sequence[BridgeEntry]) -> None:
-    times = [at for entry in entries if entry.kind in _NEWS and (at := from_iso(entry.at))]
-    about.started_at = min([*filter(None, [about.started_at]), *times], default=None)
-    about.updated_at = max([*filter(None, [about.updated_at]), *times], default=None)
-
-
-def _upstream(strands: Sequence[Strand], messages: Sequence[Message]) -> ConversationUpstream:
-    if not any(strand.present for strand in strands):
-        return "gone"
-    return "changed" if any(message.upstream == "gone" for message in messages) else "present"
+def _times(entries: Sequence[BridgeEntry]) -> list[str]:
+    return [at for entry in entries if entry.kind in _NEWS and (at := from_iso(entry.at))]
 
 
 def _attachment(entries: Sequence[BridgeEntry], digest: str) -> bytes | None:

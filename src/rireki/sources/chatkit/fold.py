@@ -14,12 +14,10 @@ import msgspec
 
 from rireki.model.clusters import beginning
 from rireki.model.conversation import Conversation, Reading, Trouble
-from rireki.model.message import Entry, Message
-from rireki.model.parts import Notice, Part, Text, ToolCall, ToolResult, Unknown
+from rireki.model.message import Entry
+from rireki.model.parts import Notice, Part, Text, Unknown
 from rireki.model.strand import Strand
-from rireki.model.tally import Tally
 from rireki.model.times import from_iso, from_ms
-from rireki.sources.chatkit.draft import Draft, make
 from rireki.sources.chatkit.fields import get, string, words
 from rireki.sources.chatkit.history import ItemVersion, ranked, rows_of
 from rireki.sources.chatkit.items import drafts_of
@@ -29,6 +27,14 @@ from rireki.sources.chatkit.records import DecodedRecord, open_record
 from rireki.sources.chatkit.steps import doubled_workflows
 from rireki.sources.chatkit.tables import ITEMS, THREADS
 from rireki.sources.chatkit.uploads import StoredFile, files_in
+from rireki.sources.kit.pending import (
+    PendingMessage,
+    conversation_of,
+    count,
+    make_unique,
+    pending,
+    upstream_of,
+)
 
 __all__ = ["interpret"]
 
@@ -81,7 +87,7 @@ class _Telling:
     name: str
     copies: list[Strand]
     head: ItemVersion | None
-    flow: list[Draft] = field(default_factory=list)
+    flow: list[PendingMessage] = field(default_factory=list)
     troubles: list[Trouble] = field(default_factory=list)
     pictures: ThreadPictures = field(default_factory=ThreadPictures)
     entries: int = 0
@@ -131,13 +137,15 @@ def _trouble(told: _Telling, table: str, kept: ItemVersion) -> Trouble:
 # ── messages ──
 
 
-def _drafts(told: _Telling, kept: ItemVersion, position: int, doubled: bool) -> list[Draft]:
+def _drafts(
+    told: _Telling, kept: ItemVersion, position: int, doubled: bool
+) -> list[PendingMessage]:
     """The messages of one row."""
     if kept.row.wrong:
         if kept.present:
             told.troubles.append(_trouble(told, ITEMS, kept))
         label, raw = "row that cannot be read", kept.row.raw
-        drafts = [make(kept.name, "harness", "fold", [Unknown(label, raw)], label, label=label)]
+        drafts = [pending(kept.name, "harness", "fold", [Unknown(label, raw)], label, label=label)]
     else:
         drafts = drafts_of(kept.name, kept.row.value, told.pictures, doubled)
     at = _at(kept.row)
@@ -146,6 +154,7 @@ def _drafts(told: _Telling, kept: ItemVersion, position: int, doubled: bool) -> 
         message.at = at
         message.upstream = "present" if kept.present else "gone"
         if kept.replaced_by is not None:
+            draft.typed, draft.ends = False, None
             message.replaced_by = message.id.replace(kept.name, kept.replaced_by, 1)
         draft.refs = kept.refs
         if message.entry:
@@ -154,22 +163,16 @@ def _drafts(told: _Telling, kept: ItemVersion, position: int, doubled: bool) -> 
     return drafts
 
 
-def _settle(flow: Sequence[Draft]) -> None:
+def _settle(flow: Sequence[PendingMessage]) -> None:
     """Every message has a name of its own, and a successor that is there."""
-    seen: set[str] = set()
-    for draft in flow:
-        name, number = draft.message.id, 1
-        while draft.message.id in seen:
-            number += 1
-            draft.message.id = f"{name}.{number}"
-        seen.add(draft.message.id)
+    seen = make_unique(flow)
     for message in (draft.message for draft in flow):
         if message.replaced_by is not None and message.replaced_by not in seen:
             # A result or a choice that the newer version does not have any more.
             message.replaced_by = message.replaced_by[:-2]
 
 
-def _opening(told: _Telling) -> list[Draft]:
+def _opening(told: _Telling) -> list[PendingMessage]:
     """What is known of the thread as a whole, for whoever looks for it."""
     facts = {
         "user": user_of(told.copies[0].key),
@@ -179,12 +182,14 @@ def _opening(told: _Telling) -> list[Draft]:
     text = "\n".join(f"{name}: {words(value)}" for name, value in facts.items() if value)
     if not text:
         return []
-    draft = make(f"{told.name}-thread", "harness", "hidden", [Text(text)], "thread", label="thread")
+    draft = pending(
+        f"{told.name}-thread", "harness", "hidden", [Text(text)], "thread", label="thread"
+    )
     draft.message.at = _at(told.head.row) if told.head else None
     return [_of_thread(draft, told)]
 
 
-def _status(told: _Telling) -> list[Draft]:
+def _status(told: _Telling) -> list[PendingMessage]:
     """That the thread takes no more messages, and why."""
     status = get(told.thread, "status")
     kind = string(status, "type")
@@ -192,11 +197,11 @@ def _status(told: _Telling) -> list[Draft]:
         return []
     reason = string(status, "reason")
     parts: list[Part] = [Notice(f"The app {kind} this thread{f': {reason}' if reason else '.'}")]
-    draft = make(f"{told.name}-status", "harness", "divider", parts, "thread status", label=kind)
+    draft = pending(f"{told.name}-status", "harness", "divider", parts, "thread status", label=kind)
     return [_of_thread(draft, told)]
 
 
-def _of_thread(draft: Draft, told: _Telling) -> Draft:
+def _of_thread(draft: PendingMessage, told: _Telling) -> PendingMessage:
     present = told.head.present if told.head else told.present
     draft.message.upstream = "present" if present else "gone"
     draft.message.entry = Entry(0, THREAD, (), draft.message.label or "")
@@ -222,68 +227,28 @@ def _of_number(time: Any) -> str | None:
 
 
 def _conversation(told: _Telling) -> Conversation:
-    tally = _count(told)
     times = [draft.message.at for draft in told.flow] + [_at(told.head.row) if told.head else None]
-    known = [time for time in times if time]
     place = PurePath(told.copies[0].place)
-    conversation = Conversation(
-        id=f"{NAME}/{told.name}",
-        source=NAME,
-        native_id=told.name,
+    return conversation_of(
+        NAME,
+        told.name,
+        count(told.flow, told.entries),
+        times,
         project=told.copies[0].project or str(place.parent),
         title=beginning(" ".join(string(told.thread, "title").split()), _TITLE)
         or _first_words(told.flow),
-        started_at=min(known, default=None),
-        updated_at=max(known, default=None),
         troubles=told.troubles,
         held_by=[NAME] if told.present else [],
+        upstream=upstream_of(told.present, (draft.message for draft in told.flow)),
     )
-    tally.fill(conversation)
-    if not told.present:
-        conversation.upstream = "gone"
-    elif any(draft.message.upstream == "gone" for draft in told.flow):
-        conversation.upstream = "changed"
-    return conversation
 
 
-def _count(told: _Telling) -> Tally:
-    """Count, and give every message the number of its turn."""
-    tally = Tally()
-    tally.entries = told.entries
-    turn: int | None = None
-    for draft in told.flow:
-        message = draft.message
-        current = message.replaced_by is None
-        if draft.typed and current:
-            turn = tally.typed()
-        message.turn = turn
-        tally.messages += current and message.display != "hidden"
-        for part in message.parts:
-            if isinstance(part, ToolCall):
-                tally.asked(part.call_id, part.name)
-            elif isinstance(part, ToolResult):
-                tally.resulted(part.call_id)
-    tally.finished = _finished(told.flow)
-    return tally
-
-
-def _finished(flow: Sequence[Draft]) -> bool:
-    """Whether the agent had its say, in what the app holds now, or in what it held last."""
-    said = [draft for draft in flow if draft.ends is not None and not draft.message.replaced_by]
-    said = [draft for draft in said if draft.message.upstream == "present"] or said
-    return not said or said[-1].ends is True
-
-
-def _first_words(flow: Sequence[Draft]) -> str:
+def _first_words(flow: Sequence[PendingMessage]) -> str:
     """The first line that a person typed; a quotation is not theirs."""
-    for message in _typed(flow):
+    for message in (draft.message for draft in flow if draft.typed):
         for part in message.parts:
             text = part.text if isinstance(part, Text) and not part.text.startswith("> ") else ""
             line = next((line.strip() for line in text.split("\n") if line.strip()), "")
             if line:
                 return beginning(line, _TITLE)
     return ""
-
-
-def _typed(flow: Sequence[Draft]) -> Iterator[Message]:
-    return (d.message for d in flow if d.typed and d.message.replaced_by is None)

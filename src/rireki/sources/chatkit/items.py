@@ -17,12 +17,12 @@ from collections.abc import Callable
 from typing import Any
 
 from rireki.model.parts import Attachment, Notice, Part, Text, ToolCall, ToolResult, Unknown
-from rireki.sources.chatkit.draft import Draft, make, unknown
 from rireki.sources.chatkit.fields import get, items, string, words
 from rireki.sources.chatkit.pictures import ThreadPictures
 from rireki.sources.chatkit.references import reference
 from rireki.sources.chatkit.steps import task_drafts, workflow_drafts
 from rireki.sources.chatkit.widgets import outline, said_in
+from rireki.sources.kit.pending import PendingMessage, pending, unknown
 
 __all__ = ["drafts_of"]
 
@@ -31,7 +31,7 @@ _CANCELLED = "The user cancelled the stream"
 
 def drafts_of(
     name: str, item: dict[str, Any], pictures: ThreadPictures, doubled: bool
-) -> list[Draft]:
+) -> list[PendingMessage]:
     """The messages of one item, their ids beginning with its name; of `doubled` tasks, each once."""
     kind = string(item, "type")
     if kind == "generated_image":
@@ -47,7 +47,7 @@ def drafts_of(
 # ── a person ──
 
 
-def _user(name: str, item: dict[str, Any], pictures: ThreadPictures) -> list[Draft]:
+def _user(name: str, item: dict[str, Any], pictures: ThreadPictures) -> list[PendingMessage]:
     quote = string(item, "quoted_text")
     parts: list[Part] = [Text(_quoted(quote))] if quote.strip() else []
     parts += _typed(item.get("content"))
@@ -61,7 +61,7 @@ def _user(name: str, item: dict[str, Any], pictures: ThreadPictures) -> list[Dra
         "inference options": bool(wishes),
     }
     told = tuple(flag for flag, stands in flags.items() if stands)
-    draft = make(name, "person", "bubble", parts, "user message", flags=told, ends=False)
+    draft = pending(name, "person", "bubble", parts, "user message", flags=told, ends=False)
     draft.typed = True
     return [draft]
 
@@ -123,7 +123,7 @@ def _wishes(options: Any) -> str:
 # ── the agent ──
 
 
-def _assistant(name: str, item: dict[str, Any]) -> list[Draft]:
+def _assistant(name: str, item: dict[str, Any]) -> list[PendingMessage]:
     content = item.get("content")
     parts: list[Part] = []
     references: list[str] = []
@@ -138,64 +138,66 @@ def _assistant(name: str, item: dict[str, Any]) -> list[Draft]:
         parts.append(Notice(f"Refers to: {'; '.join(dict.fromkeys(references))}"))
     if not parts:
         notice = Notice("An answer without words.")
-        return [make(name, "agent", "hidden", [notice], "empty answer", label="empty answer")]
+        return [pending(name, "agent", "hidden", [notice], "empty answer", label="empty answer")]
     flags = ("annotations",) if references else ()
-    return [make(name, "agent", "bubble", parts, "answer", flags=flags, ends=True)]
+    return [pending(name, "agent", "bubble", parts, "answer", flags=flags, ends=True)]
 
 
-def _call(name: str, item: dict[str, Any]) -> list[Draft]:
+def _call(name: str, item: dict[str, Any]) -> list[PendingMessage]:
     """A tool that runs in the person's browser: the call, and the result once it is there."""
     call_id = string(item, "call_id") or name
     call = ToolCall(call_id, string(item, "name"), item.get("arguments"))
     status = string(item, "status")
     flags = (status,) if status else ()
-    drafts = [make(name, "agent", "bubble", [call], "client tool call", flags=flags)]
+    drafts = [pending(name, "agent", "bubble", [call], "client tool call", flags=flags)]
     drafts[0].ends = False
     output = item.get("output")
     if status == "completed" or (status != "pending" and output is not None):
         result = ToolResult(call_id, "ok", words(output))
-        drafts.append(make(f"{name}-r", "tool", "fold", [result], "client tool result", ends=False))
+        drafts.append(
+            pending(f"{name}-r", "tool", "fold", [result], "client tool result", ends=False)
+        )
     return drafts
 
 
-def _widget(name: str, item: dict[str, Any]) -> list[Draft]:
+def _widget(name: str, item: dict[str, Any]) -> list[PendingMessage]:
     copy, tree = string(item, "copy_text"), item.get("widget")
     if copy.strip():
         parts: list[Part] = [Text(copy)]
         if isinstance(tree, dict | list) and any(said not in copy for said in said_in(tree)):
             # What is copied is not all that was shown.
             parts.append(Text(outline(tree)))
-        return [make(name, "agent", "bubble", parts, "widget", label="widget", ends=True)]
+        return [pending(name, "agent", "bubble", parts, "widget", label="widget", ends=True)]
     if not isinstance(tree, dict | list):
         return [unknown(name, "widget", tree)]
     label = f"widget: {string(tree, 'type')}".rstrip(": ")
     return [
-        make(name, "agent", "fold", [Text(outline(tree))], "widget tree", label=label, ends=True)
+        pending(name, "agent", "fold", [Text(outline(tree))], "widget tree", label=label, ends=True)
     ]
 
 
-def _image(name: str, item: dict[str, Any], pictures: ThreadPictures) -> list[Draft]:
+def _image(name: str, item: dict[str, Any], pictures: ThreadPictures) -> list[PendingMessage]:
     image = item.get("image")
     if image is None:
         notice = Notice("The picture was not finished.")
-        return [make(name, "agent", "bubble", [notice], "picture to come", ends=False)]
-    return [make(name, "agent", "bubble", [pictures.add(image)], "generated picture", ends=True)]
+        return [pending(name, "agent", "bubble", [notice], "picture to come", ends=False)]
+    return [pending(name, "agent", "bubble", [pictures.add(image)], "generated picture", ends=True)]
 
 
-def _asked(name: str, item: dict[str, Any]) -> list[Draft]:
+def _asked(name: str, item: dict[str, Any]) -> list[PendingMessage]:
     """Questions in a form, and what the person chose."""
     inputs = items(item, "inputs")
     if not inputs:
         return [unknown(name, "structured_input", item)]
     status = string(item, "status")
     questions = Text("\n\n".join(map(_question, inputs)))
-    drafts = [make(name, "agent", "bubble", [questions], "questions", label="questions")]
+    drafts = [pending(name, "agent", "bubble", [questions], "questions", label="questions")]
     drafts[0].ends = False
     chosen = [f"{string(one, 'question')} → {_choice(one)}" for one in inputs if get(one, "answer")]
     if chosen or status == "skipped":
         text = "\n".join(chosen) or "No question was answered."
         label = "skipped" if status == "skipped" else "answered"
-        answer = make(f"{name}-a", "person", "bubble", [Text(text)], "choice", label=label)
+        answer = pending(f"{name}-a", "person", "bubble", [Text(text)], "choice", label=label)
         answer.ends = False
         drafts.append(answer)
     return drafts
@@ -220,29 +222,31 @@ def _choice(one: Any) -> str:
 # ── the program ──
 
 
-def _hidden(name: str, item: dict[str, Any]) -> list[Draft]:
+def _hidden(name: str, item: dict[str, Any]) -> list[PendingMessage]:
     text = words(item.get("content"))
-    return [make(name, "harness", "hidden", [Text(text)], "hidden context", label="hidden context")]
+    return [
+        pending(name, "harness", "hidden", [Text(text)], "hidden context", label="hidden context")
+    ]
 
 
-def _note(name: str, item: dict[str, Any]) -> list[Draft]:
+def _note(name: str, item: dict[str, Any]) -> list[PendingMessage]:
     """What ChatKit notes for the model. A person who stopped an answer left it unfinished."""
     text = words(item.get("content"))
     stopped = text.startswith(_CANCELLED)
     label = "cancelled" if stopped else "hidden context"
-    draft = make(name, "harness", "hidden", [Text(text)], "note of ChatKit", label=label)
+    draft = pending(name, "harness", "hidden", [Text(text)], "note of ChatKit", label=label)
     draft.ends = False if stopped else None
     return [draft]
 
 
-def _end(name: str, item: dict[str, Any]) -> list[Draft]:
+def _end(name: str, item: dict[str, Any]) -> list[PendingMessage]:
     notice = Notice("The agent ended its turn.")
     return [
-        make(name, "harness", "hidden", [notice], "end of turn", label="end of turn", ends=True)
+        pending(name, "harness", "hidden", [notice], "end of turn", label="end of turn", ends=True)
     ]
 
 
-_BUILD: dict[str, Callable[[str, dict[str, Any]], list[Draft]]] = {
+_BUILD: dict[str, Callable[[str, dict[str, Any]], list[PendingMessage]]] = {
     "assistant_message": _assistant,
     "client_tool_call": _call,
     "widget": _widget,

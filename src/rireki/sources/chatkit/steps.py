@@ -7,9 +7,9 @@ from math import isfinite
 from typing import Any
 
 from rireki.model.parts import Notice, Part, Text, Thinking, Unknown
-from rireki.sources.chatkit.draft import Draft, make, unknown
 from rireki.sources.chatkit.fields import get, items, string, words
 from rireki.sources.chatkit.references import reference
+from rireki.sources.kit.pending import PendingMessage, pending, unknown
 
 __all__ = ["doubled_workflows", "task_drafts", "workflow_drafts"]
 
@@ -36,7 +36,7 @@ def doubled_workflows(rows: Sequence[dict[str, Any]]) -> set[int]:
     return doubled if certain else set()
 
 
-def workflow_drafts(name: str, item: dict[str, Any], doubled: bool) -> list[Draft]:
+def workflow_drafts(name: str, item: dict[str, Any], doubled: bool) -> list[PendingMessage]:
     """Folded thinking: the steps of a model's reasoning, or those that the app told of."""
     workflow, tasks = item.get("workflow"), _tasks(item)
     if not isinstance(workflow, dict) or tasks is None:
@@ -44,7 +44,7 @@ def workflow_drafts(name: str, item: dict[str, Any], doubled: bool) -> list[Draf
     parts = [part for task in (tasks[::2] if doubled else tasks) for part in _parts(task)]
     parts += [Notice(DOUBLED)] if doubled else []
     reasoning = workflow.get("type") == "reasoning"
-    draft = make(
+    draft = pending(
         name,
         "agent",
         "fold",
@@ -56,13 +56,13 @@ def workflow_drafts(name: str, item: dict[str, Any], doubled: bool) -> list[Draf
     return [draft]
 
 
-def task_drafts(name: str, item: dict[str, Any]) -> list[Draft]:
+def task_drafts(name: str, item: dict[str, Any]) -> list[PendingMessage]:
     task = item.get("task")
     if not isinstance(task, dict):
         return [unknown(name, "task", task)]
     title = string(task, "title") or string(task, "title_query") or string(task, "type")
     label = f"task: {title}{_RUNNING.get(string(task, 'status_indicator'), '')}"
-    return [make(name, "agent", "fold", _parts(task), "task", label=label)]
+    return [pending(name, "agent", "fold", _parts(task), "task", label=label)]
 
 
 def _tasks(item: dict[str, Any]) -> list[Any] | None:

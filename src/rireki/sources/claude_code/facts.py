@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from itertools import islice
 
 from msgspec import Raw, Struct
@@ -15,7 +14,7 @@ from rireki.sources.claude_code.lines import TranscriptLine
 from rireki.sources.claude_code.shapes import LineHead, Spoken, Tokens, flags_of
 from rireki.sources.claude_code.words import SYNTHETIC, one_line
 
-__all__ = ["Meter", "Queue", "SessionFacts", "Titles", "is_failure", "total"]
+__all__ = ["Meter", "Queue", "SessionFacts", "Titles", "is_failure"]
 
 
 class SessionFacts:
@@ -114,20 +113,6 @@ class Meter:
 
     def models(self) -> list[str]:
         return list(dict.fromkeys(reading.model for reading in self._readings.values()))
-
-
-def total(answers: Sequence[Answer]) -> Usage | None:
-    """The tokens of all answers together; None when no model answered."""
-    if not answers:
-        return None
-    parts = [answer.usage for answer in answers]
-    return Usage(
-        input_tokens=sum([part.input_tokens for part in parts]),
-        output_tokens=sum([part.output_tokens for part in parts]),
-        cache_read_tokens=sum([part.cache_read_tokens for part in parts]),
-        cache_write_tokens=sum([part.cache_write_tokens for part in parts]),
-        lower_bound=any(part.lower_bound for part in parts),
-    )
 
 
 def _usage(reading: _Reading) -> Usage:

@@ -15,7 +15,7 @@ from rireki.sources.claude_code.facts import Meter, Queue, SessionFacts, Titles
 from rireki.sources.claude_code.lines import TranscriptLine
 from rireki.sources.claude_code.links import SPAWNERS, Ties
 from rireki.sources.claude_code.messages import (
-    Draft,
+    TranscriptMessage,
     Tree,
     What,
     is_finished,
@@ -59,7 +59,7 @@ class Fold:
 
     def __init__(self, lines: Iterable[TranscriptLine], *, agent: bool) -> None:
         self.agent = agent
-        self.drafts: list[Draft] = []
+        self.drafts: list[TranscriptMessage] = []
         self.tally = Tally()
         self.facts = SessionFacts()
         self.meter = Meter()
@@ -74,14 +74,15 @@ class Fold:
         self.left: set[str] = set()
         #: The tool behind each call.
         self.tools: dict[str, str] = {}
-        self._answers: dict[str, Draft] = {}
+        self._answers: dict[str, TranscriptMessage] = {}
         self._commands: dict[str, str | None] = {}
-        self._boundary: Draft | None = None
+        self._boundary: TranscriptMessage | None = None
         self._asks = False
         #: When the last entry of role "user" was written.
         self._asked_at: str | None = None
-        #: Results that came before their calls, by call.
-        self._early: dict[str, list[Draft]] = {}
+        #: Results that came before their calls, by call: paired while the lines are read, because who
+        #: is behind a result depends on the tool.
+        self._early: dict[str, list[TranscriptMessage]] = {}
         for line in lines:
             self._take(line)
         self._close()
@@ -109,10 +110,12 @@ class Fold:
             self.tree.add(look.uuid, look.parentUuid, look.logicalParentUuid)
         read(self, line, look)
 
-    def _draft(self, line: TranscriptLine, what: What, rule: AuthorRule, suffix: str = "") -> Draft:
+    def _draft(
+        self, line: TranscriptLine, what: What, rule: AuthorRule, suffix: str = ""
+    ) -> TranscriptMessage:
         """A message in its place, with an id that no other has."""
         name = line_id(line) + suffix
-        draft = Draft(name, what, line, rule, self.tally.turns or None)
+        draft = TranscriptMessage(name, what, line, rule, self.tally.turns or None)
         self.drafts.append(draft)
         return draft
 
@@ -244,7 +247,7 @@ class Fold:
         elif spoken.content:
             draft.spoke = True
 
-    def _block(self, draft: Draft, block: ContentItem) -> None:
+    def _block(self, draft: TranscriptMessage, block: ContentItem) -> None:
         kind = block.type
         if kind == "text":
             draft.spoke = True
@@ -352,7 +355,7 @@ class Fold:
         shown = [d for d in self.drafts if d.rule.display != "hidden" and d.replaced_by is None]
         self.tally.messages = len(shown)
 
-    def _judge_late(self, drafts: list[Draft]) -> None:
+    def _judge_late(self, drafts: list[TranscriptMessage]) -> None:
         """A result that came before its call: now the tool is known."""
         line = drafts[0].line
         for block in results_of(drafts[0]):

@@ -13,7 +13,7 @@ from hashlib import sha256
 from typing import Literal
 
 from rireki.model.conversation import Tie
-from rireki.sources.claude_code.messages import Draft
+from rireki.sources.claude_code.messages import TranscriptMessage
 from rireki.sources.claude_code.shapes import ContentItem, LineHead, Rich, loads, text_of
 
 __all__ = ["SPAWNERS", "Ties", "agent_token", "call_token", "prompt_token", "session_token"]
@@ -46,7 +46,7 @@ def line_token(look: LineHead) -> str:
     return f"line:{look.uuid}@{look.timestamp}"
 
 
-def answer_token(draft: Draft) -> str:
+def answer_token(draft: TranscriptMessage) -> str:
     """An answer whose lines got new uuids and times: the model's id for it, and its words."""
     spoken = [line.look.message for line in draft.lines if line.look and line.look.message]
     words = "\n".join(filter(None, (text_of(message.content) for message in spoken)))
@@ -62,7 +62,7 @@ class Ties:
         #: When the file was begun, where something else than a message stands first.
         self.begun: str | None = None
         #: The last answer taken over from an older session, as 1.0 did when it resumed one.
-        self.taken_over: Draft | None = None
+        self.taken_over: TranscriptMessage | None = None
         #: Sessions that metadata names: what this one was made from, and what goes on with it.
         self.origins: dict[str, None] = {}
         self.successors: dict[str, None] = {}
@@ -78,7 +78,7 @@ class Ties:
         if look.uuid:
             self.compactions.append(line_token(look))
 
-    def took_over(self, draft: Draft) -> None:
+    def took_over(self, draft: TranscriptMessage) -> None:
         """An answer as old as its question."""
         if draft.rule.row == "answer":
             self.taken_over = draft
@@ -98,7 +98,9 @@ class Ties:
         if agent:
             self.agents.setdefault(agent, block.tool_use_id)
 
-    def parent(self, native_id: str, drafts: Iterable[Draft], sessions: Iterable[str]) -> list[Tie]:
+    def parent(
+        self, native_id: str, drafts: Iterable[TranscriptMessage], sessions: Iterable[str]
+    ) -> list[Tie]:
         """Ties of a conversation that may have forks, sub-agents and successors."""
         answers = [d for d in drafts if d.rule.row == "answer" and d.replaced_by is None]
         named = [session for session in (*sessions, *self.origins) if session != native_id]
@@ -114,7 +116,7 @@ class Ties:
         ties += [Tie("continuation", "offer", f"next:{child}") for child in self.successors]
         return ties + self.children(native_id)
 
-    def _is_copy(self, answers: list[Draft]) -> bool:
+    def _is_copy(self, answers: list[TranscriptMessage]) -> bool:
         """A file that was begun after its first answer was given holds a copy of it."""
         look = answers[0].line.look if answers else None
         given = look.timestamp if look is not None else None

@@ -16,7 +16,7 @@ from rireki.sources.claude_code.lines import TranscriptLine
 from rireki.sources.claude_code.shapes import ContentItem, loads
 
 __all__ = [
-    "Draft",
+    "TranscriptMessage",
     "Tree",
     "What",
     "calls_of",
@@ -44,7 +44,9 @@ What: TypeAlias = Literal[
 ]
 
 
-class Draft(Struct, gc=False):
+class TranscriptMessage(Struct, gc=False):
+    """The lines that make up a message, who said it and how it is shown: all that counting needs."""
+
     id: str
     what: What
     line: TranscriptLine
@@ -169,7 +171,7 @@ class Tree(Struct):
 _SPOKEN = frozenset(("prompt", "answer", "result"))
 
 
-def calls_of(draft: Draft) -> list[str]:
+def calls_of(draft: TranscriptMessage) -> list[str]:
     """The tool calls in an answer."""
     contents = (
         line.look.message.content
@@ -185,7 +187,7 @@ def calls_of(draft: Draft) -> list[str]:
     ]
 
 
-def results_of(draft: Draft) -> list[ContentItem]:
+def results_of(draft: TranscriptMessage) -> list[ContentItem]:
     """The outcomes of tools in an entry."""
     look = draft.line.look
     content = look.message.content if look is not None and look.message is not None else None
@@ -193,13 +195,15 @@ def results_of(draft: Draft) -> list[ContentItem]:
     return [block for block in blocks if block.type == "tool_result"]
 
 
-def results_after_calls(drafts: list[Draft], early: dict[str, list[Draft]]) -> list[Draft]:
+def results_after_calls(
+    drafts: list[TranscriptMessage], early: dict[str, list[TranscriptMessage]]
+) -> list[TranscriptMessage]:
     """Move results that were written before their call (`early`) to just after it."""
     if not early:
         return drafts
     moved = {id(draft) for group in early.values() for draft in group}
     placed: set[int] = set()
-    ordered: list[Draft] = []
+    ordered: list[TranscriptMessage] = []
     for draft in drafts:
         if id(draft) in moved:
             continue
@@ -211,7 +215,7 @@ def results_after_calls(drafts: list[Draft], early: dict[str, list[Draft]]) -> l
     return ordered + [draft for draft in drafts if id(draft) in moved - placed]
 
 
-def name_successors(drafts: list[Draft]) -> None:
+def name_successors(drafts: list[TranscriptMessage]) -> None:
     """A replaced line points to the message that holds its new version."""
     if not any(draft.replaced_by for draft in drafts):
         return
@@ -226,7 +230,7 @@ def name_successors(drafts: list[Draft]) -> None:
             draft.replaced_by = holders.get(draft.replaced_by, draft.replaced_by)
 
 
-def mark_branches(drafts: list[Draft], tree: Tree) -> set[str]:
+def mark_branches(drafts: list[TranscriptMessage], tree: Tree) -> set[str]:
     """Mark messages on branches that were left; returns the uuids of their lines."""
     if not tree.forks():
         return set()
@@ -237,7 +241,7 @@ def mark_branches(drafts: list[Draft], tree: Tree) -> set[str]:
     return left
 
 
-def is_finished(drafts: list[Draft], results: Container[str]) -> bool:
+def is_finished(drafts: list[TranscriptMessage], results: Container[str]) -> bool:
     """Whether the agent had the last word on the branch the person is on.
 
     Commands the program answers itself, notices and prompts never sent say nothing about it.
@@ -260,7 +264,7 @@ def is_finished(drafts: list[Draft], results: Container[str]) -> bool:
     return not any(draft.rule.row == "A3" for draft in drafts)
 
 
-def shown(drafts: Sequence[Draft]) -> list[str]:
+def shown(drafts: Sequence[TranscriptMessage]) -> list[str]:
     """Ids of messages in the order a model gets them; all of them without a compaction."""
     last = next((d for d in reversed(drafts) if d.what == "divider" and not d.abandoned), None)
     if last is None:
@@ -270,12 +274,14 @@ def shown(drafts: Sequence[Draft]) -> list[str]:
     return [last.id, *before, *(draft.id for draft in drafts[at + 1 :])]
 
 
-def _kept_by(divider: Draft, before: Sequence[Draft]) -> list[Draft]:
+def _kept_by(
+    divider: TranscriptMessage, before: Sequence[TranscriptMessage]
+) -> list[TranscriptMessage]:
     """A compaction may spare the last few messages: they follow its summary as they were.
 
     It names all of them, or the first and the last.
     """
-    kept: dict[str, Draft] = {}
+    kept: dict[str, TranscriptMessage] = {}
     for line in divider.lines:
         metadata = _inside(loads(line.data), "compactMetadata")
         named = _inside(_inside(metadata, "preservedMessages"), "allUuids")
@@ -288,13 +294,13 @@ def _kept_by(divider: Draft, before: Sequence[Draft]) -> list[Draft]:
     return list(kept.values())
 
 
-def _between(drafts: Sequence[Draft], segment: Any) -> Sequence[Draft]:
+def _between(drafts: Sequence[TranscriptMessage], segment: Any) -> Sequence[TranscriptMessage]:
     ends = {str(_inside(segment, name)) for name in ("headUuid", "tailUuid")}
     places = [at for at, draft in enumerate(drafts) if _uuids(draft) & ends]
     return drafts[places[0] : places[-1] + 1] if places else []
 
 
-def _uuids(draft: Draft) -> set[str]:
+def _uuids(draft: TranscriptMessage) -> set[str]:
     return {line.look.uuid for line in draft.lines if line.look is not None and line.look.uuid}
 
 

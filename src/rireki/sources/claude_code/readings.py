@@ -12,13 +12,12 @@ from typing import Any, Literal
 
 from msgspec import Struct, field
 
-from rireki.model.conversation import Conversation, ConversationUpstream, Reading, Tie, Trouble
+from rireki.model.conversation import ConversationUpstream, Reading, Tie, Trouble
 from rireki.model.message import Entry, Message
 from rireki.model.parts import Notice, Part, Text
 from rireki.model.strand import Ref, Strand
-from rireki.model.tally import Tally
+from rireki.model.tally import Tally, total_usage
 from rireki.model.times import from_iso, from_ms
-from rireki.sources.claude_code.facts import total
 from rireki.sources.claude_code.files import NAME
 from rireki.sources.claude_code.fold import Fold
 from rireki.sources.claude_code.lines import TranscriptLine, gather, read_strand
@@ -34,6 +33,7 @@ from rireki.sources.claude_code.render import (
 from rireki.sources.claude_code.shapes import loads
 from rireki.sources.claude_code.words import one_line
 from rireki.sources.kit.document import LANE as WHOLE
+from rireki.sources.kit.pending import conversation_of
 
 __all__ = ["read_history", "read_session"]
 
@@ -140,24 +140,22 @@ def _reading(told: SessionReading, strands: Sequence[Strand]) -> Reading:
     directories = list(facts.directories)
     answers = fold.meter.answers()
     upstream = _upstream(told, strands)
-    conversation = Conversation(
-        id=f"{NAME}/{told.native_id}",
-        source=NAME,
-        native_id=told.native_id,
+    conversation = conversation_of(
+        NAME,
+        told.native_id,
+        fold.tally,
+        [from_iso(facts.started), from_iso(facts.updated)],
         project=directories[0] if directories else None,
         trail=directories[1:],
         title=told.title or _title(fold),
-        started_at=from_iso(facts.started),
-        updated_at=from_iso(facts.updated),
         upstream=upstream,
         held_by=[NAME] if upstream != "gone" else [],
         troubles=told.troubles,
-        usage=total(answers),
+        usage=total_usage(answers),
         models=fold.meter.models(),
         flags=dict(sorted(facts.flags.items())),
         nature=_nature(told),
     )
-    fold.tally.fill(conversation)
     return Reading(
         conversation=conversation,
         messages=partial(render, fold, strands),
@@ -253,27 +251,23 @@ def _typed(line: TranscriptLine, value: dict[str, Any]) -> HistoryPrompt:
 def _prompts_reading(
     session: str, typed: list[HistoryPrompt], strands: Sequence[Strand]
 ) -> Reading:
-    times = sorted(one.at for one in typed if one.at)
+    tally = Tally()
+    tally.messages = len(typed) + 1
+    tally.entries = tally.turns = len(typed)
+    # Whether they were answered, nobody knows.
+    tally.finished = False
     projects = list(dict.fromkeys(one.project for one in typed if one.project))
-    conversation = Conversation(
-        id=f"{NAME}/{session}",
-        source=NAME,
-        native_id=session,
+    conversation = conversation_of(
+        NAME,
+        session,
+        tally,
+        [one.at for one in typed],
         project=projects[0] if projects else None,
         trail=projects[1:],
         title=_prompts_title(typed),
-        started_at=times[0] if times else None,
-        updated_at=times[-1] if times else None,
         upstream=_prompts_upstream(typed, strands),
         nature="prompts",
     )
-    tally = Tally()
-    tally.messages = len(typed) + 1
-    tally.entries = len(typed)
-    tally.turns = len(typed)
-    # Whether they were answered, nobody knows.
-    tally.finished = False
-    tally.fill(conversation)
     return Reading(
         conversation=conversation,
         messages=partial(_prompt_messages, session, typed),

@@ -38,7 +38,7 @@ from rireki.sources.claude_code.labels import (
     system_shown,
 )
 from rireki.sources.claude_code.lines import TranscriptLine
-from rireki.sources.claude_code.messages import Draft, results_of
+from rireki.sources.claude_code.messages import TranscriptMessage, results_of
 from rireki.sources.claude_code.shapes import flags_of, flat
 from rireki.sources.claude_code.words import SYNTHETIC
 from rireki.sources.kit.document import LANE as WHOLE
@@ -87,7 +87,7 @@ def find_attachment(lines: Sequence[TranscriptLine], digest: str) -> bytes | Non
     return None
 
 
-def _entry(draft: Draft) -> Entry:
+def _entry(draft: TranscriptMessage) -> Entry:
     """Where a message stood. A compaction is a line of the program and one in the user's name: what
     is to be explained is the second."""
     users = [line for line in draft.lines if line.look is not None and line.look.type == "user"]
@@ -118,7 +118,7 @@ class _Rendering:
         }
         self.refused = {draft.uuid for draft in fold.drafts if draft.rule.row in ("1a", "1c")}
 
-    def message(self, draft: Draft) -> Message:
+    def message(self, draft: TranscriptMessage) -> Message:
         look = draft.line.look
         shown = self._shown(draft)
         spoken = look.message if look is not None and draft.what == "answer" else None
@@ -139,7 +139,7 @@ class _Rendering:
             entry=_entry(draft),
         )
 
-    def _shown(self, draft: Draft) -> ChipContent:
+    def _shown(self, draft: TranscriptMessage) -> ChipContent:
         if draft.what == "answer":
             return self._answer(draft)
         if draft.what == "result":
@@ -162,14 +162,14 @@ class _Rendering:
                 return queued_shown(value)
         return _strange(draft.line, value)
 
-    def _answer(self, draft: Draft) -> ChipContent:
+    def _answer(self, draft: TranscriptMessage) -> ChipContent:
         parts = [part for line in draft.lines for part in answer_in(line)]
         if draft.rule.row != "api error":
             return ChipContent("", parts)
         words = [part.text for part in parts if isinstance(part, Text)]
         return ChipContent("error", [Notice("\n".join(words), "error")])
 
-    def _result(self, draft: Draft) -> ChipContent:
+    def _result(self, draft: TranscriptMessage) -> ChipContent:
         refused = draft.uuid in self.refused
         content, outcome = results_in(draft.line), outcome_in(draft.line)
         parts: list[Part] = []
@@ -182,7 +182,7 @@ class _Rendering:
                 parts += prompt_parts([block])
         return ChipContent(", ".join(name for name in names if name), parts)
 
-    def _parent(self, draft: Draft) -> str | None:
+    def _parent(self, draft: TranscriptMessage) -> str | None:
         """The message above: the nearest line up the tree that became one."""
         if draft.what in ("said", "context"):
             return self.holders.get(draft.uuid or "")
@@ -194,7 +194,7 @@ class _Rendering:
         return holders.get(above or "")
 
 
-def _pictures(rendering: _Rendering, drafts: list[Draft]) -> dict[str, list[str]]:
+def _pictures(rendering: _Rendering, drafts: list[TranscriptMessage]) -> dict[str, list[str]]:
     """Lines "[Image: source: path]" name the pictures of the message above them, in order."""
     names: dict[str, list[str]] = {}
     for draft in drafts:
@@ -244,7 +244,7 @@ def record_of(line: TranscriptLine) -> list[Ref]:
     return [Ref(line.strand, LANE, line.record)] if line.record is not None else []
 
 
-def _spilled(draft: Draft, spills: Spills) -> list[Ref]:
+def _spilled(draft: TranscriptMessage, spills: Spills) -> list[Ref]:
     path = outcome_in(draft.line).path
     previews = [flat(block.content) for block in results_of(draft)]
     files = [spills.file(text, path) for text in previews if text.startswith(SPILLED)]

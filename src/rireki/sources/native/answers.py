@@ -9,7 +9,7 @@ from rireki.model.message import Usage
 from rireki.model.times import from_iso
 from rireki.sources.native.entry import JournalEntry
 
-__all__ = ["answer_of", "model_of", "total"]
+__all__ = ["answer_of", "model_of"]
 
 #: Where the counts stand, by provider: input, output, read from the cache, written to it.
 _COUNTS: dict[str, tuple[str, str, str, str]] = {
@@ -74,18 +74,6 @@ def answer_of(entry: JournalEntry) -> Answer | None:
     key = own if isinstance(own, str) else entry.id
     usage = Usage(read, written, cached, stored)
     return Answer(key, model_of(entry) or "unknown", usage, from_iso(entry.at))
-
-
-def total(answers: list[Answer]) -> Usage | None:
-    if not answers:
-        return None
-    parts = [answer.usage for answer in answers]
-    return Usage(
-        sum(part.input_tokens for part in parts),
-        sum(part.output_tokens for part in parts),
-        sum(part.cache_read_tokens for part in parts),
-        sum(part.cache_write_tokens for part in parts),
-    )
 
 
 def _count(value: Any, path: str) -> int:

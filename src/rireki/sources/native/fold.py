@@ -13,10 +13,10 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from rireki.model.conversation import Answer, Conversation
-from rireki.model.tally import Tally, pattern_of
+from rireki.model.tally import Tally, pattern_of, total_usage
 from rireki.model.times import from_iso
 from rireki.providers import Call, Result
-from rireki.sources.native.answers import answer_of, total
+from rireki.sources.native.answers import answer_of
 from rireki.sources.native.entry import JournalEntry
 from rireki.sources.native.messages import ASK, read_entry, tally_of
 
@@ -97,6 +97,6 @@ def _grown(
         tool_results=known.tool_results + len(tally.results),
         calls_without_result=known.calls_without_result + len(tally.calls) - len(tally.results),
         pattern=pattern_of(calls),
-        usage=total(answers),
+        usage=total_usage(answers),
         models=list(dict.fromkeys(answer.model for answer in answers)),
     )

@@ -16,17 +16,17 @@ from typing import Any
 import msgspec
 
 from rireki.errors import RirekiError
-from rireki.model.clusters import beginning
-from rireki.model.conversation import Conversation, ConversationUpstream, Reading, Tie, Trouble
+from rireki.model.conversation import Reading, Tie, Trouble
 from rireki.model.message import Author, Display, Entry, Message
 from rireki.model.parts import Notice, Part, Text, Unknown
 from rireki.model.strand import Ref, Strand
-from rireki.model.tally import Tally
+from rireki.model.tally import Tally, total_usage
 from rireki.model.times import from_iso
 from rireki.providers import Call, Media, NeutralText, Result, Turn
 from rireki.providers.archived import DECISION
 from rireki.sources.kit.jsonl import LANE
-from rireki.sources.native.answers import answer_of, model_of, total
+from rireki.sources.kit.pending import conversation_of, first_words, upstream_of
+from rireki.sources.native.answers import answer_of, model_of
 from rireki.sources.native.calls import Calls
 from rireki.sources.native.entry import MESSAGES, JournalEntry, parse
 from rireki.sources.native.log import EntryLog
@@ -39,7 +39,6 @@ __all__ = ["ASK", "read_entry", "read_journals", "tally_of"]
 _SILENT = ("start", "title", "note", "waiting")
 #: Entries that people are told of in a line across the page, and what it says.
 _DIVIDERS = {"summary": "summary", "clear": "cleared", "trim": "trimmed", "branch": "branch"}
-TITLE = 200
 #: The tool with which an agent asks its person, and what it gets when they would rather not say.
 ASK, CANCELLED = "ask_user", "[User cancelled the question]"
 
@@ -60,27 +59,24 @@ def read_journals(conversation: str, strands: Sequence[Strand]) -> list[Reading]
         return []
     story = _Story(_once(lines))
     messages = story.tell()
-    tally = story.tally
     entries = [line.entry for line in story.lines]
     answers = [answer for answer in map(answer_of, entries) if answer is not None]
-    times = [at for entry in entries if (at := from_iso(entry.at))]
-    upstream = _upstream(strands, messages)
-    found = Conversation(
-        id=f"{NAME}/{conversation}",
-        source=NAME,
-        native_id=conversation,
+    upstream = upstream_of(any(strand.present for strand in strands), messages)
+    typed = (one for one in messages if one.author == "person" and one.label is None)
+    story.tally.entries = len(entries)
+    found = conversation_of(
+        NAME,
+        conversation,
+        story.tally,
+        [from_iso(entry.at) for entry in entries],
         project=_last(entries, "project"),
-        title=_last(entries, "title") or _first_words(messages),
-        started_at=min(times, default=None),
-        updated_at=max(times, default=None),
+        title=_last(entries, "title") or first_words(typed),
         upstream=upstream,
         held_by=[NAME] if upstream != "gone" else [],
         troubles=troubles,
-        usage=total(answers),
+        usage=total_usage(answers),
         models=list(dict.fromkeys(answer.model for answer in answers)),
     )
-    tally.entries = len(entries)
-    tally.fill(found)
     return [
         Reading(
             conversation=found,
@@ -349,27 +345,12 @@ def _last(entries: Sequence[JournalEntry], name: str) -> str:
     return next((text for text in reversed(said) if text), "")
 
 
-def _first_words(messages: Sequence[Message]) -> str:
-    for message in messages:
-        for part in message.parts:
-            typed = message.author == "person" and message.label is None
-            if typed and isinstance(part, Text) and part.text.strip():
-                return beginning(" ".join(part.text.split()), TITLE)
-    return ""
-
-
 def _ties(conversation: str, entries: Sequence[JournalEntry]) -> list[Tie]:
     wants = [entry.text("forked_from") for entry in entries if entry.kind == "start"]
     return [
         Tie("fork", "offer", conversation),
         *(Tie("fork", "want", other) for other in wants if other and other != conversation),
     ]
-
-
-def _upstream(strands: Sequence[Strand], messages: Sequence[Message]) -> ConversationUpstream:
-    if not any(strand.present for strand in strands):
-        return "gone"
-    return "changed" if any(message.upstream == "gone" for message in messages) else "present"
 
 
 def _attachment(entries: Sequence[JournalEntry], digest: str) -> bytes | None:
