@@ -95,6 +95,7 @@ def _read_open_call(archive: Archive, id: str) -> str | None:
 
 def _last_call(messages: list[Message]) -> str | None:
     """The newest call without a result, unless somebody typed or the agent spoke after it."""
+    # Not `results_by_call`: only what came after a call answers it here, and it ends at the first.
     answered: set[str] = set()
     for message in reversed(messages):
         if message.author == "harness" or message.display == "hidden":

@@ -7,10 +7,11 @@ from typing import NamedTuple
 
 import msgspec
 
+from rireki.model.calls import PairedResults, results_by_call
 from rireki.model.message import Message
 from rireki.model.parts import Text, Thinking
 from rireki.show.markdown import message_lines
-from rireki.show.transcript import PairedResults, choose, results_by_call
+from rireki.show.transcript import choose
 
 __all__ = ["SoFar", "so_far"]
 

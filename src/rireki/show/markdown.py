@@ -10,6 +10,7 @@ import html
 import re
 from collections.abc import Iterator
 
+from rireki.model.calls import PairedResults, results_by_call
 from rireki.model.message import Message
 from rireki.model.parts import Attachment, Notice, Part, Text, Thinking, ToolCall, ToolResult
 from rireki.show import times
@@ -17,13 +18,7 @@ from rireki.show.heading import facts, fate, relations
 from rireki.show.parts import attachment_words, line_of, part_text, pretty, untold
 from rireki.show.safe import one_line, safe
 from rireki.show.tools import preview, tool_name
-from rireki.show.transcript import (
-    NEVER_ANSWERED,
-    PairedResults,
-    Transcript,
-    results_by_call,
-    unanswered,
-)
+from rireki.show.transcript import NEVER_ANSWERED, Transcript, unanswered
 
 __all__ = ["markdown", "message_lines"]
 

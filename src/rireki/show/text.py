@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple, TypeAlias
 
+from rireki.model.calls import Placed, results_by_call
 from rireki.model.message import Message
 from rireki.model.parts import Attachment, Notice, Part, Text, Thinking, ToolCall, ToolResult
 from rireki.show import times
@@ -21,14 +22,7 @@ from rireki.show.parts import gist, line_of, part_text, pretty, untold
 from rireki.show.safe import one_line, safe
 from rireki.show.style import PLAIN, Style
 from rireki.show.tools import preview, tell
-from rireki.show.transcript import (
-    NEVER_ANSWERED,
-    Placed,
-    Transcript,
-    error_in,
-    results_by_call,
-    unanswered,
-)
+from rireki.show.transcript import NEVER_ANSWERED, Transcript, error_in, unanswered
 from rireki.show.width import truncate, width, wrap
 from rireki.show.words import AUTHORS, count
 

@@ -1,4 +1,4 @@
-"""Which messages of a conversation are told, and which tool results belong under which call.
+"""Which messages of a conversation are told, and which prompts were never answered.
 
 The same choice for text, Markdown and JSON. Knows nothing about how they look.
 """
@@ -11,20 +11,17 @@ from typing import NamedTuple
 
 from rireki.model.conversation import Conversation
 from rireki.model.message import Message
-from rireki.model.parts import Notice, Text, ToolCall, ToolResult
+from rireki.model.parts import Notice, Text
 from rireki.model.times import to_datetime
 
 __all__ = [
     "NEVER_ANSWERED",
-    "Placed",
-    "PairedResults",
     "Transcript",
     "choose",
     "error_in",
     "is_over",
     "plain_text",
     "prompts_before",
-    "results_by_call",
     "unanswered",
 ]
 
@@ -64,48 +61,6 @@ def choose(
         if (everything or (message.display != "hidden" and message.replaced_by is None))
         and (not upstream or message.upstream == "present")
     ]
-
-
-class Placed(NamedTuple):
-    """A result and the message it came in."""
-
-    result: ToolResult
-    message: Message
-
-
-class PairedResults(NamedTuple):
-    """Results by the message and the id of the call they belong to, and those that found none."""
-
-    under: dict[tuple[str, str], list[Placed]]
-    #: (message id, call id) of results that are told where they stand.
-    alone: set[tuple[str, str]]
-
-
-def results_by_call(messages: Sequence[Message]) -> PairedResults:
-    """Match by call id over the whole story; where an id was used twice, the last call before."""
-    calls: dict[str, list[tuple[int, str]]] = {}
-    for position, message in enumerate(messages):
-        for part in message.parts:
-            if isinstance(part, ToolCall):
-                calls.setdefault(part.call_id, []).append((position, message.id))
-    results = PairedResults({}, set())
-    for position, message in enumerate(messages):
-        for part in message.parts:
-            if isinstance(part, ToolResult):
-                owner = _owner(calls.get(part.call_id, []), position)
-                if owner is None:
-                    results.alone.add((message.id, part.call_id))
-                else:
-                    placed = results.under.setdefault((owner, part.call_id), [])
-                    placed.append(Placed(part, message))
-    return results
-
-
-def _owner(calls: Sequence[tuple[int, str]], position: int) -> str | None:
-    before = [owner for place, owner in calls if place <= position]
-    if before:
-        return before[-1]
-    return calls[0][1] if calls else None
 
 
 def error_in(message: Message) -> str:

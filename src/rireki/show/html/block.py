@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
+from rireki.model.calls import Placed
 from rireki.model.message import Message
 from rireki.model.parts import Attachment, Part, ToolCall, ToolResult
 from rireki.show import times
@@ -19,7 +20,7 @@ from rireki.show.html.parts import picture, tell_part
 from rireki.show.html.words import NAMES
 from rireki.show.parts import gist, part_text
 from rireki.show.safe import one_line
-from rireki.show.transcript import NEVER_ANSWERED, Placed, Transcript, error_in
+from rireki.show.transcript import NEVER_ANSWERED, Transcript, error_in
 from rireki.show.width import truncate
 
 __all__ = ["MessageBlock", "TellChild"]

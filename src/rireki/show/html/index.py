@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
+from rireki.model.calls import PairedResults, results_by_call
 from rireki.model.message import Message
 from rireki.model.parts import Attachment, Text, Thinking, ToolCall, ToolResult
 from rireki.show.html.markup import anchor
-from rireki.show.transcript import PairedResults, Transcript, results_by_call, unanswered
+from rireki.show.transcript import Transcript, unanswered
 
 __all__ = ["Before", "TranscriptIndex", "Spot", "Unit", "goes_on", "index", "model_of", "only_came"]
 
