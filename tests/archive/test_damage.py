@@ -16,6 +16,7 @@ from rireki.errors import ArchiveTrouble, NotFound, RirekiError
 from rireki.intake.sweep import import_history
 from rireki.intake.verify import verify
 from rireki.sources.kit.places import Places
+from tests.support.damaged import pages_of, run, spoil, wipe
 from tests.support.homes import lay_out
 
 
@@ -138,59 +139,52 @@ def test_the_archive_is_where_it_was_told_to_be(
 # ── values that rireki never writes ──
 
 
-def spoil(path: Path, table: str, column: str, value: object) -> None:
-    """Put a value of another type into the first row, as a page that is damaged may hold it."""
-    connection = sqlite3.connect(path)
-    connection.create_function("crc32", 1, lambda data: 0)
-    connection.execute("PRAGMA writable_schema = ON")
-    (written,) = connection.execute(
-        "SELECT sql FROM sqlite_schema WHERE name = ?", (table,)
-    ).fetchone()
-    lax = written.replace("STRICT, ", "").replace(") STRICT", ")")
-    for statement, schema in ((None, lax), (f"UPDATE {table} SET {column} = ?", written)):
-        if statement:
-            key = f"SELECT min(rowid) FROM {table}"
-            only = f" WHERE rowid = ({key})" if "WITHOUT ROWID" not in written else ""
-            connection.execute(statement + only, (value,))
-        connection.execute("UPDATE sqlite_schema SET sql = ? WHERE name = ?", (schema, table))
-        connection.commit()
-        connection.close()
-        connection = sqlite3.connect(path)
-        connection.execute("PRAGMA writable_schema = ON")
-    connection.close()
-
-
 @pytest.mark.parametrize(
     ("table", "column", "value"),
     [
-        *(("conversation", column, b"\x01\x02") for column in ("data", "id", "title", "source")),
-        ("answers", "data", "text"),
-        ("answers", "data", b"no frame"),
-        ("strand", "cursor", b"\x01"),
-        ("strand", "conversation", b"\x01"),
-        ("state", "runs", b"\x01"),
-        ("state", "runs", "[1]"),
-        ("chunk", "data", "text"),
-        ("chunk", "lengths", b"\x01"),
-        ("chunk", "size", "many"),
-        ("chunk", "first", b"\x01"),
+        *(("conversation", column, "x'0102'") for column in ("data", "id", "title", "source")),
+        # Such a text is no error of SQLite's, but of whoever reads it.
+        ("conversation", "title", "CAST(x'41b6' AS TEXT)"),
+        ("answers", "data", "'text'"),
+        ("answers", "data", "CAST('no frame' AS BLOB)"),
+        ("strand", "cursor", "x'01'"),
+        ("strand", "conversation", "x'01'"),
+        ("strand", "first_seen", "7"),
+        ("strand", "last_seen", "NULL"),
+        ("origin", "place", "7"),
+        ("state", "at", "7"),
+        ("state", "runs", "x'01'"),
+        ("state", "runs", "'[1]'"),
+        ("state", "runs", """'[["lines","0-x"]]'"""),
+        ("chunk", "data", "'text'"),
+        ("chunk", "lengths", "x'01'"),
+        ("chunk", "size", "'many'"),
+        ("chunk", "first", "x'01'"),
+        ("chunk", "first", "-5"),
+        ("meta", "value", "'many'"),
     ],
 )
 def test_a_value_of_another_type_is_damage_and_no_mistake(
-    archive: SqliteArchive, home: Path, table: str, column: str, value: object
+    archive: SqliteArchive, home: Path, table: str, column: str, value: str
 ) -> None:
     lay_out("claude-code-1.0.51", home)
     lay_out("amazon-q-1.12", home)
     import_history(archive, places=Places.at(home))
     archive.close()
+    for file in home.rglob("*.jsonl"):
+        with file.open("ab") as out:
+            out.write(b'{"type": "summary", "summary": "S"}\n')
     spoil(archive.path, table, column, value)
     for ask in (
-        lambda opened: [str(each.id) for each in opened.conversations()],
+        lambda opened: [each.id + each.title for each in opened.conversations()],
         lambda opened: [opened.find(id) for id in opened.ids()],
         lambda opened: [each.title.split() for each in opened.headings()],
         lambda opened: list(opened.answers()),
         lambda opened: opened.sightings("/", below=True),
         lambda opened: [opened.strands(g.family, g.conversation) for g in opened.groups()],
+        lambda opened: [Path(each.place) for each in opened.origins()],
+        lambda opened: [each.reached + 1 for each in opened.changes(0, opened.number() + 1)],
+        lambda opened: import_history(opened, places=Places.at(home)),
         lambda opened: verify(opened),
     ):
         opened = open_archive(archive.path)
@@ -198,6 +192,21 @@ def test_a_value_of_another_type_is_damage_and_no_mistake(
         with suppress(RirekiError):
             ask(opened)
         opened.close()
+
+
+def test_rows_of_a_database_are_saved_although_nothing_is_known_of_them_any_more(
+    archive: SqliteArchive, home: Path, tmp_path: Path
+) -> None:
+    lay_out("amazon-q-1.12", home)
+    import_history(archive, places=Places.at(home))
+    ids = archive.ids()
+    archive.sql.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    archive.close()
+    wipe(archive.path, pages_of(archive.path, "strand"))
+    saved = tmp_path / "saved.sqlite3"
+    done = run("verify", "--salvage", str(saved), "--archive", str(archive.path))
+    assert done.code is not None, done.err
+    assert len(ids) > 5 and open_archive(saved).ids() == ids
 
 
 def test_a_mistake_of_ours_is_not_told_as_damage(

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import shutil
+import sqlite3
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 import apsw
@@ -166,6 +168,27 @@ def _damage(whole: bytes, kind: str, chance: random.Random) -> bytes:
     return bytes(data)
 
 
+#: A page of an index without entries.
+EMPTY_INDEX = bytes([10, 0, 0, 0, 0, 16, 0, 0]).ljust(PAGE, b"\0")
+
+
+def pages_of(path: Path, name: str) -> list[int]:
+    """The pages with the rows of a table or the entries of an index."""
+    connection = apsw.Connection(str(path))
+    found: Any = connection.execute(
+        "SELECT pageno FROM dbstat WHERE name = ? AND pagetype = 'leaf' ORDER BY 1", (name,)
+    ).fetchall()
+    connection.close()
+    return [page for (page,) in found]
+
+
+def wipe(path: Path, pages: Iterable[int], filling: bytes = bytes(PAGE)) -> None:
+    data = bytearray(path.read_bytes())
+    for page in pages:
+        data[(page - 1) * PAGE : page * PAGE] = filling
+    path.write_bytes(data)
+
+
 def swap_tables(path: Path, one: str, other: str) -> None:
     """Each table's first page where the other's belongs."""
     connection = apsw.Connection(str(path))
@@ -176,6 +199,64 @@ def swap_tables(path: Path, one: str, other: str) -> None:
     swapped = bytearray(data)
     swapped[first], swapped[second] = data[second], data[first]
     path.write_bytes(swapped)
+
+
+def spoil(path: Path, table: str, column: str, value: str) -> bool:
+    """Put a value that the column cannot hold (in SQL) into the first row, as a damaged page may have
+    it; False where SQLite has no room for it at all."""
+    connection = sqlite3.connect(path)
+    (written,) = connection.execute(
+        "SELECT sql FROM sqlite_schema WHERE name = ?", (table,)
+    ).fetchone()
+    # Without kinds: SQLite would make a number that goes into a column of texts a text.
+    lax = re.sub(r"STRICT, |(?<=\)) STRICT|NOT NULL|TEXT|BLOB|INTEGER(?! PRIMARY KEY)", "", written)
+    keys = [row[1] for row in connection.execute(f"PRAGMA table_info({table})") if row[5]]
+    names = ", ".join(keys) or "rowid"
+    _declare(connection, table, lax)
+    connection = sqlite3.connect(path)
+    try:
+        connection.execute(
+            f"UPDATE {table} SET {column} = {value}"
+            f" WHERE ({names}) = (SELECT {names} FROM {table} LIMIT 1)"
+        )
+    except sqlite3.IntegrityError:
+        return False
+    connection.commit()
+    _declare(connection, table, written)
+    return True
+
+
+def _declare(connection: sqlite3.Connection, table: str, statement: str) -> None:
+    connection.execute("PRAGMA writable_schema = ON")
+    connection.execute("UPDATE sqlite_schema SET sql = ? WHERE name = ?", (statement, table))
+    connection.commit()
+    connection.close()
+
+
+#: Of every kind, and below zero, and no text at all.
+VALUES = ("7", "-7", "1.5", "'text'", "x'01b6'", "CAST(x'41b6' AS TEXT)", "NULL")
+_NOTE = ("meta", "key", "'text'")
+
+
+def spoiled(twin: Twin, place: Path, number: int | None) -> Iterator[Damaged]:
+    """Copies that hold a value of another kind: every column with every value, or some of them."""
+    connection = sqlite3.connect(twin.folder / "archive.sqlite3")
+    tables = connection.execute(
+        """SELECT t.name, c.name FROM sqlite_schema t, pragma_table_info(t.name) c
+            WHERE t.type = 'table' ORDER BY 1, 2"""
+    ).fetchall()
+    connection.close()
+    # A note may have any value, and there may be a note of any name.
+    every = [(*column, value) for column in tables for value in VALUES]
+    every = [each for each in every if each[:2] != ("meta", "value") and each != _NOTE]
+    chosen = every if number is None else random.Random(campaign_seed()).sample(every, number)
+    for table, column, value in chosen:
+        folder = place / "damaged"
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(twin.folder, folder)
+        path = folder / "archive.sqlite3"
+        if spoil(path, table, column, value):
+            yield Damaged(f"{table}.{column} = {value}", path, set())
 
 
 def _differing(whole: bytes, damaged: bytes) -> set[int]:

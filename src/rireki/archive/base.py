@@ -98,6 +98,8 @@ class Found(NamedTuple):
     conversation: Conversation
     family: str
     grouping: str
+    #: The number of the change that was last interpreted.
+    changed: int = 0
 
 
 class Heading(NamedTuple):

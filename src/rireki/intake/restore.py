@@ -26,7 +26,7 @@ FILES = ("file", "value")
 
 def restore(archive: Archive, found: Found, to: Path, as_of: str | None = None) -> list[Path]:
     """Write the files of a conversation and its sub-agents below `to`; returns where they are."""
-    groups = {each[1:]: None for each in with_subagents(archive, found)}
+    groups = {(each.family, each.grouping): None for each in with_subagents(archive, found)}
     strands = [strand for group in groups for strand in archive.strands(*group, as_of)]
     if not strands:
         raise NotFound(

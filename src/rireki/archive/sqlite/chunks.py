@@ -15,8 +15,9 @@ import apsw
 import msgspec
 
 from rireki.archive.pack import FULL, Chunk, OpenChunk, damaged, open_chunk, pack, unpack
-from rireki.archive.sqlite.connect import DAMAGE, select
-from rireki.archive.sqlite.values import value_of
+from rireki.archive.sqlite.connect import DAMAGE
+from rireki.archive.sqlite.values import first as first_row
+from rireki.archive.sqlite.values import select, value_of
 from rireki.errors import ArchiveTrouble
 from rireki.model.record import DIGEST_SIZE, digest_of_bytes
 
@@ -36,21 +37,25 @@ class Chunks:
         self.sql = connection
 
     def count(self, strand: int, lane: str) -> int:
-        count: int = self.sql.execute(
-            "SELECT coalesce(max(first + count), 0) FROM chunk WHERE strand = ? AND lane = ?",
+        # The last chunk's own row: of a sum nobody can tell whether its parts were numbers.
+        last = first_row(
+            self.sql,
+            """SELECT first, count FROM chunk WHERE strand = ? AND lane = ?
+                ORDER BY first DESC LIMIT 1""",
             (strand, lane),
-        ).get
-        return count
+        )
+        return sum(last) if last else 0
 
     def append(
         self, strand: int, lane: str, records: Sequence[bytes], digests: Sequence[bytes]
     ) -> None:
         """Add records to a lane; a last chunk that is not full yet is filled up."""
-        row = self.sql.execute(
+        row = first_row(
+            self.sql,
             """SELECT id, first, count, size, lengths, digests, data FROM chunk
                 WHERE strand = ? AND lane = ? ORDER BY first DESC LIMIT 1""",
             (strand, lane),
-        ).fetchone()
+        )
         first = row[1] + row[2] if row else 0
         if row and row[3] < FULL // 2 and bool(row[5]) == bool(digests):
             _, first, _, size, lengths, old_digests, data = row

@@ -7,6 +7,7 @@ is lost is named by conversation.
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from pathlib import PurePath, PurePosixPath, PureWindowsPath
 
 import msgspec
@@ -160,25 +161,40 @@ class _Completing:
         for number, strand in list(self.strands.items()):
             if strand["origin"] not in self.origins:
                 self._reconstruct_origin(strand["origin"])
-            origin = self.origins.get(strand["origin"])
-            if origin is None:
+            if strand["origin"] not in self.origins:
                 self._lose(self._name(number), "nothing tells any more which file it was")
                 del self.strands[number]
-                continue
-            self._borrow(strand, origin)
+        self._borrow()
 
-    def _borrow(self, strand: Values, origin: Values) -> None:
-        """What a lost strand had in common with its file, and a lost file with its strand."""
-        strand["role"] = strand["role"] or origin["role"]
-        origin["role"] = origin["role"] or strand["role"]
-        if not strand["family"]:
-            of_source = (
-                other["family"]
-                for other in self.strands.values()
-                if other["family"]
-                and self.origins.get(other["origin"], {}).get("source") == origin["source"]
-            )
-            strand["family"] = next(of_source, origin["source"])
+    def _borrow(self) -> None:
+        """What lost strands and files had in common with others of their source."""
+        pairs = [(strand, self.origins[strand["origin"]]) for strand in self.strands.values()]
+        lanes: dict[int, set[str]] = defaultdict(set)
+        for row in self.found.rows["chunk"]:
+            lanes[row.values["strand"]].add(row.values["lane"])
+        families: dict[str, str] = {}
+        usual: dict[tuple[object, ...], Counter[str]] = defaultdict(Counter)
+        for strand, origin in pairs:
+            source, above, below = origin["source"], origin["role"], strand["role"]
+            if strand["family"]:
+                families.setdefault(source, strand["family"])
+            if above and below and strand["conversation"]:
+                usual["file", source, below][above] += 1
+                usual["strand", source, above][below] += 1
+                usual["strand", source, above, *sorted(lanes[strand["id"]])][below] += 1
+        for strand, origin in pairs:
+            source = origin["source"]
+            strand["family"] = strand["family"] or families.get(source, source)
+            if not origin["role"]:
+                origin["role"] = _most(usual["file", source, strand["role"]]) or strand["role"]
+            if not strand["role"]:
+                # Several kinds lie in one database: those with the same lanes are of the same.
+                kin = ("strand", source, origin["role"])
+                strand["role"] = (
+                    _most(usual[*kin, *sorted(lanes[strand["id"]])])
+                    or _most(usual[kin])
+                    or origin["role"]
+                )
 
     def _reconstruct_origin(self, number: int) -> None:
         said = self.found.echoes["origin"].get(number)
@@ -290,6 +306,11 @@ class _Completing:
         if self.lost:
             for origin in self.origins.values():
                 origin["stamp"] = ""
+
+
+def _most(roles: Counter[str]) -> str:
+    """The commonest; empty if there is none."""
+    return max(roles, key=lambda role: roles[role], default="")
 
 
 def _is_json(text: str) -> bool:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from os import R_OK, access
 from pathlib import Path
-from typing import Any
 
 import apsw
 import msgspec
@@ -16,7 +14,7 @@ from rireki.archive.sqlite.migrate import APPLICATION_ID, READABLE, migrate, ste
 from rireki.archive.sqlite.values import BadValue
 from rireki.errors import ArchiveTrouble, NotFound
 
-__all__ = ["DAMAGE", "connect", "damage", "explain", "select"]
+__all__ = ["DAMAGE", "connect", "damage", "explain"]
 
 #: How long the first statement does, before it is asked whether there are locks at all.
 SOON_MS = 2_000
@@ -125,11 +123,6 @@ def _frozen(path: Path, refusal: apsw.Error) -> apsw.Connection:
             "copy with --archive.",
         ) from error
     return connection
-
-
-def select(sql: apsw.Connection, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-    """All rows at once: no cursor stays open while they are worked on."""
-    return sql.execute(query, values).fetchall()
 
 
 def explain(error: apsw.Error, path: Path) -> ArchiveTrouble:

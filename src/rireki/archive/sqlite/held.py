@@ -16,11 +16,14 @@ import apsw
 import msgspec
 
 from rireki.archive.sqlite.chunks import Chunks
-from rireki.archive.sqlite.connect import select
+from rireki.archive.sqlite.values import BadValue, decoded, select
+from rireki.archive.sqlite.values import first as first_row
 from rireki.errors import ArchiveTrouble
 from rireki.model.strand import Run, extended
 
 __all__ = ["HeldBytes"]
+
+_LENGTHS = msgspec.json.Decoder(list[int])
 
 
 class _Extent(NamedTuple):
@@ -75,6 +78,8 @@ class HeldBytes:
                 break
             if extent.offset + extent.size > size:
                 ends = list(accumulate(self._lengths(lane, extent.first, last)))
+                if size - extent.offset not in ends:
+                    raise BadValue(f"strand {self.strand}", f"no record ends at byte {size}")
                 last = extent.first + ends.index(size - extent.offset)
             runs = extended(runs, lane, range(extent.first, last + 1))
         return runs
@@ -122,12 +127,15 @@ class HeldBytes:
 
     def _lengths(self, lane: str, first: int, last: int) -> list[int]:
         """Of records that lie in one chunk."""
-        begin, lengths = self.sql.execute(
+        row = first_row(
+            self.sql,
             """SELECT first, lengths FROM chunk WHERE strand = ? AND lane = ? AND first <= ?
                 ORDER BY first DESC LIMIT 1""",
             (self.strand, lane, first),
-        ).get
-        return msgspec.json.decode(lengths, type=list[int])[first - begin : last - begin + 1]
+        )
+        if row is None:
+            raise BadValue(f"strand {self.strand}", f"record {first} of {lane} is missing")
+        return decoded(_LENGTHS, row[1], "table chunk")[first - row[0] : last - row[0] + 1]
 
 
 def _spans(records: str) -> Iterator[tuple[int, int]]:

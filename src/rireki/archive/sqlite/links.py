@@ -11,7 +11,7 @@ from typing import Any
 
 import apsw
 
-from rireki.archive.sqlite.connect import select
+from rireki.archive.sqlite.values import select
 
 __all__ = ["tie_together"]
 

@@ -12,16 +12,16 @@ import apsw
 import msgspec
 
 from rireki.archive.base import Change, Dirty, Filter, Found, Heading, Sighting, StoredConversation
-from rireki.archive.sqlite.connect import select
-from rireki.archive.sqlite.values import BadValue, value_of
+from rireki.archive.sqlite.values import BadValue, decoded, first, select, value_of
 from rireki.errors import Ambiguous, NotFound
 from rireki.model.conversation import Answer, Conversation, Link, Reading, Tie
 from rireki.model.names import as_text, is_bytes
 from rireki.model.tally import pattern_of
 
-__all__ = ["Projection", "dirty_of"]
+__all__ = ["Projection"]
 
 _CONVERSATION = msgspec.json.Decoder(Conversation)
+_EARLIER = msgspec.json.Decoder(dict[str, Any])
 #: Where a bad value was found.
 _TABLE = "table conversation"
 _ANSWERS = msgspec.json.Decoder(list[Answer])
@@ -72,15 +72,16 @@ class Projection:
             """SELECT family, conversation, number FROM dirty
                 ORDER BY conversation LIKE '@%', family, conversation""",
         )
-        return [dirty_of(row, "table dirty") for row in rows]
+        return [Dirty(*row) for row in rows]
 
     def waiting(self, family: str, conversation: str) -> int | None:
         """The number of the change that waits to be interpreted, if one does."""
-        number: int | None = self.sql.execute(
-            "SELECT max(number) FROM dirty WHERE family = ? AND conversation = ?",
+        row = first(
+            self.sql,
+            "SELECT number FROM dirty WHERE family = ? AND conversation = ?",
             (family, conversation),
-        ).get
-        return number
+        )
+        return row[0] if row else None
 
     def clean(self, dirty: Dirty) -> bool:
         """Take the mark away; False when the records changed since, and the reading is stale."""
@@ -141,12 +142,13 @@ class Projection:
         conversations, and a line that is added to it concerns one."""
         if conversation.nature != "prompts":
             return None
-        row: int | None = self.sql.execute(
-            """SELECT max(number) FROM conversation
+        row = first(
+            self.sql,
+            """SELECT number FROM conversation
                 WHERE id = ? AND family = ? AND grouping = ? AND data = ?""",
             (conversation.id, *dirty[:2], msgspec.json.encode(conversation).decode()),
-        ).get
-        return row
+        )
+        return row[0] if row else None
 
     def log(self, number: int, conversation: str, reached: int) -> None:
         """Note in the feed that a conversation was read anew, or with 0 that it is gone."""
@@ -156,13 +158,13 @@ class Projection:
         )
 
     def reached(self, conversation: str, number: int | None = None) -> int:
-        found: int = self.sql.execute(
-            """SELECT coalesce((SELECT reached FROM change
-                                 WHERE conversation = ?1 AND (?2 IS NULL OR number <= ?2)
-                                 ORDER BY number DESC LIMIT 1), 0)""",
+        row = first(
+            self.sql,
+            """SELECT reached FROM change WHERE conversation = ?1 AND (?2 IS NULL OR number <= ?2)
+                ORDER BY number DESC LIMIT 1""",
             (conversation, number),
-        ).get
-        return found
+        )
+        return row[0] if row else 0
 
     def changes(self, after: int, until: int) -> list[Change]:
         rows = select(
@@ -176,17 +178,18 @@ class Projection:
                 GROUP BY c.conversation ORDER BY 1, 2""",
             (after, until),
         )
-        return [Change(*row) for row in rows]
+        return msgspec.convert(rows, list[Change])
 
     def _store_one(self, dirty: Dirty, reading: Reading, number: int) -> int | None:
         # Imported late: who only reads compresses nothing.
         from rireki.archive.pack import squeeze
 
         conversation = reading.conversation
-        known = self.sql.execute(
+        known = first(
+            self.sql,
             "SELECT number, family, grouping, nature FROM conversation WHERE id = ?",
             (conversation.id,),
-        ).fetchone()
+        )
         if conversation.nature == "prompts" and known and known[1:3] != dirty[:2]:
             return None
         if self.is_forgotten(dirty.family, conversation.native_id):
@@ -295,9 +298,7 @@ class Projection:
             "SELECT kind, role, token, detail FROM tie WHERE conversation = ? ORDER BY rowid",
             (number,),
         )
-        answers = self.sql.execute(
-            "SELECT data FROM answers WHERE conversation = ?", (number,)
-        ).fetchone()
+        answers = first(self.sql, "SELECT data FROM answers WHERE conversation = ?", (number,))
         said = [
             *(told.id, told.native_id, told.source, told.nature, told.project),
             *(told.started_at, told.updated_at, told.upstream),
@@ -338,7 +339,8 @@ class Projection:
             news = " WHERE id IN (SELECT conversation FROM change WHERE number > ?)"
             rows = select(self.sql, columns + news, (after,))
         elif ids is None:
-            rows = select(self.sql, columns)
+            # Not looked at twice: there are many, and `convert` looks at each value.
+            rows = self.sql.execute(columns).fetchall()
         else:
             rows = [row for id in ids for row in select(self.sql, columns + " WHERE id = ?", (id,))]
         return msgspec.convert([(*row[:9], bool(row[9])) for row in rows], list[Heading])
@@ -365,9 +367,9 @@ class Projection:
                 f"{name!r} fits {len(rows)} conversations",
                 f"Write more of the id: {examples}{' …' if len(rows) > EXAMPLES else ''}",
             )
-        number, data, family, grouping, id, title = rows[0]
+        number, data, family, grouping, id, title, changed = rows[0]
         links = self._links([number]).get(number, [])
-        return Found(_told(data, id, title, links), family, grouping)
+        return Found(_told(data, id, title, links), family, grouping, changed)
 
     def _why_not(self) -> str:
         """What to do when a conversation is not found."""
@@ -384,7 +386,7 @@ class Projection:
         return "'rireki list' shows what there is; 'rireki import' takes in what is new."
 
     def _named(self, name: str) -> list[tuple[Any, ...]]:
-        columns = "SELECT number, data, family, grouping, id, title FROM conversation"
+        columns = "SELECT number, data, family, grouping, id, title, changed FROM conversation"
         for condition, values in (
             ("id = ?", (name,)),
             (_ALIAS, (name,)),
@@ -396,8 +398,7 @@ class Projection:
             rows = select(self.sql, f"{columns} WHERE {condition} ORDER BY id", values)
             if rows:
                 # An id that is the beginning of all others means itself, not its sub-agents.
-                ids = [value_of(str, row[4], _TABLE) for row in rows]
-                whole = [row for row in rows if all(id.startswith(row[4]) for id in ids)]
+                whole = [row for row in rows if all(r[4].startswith(row[4]) for r in rows)]
                 return whole or rows
         return []
 
@@ -440,9 +441,9 @@ class Projection:
             found.append(
                 Sighting(
                     conversation=conversation,
-                    directory=held_for,
-                    first_seen=first_seen,
-                    last_seen=last_seen,
+                    directory=value_of(str, held_for, _TABLE),
+                    first_seen=value_of(str, first_seen, "table strand"),
+                    last_seen=value_of(str, last_seen, "table strand"),
                     current=current,
                 )
             )
@@ -459,25 +460,16 @@ class Projection:
             yield conversation, _answers(data)
 
 
-def dirty_of(row: Sequence[object], place: str) -> Dirty:
-    family, conversation, number = row
-    return Dirty(
-        value_of(str, family, place),
-        value_of(str, conversation, place),
-        value_of(int, number, place),
-    )
-
-
-def _answers(data: object) -> list[Answer]:
+def _answers(data: bytes) -> list[Answer]:
     # Imported late: who only lists conversations unpacks nothing.
     from zstandard import ZstdError
 
     from rireki.archive.pack import unsqueeze
 
     try:
-        return _ANSWERS.decode(unsqueeze(value_of(bytes, data, "table answers")))
-    except ZstdError as error:
-        raise BadValue("table answers", str(error)) from error
+        return _ANSWERS.decode(unsqueeze(data))
+    except (ZstdError, msgspec.MsgspecError) as error:
+        raise BadValue("table answers", error) from error
 
 
 def _list(values: Sequence[int] | Sequence[str]) -> str:
@@ -485,25 +477,24 @@ def _list(values: Sequence[int] | Sequence[str]) -> str:
     return msgspec.json.encode(values).decode()
 
 
-def _told(data: object, id: str, title: str, links: list[Link]) -> Conversation:
+def _told(data: str, id: str, title: str, links: list[Link]) -> Conversation:
     """A conversation as it was read, with what others have to say of it: its title and links."""
     conversation = _opened(data)
     # The same, unless the row is damaged: whoever looks it up goes by the column.
-    conversation.id = value_of(str, id, _TABLE)
-    conversation.title = value_of(str, title, _TABLE)
+    conversation.id = id
+    conversation.title = title
     conversation.links = links
     return conversation
 
 
-def _opened(stored: object) -> Conversation:
+def _opened(data: str) -> Conversation:
     """What is stored of a conversation. "unfinished" was a pattern once: it is read as it is now."""
-    data = value_of(str, stored, _TABLE)
     if '"pattern":"unfinished"' in data:
-        value = msgspec.json.decode(data, type=dict[str, Any])
+        value = decoded(_EARLIER, data, _TABLE)
         if value.get("pattern") == "unfinished":
             value["pattern"] = pattern_of(value.get("tool_calls", 0))
         return msgspec.convert(value, Conversation)
-    return _CONVERSATION.decode(data)
+    return decoded(_CONVERSATION, data, _TABLE)
 
 
 def _conditions(wanted: Filter) -> tuple[str, list[Any]]:

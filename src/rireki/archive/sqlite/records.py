@@ -6,6 +6,7 @@ what a record means.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
@@ -16,9 +17,8 @@ import msgspec
 from rireki.archive.base import KnownOrigin, Stale
 from rireki.archive.pack import Chunk
 from rireki.archive.sqlite.chunks import Chunks, Digests
-from rireki.archive.sqlite.connect import select
 from rireki.archive.sqlite.held import HeldBytes
-from rireki.archive.sqlite.values import value_of
+from rireki.archive.sqlite.values import BadValue, decoded, first, select
 from rireki.model.conversation import Trouble
 from rireki.model.record import Content, Origin, Update
 from rireki.model.strand import Run, State, Strand, expand, extended, shorten
@@ -30,6 +30,9 @@ Group: TypeAlias = tuple[str, str | None]
 #: Records by strand, lane and number.
 Fetch: TypeAlias = Callable[[int, str, Sequence[int]], list[bytes]]
 _RUNS = msgspec.json.Decoder(tuple[Run, ...])
+_CURSOR: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
+#: The numbers of records in a run; no strand has as many as nine digits can count.
+_SPANS = re.compile(r"(\d{1,8}(-\d{1,8})?(,\d{1,8}(-\d{1,8})?)*)?", re.ASCII)
 _STRAND = """
     SELECT s.id, s.key, s.conversation, s.role, s.project, s.first_seen, s.last_seen, s.vanished_at,
            o.source, o.place, s.cursor
@@ -66,10 +69,11 @@ class Records:
         return dict(select(self.sql, "SELECT origin, conversation FROM strand WHERE key = ''"))
 
     def ensure_origin(self, origin: Origin, now: str) -> int:
-        row = self.sql.execute(
+        row = first(
+            self.sql,
             "SELECT id, vanished_at FROM origin WHERE source = ? AND place = ?",
             (origin.source, origin.place),
-        ).fetchone()
+        )
         if row is None:
             self.sql.execute(
                 """INSERT INTO origin (source, place, root, form, role, first_seen)
@@ -109,11 +113,12 @@ class Records:
         return {key: _cursor(cursor) for key, cursor in rows if cursor != "null"}
 
     def held_bytes(self, source: str, place: str, key: str) -> HeldBytes | None:
-        row = self.sql.execute(
+        row = first(
+            self.sql,
             """SELECT s.id FROM strand s JOIN origin o ON o.id = s.origin
                 WHERE o.source = ? AND o.place = ? AND s.key = ?""",
             (source, place, key),
-        ).fetchone()
+        )
         if row is None:
             return None
         last = self._last_state(row[0])
@@ -134,12 +139,13 @@ class Records:
     ) -> tuple[int, bool, Group | None]:
         """Keep an update; returns the bytes that were new, whether the strand changed, and the
         group it left if it belongs to another one now."""
-        row = self.sql.execute(
+        row = first(
+            self.sql,
             """SELECT id, cursor, vanished_at, family, conversation FROM strand
                 WHERE origin = ? AND key = ?""",
             (origin, update.key),
-        ).fetchone()
-        if (msgspec.json.decode(row[1]) if row else None) != before:
+        )
+        if (_cursor(row[1]) if row else None) != before:
             raise Stale(update.key)
         strand = row[0] if row else self._new_strand(origin, family, update, now)
         last = self._last_state(strand) if row else None
@@ -194,9 +200,8 @@ class Records:
 
     def _moment(self, strand: int, now: str) -> str:
         """Not before the last change of the strand: a clock may be set back, what was seen was seen."""
-        row = self.sql.execute(
-            "SELECT at FROM state WHERE strand = ? ORDER BY number DESC LIMIT 1", (strand,)
-        ).fetchone()
+        query = "SELECT at FROM state WHERE strand = ? ORDER BY number DESC LIMIT 1"
+        row = first(self.sql, query, (strand,))
         return max(now, row[0]) if row else now
 
     def vanish_strand(self, strand: int, number: int, now: str) -> None:
@@ -405,8 +410,11 @@ class Records:
 
 
 def _cursor(stored: object) -> Any:
-    return msgspec.json.decode(value_of(str, stored, "table strand"))
+    return decoded(_CURSOR, stored, "table strand")
 
 
 def _runs(stored: object) -> tuple[Run, ...]:
-    return _RUNS.decode(value_of(str, stored, "table state"))
+    runs = decoded(_RUNS, stored, "table state")
+    if bad := [run.records for run in runs if not _SPANS.fullmatch(run.records)]:
+        raise BadValue("table state", f"no numbers of records: {bad[0]!r}")
+    return runs

@@ -194,8 +194,8 @@ class Recovered:
         """Note what an index says; False where these are not its values."""
         table, columns = ECHOES[index]
         kinds = [int if column == "origin" else TextBytes for column in columns]
-        if [type(value) for value in values if value is not None] != [*kinds, int]:
-            return values[1:2] == [None] and len(values) == len(columns) + 1
+        if [type(value) for value in values] != [*kinds, int]:
+            return None in values and len(values) == len(columns) + 1
         *said, number = values
         plain = {column: _plain(value) for column, value in zip(columns, said, strict=True)}
         self.echoes[table].setdefault(number, {}).update(plain)

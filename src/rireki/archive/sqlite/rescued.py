@@ -109,13 +109,14 @@ def insert_facts(sql: apsw.Connection, facts: RecoveredFacts) -> None:
 
 
 def _insert_projection(sql: apsw.Connection, recovered: Recovered, facts: RecoveredFacts) -> None:
-    told = [row.values for row in recovered.rows["conversation"] if _is_told(row.values)]
+    told: list[Values] = []
+    for row in recovered.rows["conversation"]:
+        readable = _is_told(row.values)
+        told += [row.values] if readable else []
+        if not readable or not row.trust:
+            id = str(row.values["id"])
+            facts.lost.append(Trouble(id, "what was made of its records is damaged", AGAIN))
     insert(sql, "conversation", told)
-    facts.lost += [
-        Trouble(str(row.values["id"]), "what was made of its records is damaged", AGAIN)
-        for row in recovered.rows["conversation"]
-        if row.values not in told
-    ]
     numbers = {values["number"] for values in told}
     for table, columns in (
         ("answers", ("conversation",)),

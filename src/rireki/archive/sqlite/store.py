@@ -20,11 +20,11 @@ from rireki.archive.base import (
     Sighting,
     StoredConversation,
 )
-from rireki.archive.sqlite.connect import DAMAGE, connect, damage, explain, select
+from rireki.archive.sqlite.connect import DAMAGE, connect, damage, explain
 from rireki.archive.sqlite.lenient import lenient, lenient_rows
-from rireki.archive.sqlite.projection import Projection, dirty_of
+from rireki.archive.sqlite.projection import Projection
 from rireki.archive.sqlite.sums import ensure_triggers
-from rireki.archive.sqlite.values import BadValue, value_of
+from rireki.archive.sqlite.values import BadValue, first, select, value_of
 from rireki.errors import ArchiveTrouble
 from rireki.model.conversation import Answer, Conversation, Reading, Trouble
 
@@ -83,11 +83,6 @@ class SqliteArchive:
         if self.damage or self._is_writing:
             raise error
         rescued = self._rescued(error)
-        if not rescued.lost and not isinstance(error, apsw.Error):
-            # Nothing is damaged: it is a mistake in rireki.
-            rescued.close()
-            self.damage = []
-            raise error
         self.sql.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         # Not closed yet: somebody up the stack may be reading in it.
         self._damaged.append(self.sql)
@@ -190,12 +185,12 @@ class SqliteArchive:
 
     @lenient
     def forgotten(self) -> set[tuple[str, str]]:
-        return set(self.sql.execute("SELECT family, conversation FROM forgotten"))
+        return {(f, c) for f, c in select(self.sql, "SELECT family, conversation FROM forgotten")}
 
     @lenient
     def ids(self) -> set[str]:
         rows = select(self.sql, "SELECT id FROM conversation")
-        return {value_of(str, id, "table conversation") for (id,) in rows}
+        return {id for (id,) in rows}
 
     def soil(self) -> None:
         with self.writing() as batch:
@@ -216,10 +211,8 @@ class SqliteArchive:
 
     @lenient
     def number(self) -> int:
-        found: int = self.sql.execute(
-            "SELECT coalesce((SELECT value FROM meta WHERE key = 'number'), 0)"
-        ).get
-        return found
+        row = first(self.sql, "SELECT value FROM meta WHERE key = 'number'")
+        return value_of(int, row[0], "table meta") if row else 0
 
     def identity(self) -> str:
         known = self.note_of("identity")
@@ -237,18 +230,16 @@ class SqliteArchive:
 
     @lenient
     def note_of(self, name: str) -> str | None:
-        row = self.sql.execute("SELECT value FROM meta WHERE key = ?", (name,)).fetchone()
+        row = first(self.sql, "SELECT value FROM meta WHERE key = ?", (name,))
         if row is None and not self.damage:
             self._check_meta()
         return str(row[0]) if row else None
 
     def _check_meta(self) -> None:
         """An archive that has anything counts its changes there: else the table is damaged."""
-        if self.sql.execute(
-            """SELECT 1 FROM origin
-               WHERE NOT EXISTS (SELECT 1 FROM meta WHERE key = 'number') LIMIT 1"""
-        ).get:
-            raise BadValue("meta", "no number of changes")
+        notes = dict(select(self.sql, "SELECT key, value FROM meta"))
+        if "number" not in notes and first(self.sql, "SELECT id FROM origin LIMIT 1"):
+            raise BadValue("table meta", "no number of changes")
 
     def set_note(self, name: str, value: str) -> None:
         with self._changing():
@@ -346,7 +337,7 @@ class SqliteArchive:
             """SELECT DISTINCT family, conversation FROM strand
                 WHERE conversation IS NOT NULL ORDER BY family, conversation""",
         )
-        return [dirty_of((*row, 0), "table strand") for row in rows]
+        return [Dirty(family, conversation, 0) for family, conversation in rows]
 
     @lenient
     def kept_as(self, family: str, grouping: str) -> dict[str, StoredConversation]:
@@ -437,10 +428,11 @@ class SqliteBatch:
             self.projection.hand_over(left, group)
 
     def _note_succession(self, origin: int, family: str, update: Update) -> None:
-        row = self.sql.execute(
+        row = first(
+            self.sql,
             "SELECT conversation FROM strand WHERE origin = ? AND key = ?",
             (origin, update.replaces),
-        ).fetchone()
+        )
         if row is None or row[0] is None or row[0] == update.conversation:
             return
         # Chats that overwrite each other in turn do so again and again: the last time counts.

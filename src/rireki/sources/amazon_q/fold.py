@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import msgspec
+
 from rireki.model.conversation import Reading, Trouble
 from rireki.model.strand import Ref, Strand
 from rireki.model.times import from_iso
@@ -32,6 +34,7 @@ from rireki.sources.amazon_q.log import Replay, Telling, open_v3_session
 from rireki.sources.amazon_q.messages import SavedStory, shown
 from rireki.sources.amazon_q.pending import SavedMessage, make_task, short_hash
 from rireki.sources.amazon_q.rows import directory_of, is_left_behind
+from rireki.sources.amazon_q.scan import DATABASE
 from rireki.sources.amazon_q.versions import Chronicle, chronicle
 from rireki.sources.kit.decode import NotReadable, load, text_of
 from rireki.sources.kit.document import LANE as WHOLE
@@ -42,7 +45,8 @@ _TELLING = (*LIVE, SAVE, EXPORT, SESSION, V3_SESSION, TYPED)
 
 
 def interpret(conversation: str, strands: Sequence[Strand]) -> list[Reading]:
-    strands = [one for one in strands if one.states and one.role in _TELLING]
+    strands = [_as_row(one) for one in strands if one.states]
+    strands = [one for one in strands if one.role in _TELLING]
     if not strands:
         return []
     told = _tell(conversation, strands)
@@ -57,6 +61,11 @@ def interpret(conversation: str, strands: Sequence[Strand]) -> list[Reading]:
             shown=lambda: shown(told.messages),
         )
     ]
+
+
+def _as_row(strand: Strand) -> Strand:
+    """Where a damaged archive has lost what a strand was, it is called what its file is."""
+    return msgspec.structs.replace(strand, role=ROW) if strand.role == DATABASE else strand
 
 
 def _tell(conversation: str, strands: Sequence[Strand]) -> InterpretedConversation:

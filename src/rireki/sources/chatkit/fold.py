@@ -21,7 +21,7 @@ from rireki.model.times import from_iso, from_ms
 from rireki.sources.chatkit.fields import get, string, words
 from rireki.sources.chatkit.history import ItemVersion, ranked, rows_of
 from rireki.sources.chatkit.items import drafts_of
-from rireki.sources.chatkit.names import NAME, THREAD, digest_of, user_of
+from rireki.sources.chatkit.names import DATABASE, NAME, THREAD, digest_of, user_of
 from rireki.sources.chatkit.pictures import ThreadPictures
 from rireki.sources.chatkit.records import DecodedRecord, open_record
 from rireki.sources.chatkit.steps import doubled_workflows
@@ -44,11 +44,17 @@ _HINT = "It is kept as it was found; the other rows are not affected."
 
 def interpret(conversation: str, strands: Sequence[Strand]) -> list[Reading]:
     """A reading per thread: those that only share an id, in two databases, stay apart."""
-    threads = sorted((one for one in strands if one.states and one.role == THREAD), key=_id)
+    threads = sorted((one for one in strands if one.states and _is_thread(one)), key=_id)
     return [
         _read(name, copies, files_in(strands, user_of(copies[0].key)))
         for name, copies in _apart(conversation, threads)
     ]
+
+
+def _is_thread(strand: Strand) -> bool:
+    """Where a damaged archive has lost what a strand was, it is called what its file is."""
+    lost = strand.role == DATABASE and any(run.lane == THREADS for run in strand.states[-1].runs)
+    return lost or strand.role == THREAD
 
 
 def _id(strand: Strand) -> int:

@@ -34,6 +34,8 @@ STORE_ID = 0x72697263
 #: bytes of one that a message came with.
 #: Or a value of one of its rows that is too large to be a part of it.
 THREAD, ATTACHMENT, FILE, VALUE = "thread", "attachment", "file", "value"
+#: What the file is that they lie in.
+DATABASE = "database"
 
 #: What can stand in an id as it is.
 _PLAIN = re.compile(r"[A-Za-z0-9][\w.:-]{0,127}", re.ASCII)

@@ -10,14 +10,13 @@ from rireki.errors import SourceTrouble
 from rireki.model.conversation import Conversation, Reading
 from rireki.model.strand import Strand
 from rireki.sources.chatkit.configured import VARIABLE, configured
-from rireki.sources.chatkit.names import NAME
+from rireki.sources.chatkit.names import DATABASE, NAME
 from rireki.sources.kit.places import Places
 from rireki.sources.kit.stamps import database_stamp, is_regular
 from rireki.sources.reader import Discovery, Known, Looked, Origin, Roll, Update, Watched
 
 __all__ = ["READER", "ChatKit"]
 
-DATABASE = "database"
 #: What a database may be called, in a folder that was named by hand or in one right below it.
 _ENDINGS = (".db", ".sqlite", ".sqlite3")
 _BELOW = tuple(f"{folder}*{ending}" for folder in ("", "*/") for ending in _ENDINGS)

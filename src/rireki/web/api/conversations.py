@@ -38,16 +38,13 @@ __all__ = ["conversation", "explain", "message", "messages", "place_of", "versio
 
 async def conversation(call: ApiCall[Nothing]) -> ConversationAnswer:
     def look(archive: Archive) -> ConversationAnswer:
-        found = archive.find(call.conversation).conversation
-        (heading,) = archive.headings(ids=[found.id])
+        found, _, _, changed = archive.find(call.conversation)
         started = [
             link.id for link in found.links if link.kind == "subagent" and link.side == "child"
         ]
         reader = registry.find(found.source)
         resume = reader.resume(found) if reader is not None else None
-        return ConversationAnswer(
-            found, list(archive.pick(started).values()), heading.changed, resume
-        )
+        return ConversationAnswer(found, list(archive.pick(started).values()), changed, resume)
 
     return await call.desk.read(look)
 
