@@ -25,6 +25,7 @@ from rireki.model.times import from_iso
 from rireki.sources.bridge.asks import ask_label, ask_parts, is_decided, pretty
 from rireki.sources.bridge.entry import BridgeEntry
 from rireki.sources.bridge.lines import BridgeLine
+from rireki.sources.kit.fields import string
 
 __all__ = ["JournalMessage", "order_of", "picture", "tool_of"]
 
@@ -130,14 +131,14 @@ class JournalMessage(msgspec.Struct, gc=False):
         if self.notice is not None:
             return [self.notice]
         if self.kind == "prompt":
-            text = _string(self.more, "text")
+            text = string(self.more, "text")
             return [*([Text(text)] if text else []), *_pictures(self.more)]
         if self.kind == "text":
             return [Text("".join(self.stretches))]
         if self.kind == "thought":
             return [Thinking("".join(self.stretches))]
         if self.kind == "call":
-            return [ToolCall(_string(self.more, "call"), tool_of(self.more), _arguments(self.more))]
+            return [ToolCall(string(self.more, "call"), tool_of(self.more), _arguments(self.more))]
         if self.kind == "result":
             return [_result(self.more)]
         return [Text(_plan(self.more))]
@@ -169,7 +170,7 @@ def _pictures(more: dict[str, Any]) -> list[Part]:
 
 
 def tool_of(more: dict[str, Any]) -> str:
-    return next(filter(None, (_string(more, name) for name in ("name", "title", "tool"))), "tool")
+    return next(filter(None, (string(more, name) for name in ("name", "title", "tool"))), "tool")
 
 
 def _arguments(more: dict[str, Any]) -> Any:
@@ -192,7 +193,7 @@ def _arguments(more: dict[str, Any]) -> Any:
 
 def _result(more: dict[str, Any]) -> ToolResult:
     status = more.get("status")
-    call, output = _string(more, "call"), pretty(more.get("output"))
+    call, output = string(more, "call"), pretty(more.get("output"))
     if status == "error":
         return ToolResult(call, "error", output)
     return ToolResult(call, "cancelled" if status == "cancelled" else "ok", output)
@@ -205,8 +206,3 @@ def _plan(more: dict[str, Any]) -> str:
         f"- [{_MARKS.get(str(step.get('status')), ' ')}] {step.get('content') or ''}"
         for step in steps
     )
-
-
-def _string(more: dict[str, Any], name: str) -> str:
-    value = more.get(name)
-    return value if isinstance(value, str) else ""

@@ -18,7 +18,6 @@ from rireki.model.message import Entry
 from rireki.model.parts import Notice, Part, Text, Unknown
 from rireki.model.strand import Strand
 from rireki.model.times import from_iso, from_ms
-from rireki.sources.chatkit.fields import get, string, words
 from rireki.sources.chatkit.history import ItemVersion, ranked, rows_of
 from rireki.sources.chatkit.items import drafts_of
 from rireki.sources.chatkit.names import DATABASE, NAME, THREAD, digest_of, user_of
@@ -27,6 +26,7 @@ from rireki.sources.chatkit.records import DecodedRecord, open_record
 from rireki.sources.chatkit.steps import doubled_workflows
 from rireki.sources.chatkit.tables import ITEMS, THREADS
 from rireki.sources.chatkit.uploads import StoredFile, files_in
+from rireki.sources.kit.fields import get, string, words
 from rireki.sources.kit.pending import (
     PendingMessage,
     conversation_of,

@@ -17,11 +17,11 @@ from collections.abc import Callable
 from typing import Any
 
 from rireki.model.parts import Attachment, Notice, Part, Text, ToolCall, ToolResult, Unknown
-from rireki.sources.chatkit.fields import get, items, string, words
 from rireki.sources.chatkit.pictures import ThreadPictures
 from rireki.sources.chatkit.references import reference
 from rireki.sources.chatkit.steps import task_drafts, workflow_drafts
 from rireki.sources.chatkit.widgets import outline, said_in
+from rireki.sources.kit.fields import get, items, string, words
 from rireki.sources.kit.pending import PendingMessage, pending, unknown
 
 __all__ = ["drafts_of"]

@@ -10,8 +10,8 @@ from hashlib import sha256
 from typing import Any
 
 from rireki.model.parts import Attachment, Notice, Part, Unknown
-from rireki.sources.chatkit.fields import string
 from rireki.sources.chatkit.uploads import StoredFile
+from rireki.sources.kit.fields import string
 
 __all__ = ["ThreadPictures"]
 

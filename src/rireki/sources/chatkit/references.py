@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rireki.sources.chatkit.fields import get, string, words
+from rireki.sources.kit.fields import get, string, words
 
 __all__ = ["reference"]
 

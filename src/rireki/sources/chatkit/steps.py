@@ -7,8 +7,8 @@ from math import isfinite
 from typing import Any
 
 from rireki.model.parts import Notice, Part, Text, Thinking, Unknown
-from rireki.sources.chatkit.fields import get, items, string, words
 from rireki.sources.chatkit.references import reference
+from rireki.sources.kit.fields import get, items, string, words
 from rireki.sources.kit.pending import PendingMessage, pending, unknown
 
 __all__ = ["doubled_workflows", "task_drafts", "workflow_drafts"]

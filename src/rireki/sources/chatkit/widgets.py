@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from rireki.sources.chatkit.fields import string, words
+from rireki.sources.kit.fields import string, words
 
 __all__ = ["outline", "said_in"]
 

@@ -29,6 +29,7 @@ from rireki.model.strand import Strand
 from rireki.sources.claude_code.lines import TranscriptLine
 from rireki.sources.claude_code.shapes import ContentItem, Rich, loads
 from rireki.sources.kit.document import LANE
+from rireki.sources.kit.fields import get, string
 
 __all__ = [
     "SPILLED",
@@ -39,7 +40,6 @@ __all__ = [
     "answer_parts",
     "base_name",
     "binaries",
-    "get",
     "outcome_in",
     "picture_of_file",
     "prompt_parts",
@@ -111,7 +111,7 @@ def texts(content: Any) -> str:
     """The words of a content value: a string, or its blocks of text."""
     if isinstance(content, str):
         return content
-    return "\n".join(_string(block, "text") for block in _blocks(content) if _kind(block) == "text")
+    return "\n".join(string(block, "text") for block in _blocks(content) if _kind(block) == "text")
 
 
 def prompt_parts(content: Any) -> list[Part]:
@@ -124,7 +124,7 @@ def prompt_parts(content: Any) -> list[Part]:
 def _prompt_block(block: Any) -> Iterator[Part]:
     kind = _kind(block)
     if kind == "text":
-        yield Text(_string(block, "text"))
+        yield Text(string(block, "text"))
     elif kind in ("image", "document"):
         yield _picture(block)
     else:
@@ -140,13 +140,13 @@ def answer_parts(content: Any) -> list[Part]:
 def _answer_block(block: Any) -> Iterator[Part]:
     kind = _kind(block)
     if kind == "text":
-        yield Text(_string(block, "text"))
+        yield Text(string(block, "text"))
     elif kind == "thinking":
-        yield Thinking(_string(block, "thinking"))
+        yield Thinking(string(block, "thinking"))
     elif kind == "redacted_thinking":
         yield Notice("thinking that the provider hid")
     elif kind.endswith("tool_use"):
-        yield ToolCall(_string(block, "id"), _string(block, "name"), block.get("input"))
+        yield ToolCall(string(block, "id"), string(block, "name"), block.get("input"))
     elif kind.endswith("tool_result"):
         yield from result_parts(block)
     elif kind in ("image", "document"):
@@ -175,7 +175,7 @@ def result_parts(
         missing = full is None
     failed = bool(block.get("is_error"))
     status = "cancelled" if refused and failed else _status(failed, outcome, output)
-    parts: list[Part] = [ToolResult(_string(block, "tool_use_id"), status, without_colours(output))]
+    parts: list[Part] = [ToolResult(string(block, "tool_use_id"), status, without_colours(output))]
     if missing:
         parts.append(Notice(elsewhere, "warning"))
     if not isinstance(content, str):
@@ -202,8 +202,8 @@ def _picture(block: Any) -> Part:
     source = block.get("source")
     if not isinstance(source, dict):
         return Unknown(_kind(block) or "block", block)
-    media = _string(source, "media_type")
-    name = _string(block, "title") or _string(source, "url") or _string(source, "file_id")
+    media = string(source, "media_type")
+    name = string(block, "title") or string(source, "url") or string(source, "file_id")
     data = _bytes(source)
     if data is None:
         return Attachment(media, name=name) if name else Unknown(_kind(block), block)
@@ -219,7 +219,7 @@ def picture_of_file(file: Any, name: str) -> Part | None:
     )
     if data is None:
         return None
-    return Attachment(_string(file, "type"), sha256(data).hexdigest(), name, len(data))
+    return Attachment(string(file, "type"), sha256(data).hexdigest(), name, len(data))
 
 
 def _bytes(source: dict[str, Any]) -> bytes | None:
@@ -257,12 +257,7 @@ def _blocks(content: Any) -> list[dict[str, Any]]:
 
 
 def _kind(block: Any) -> str:
-    return _string(block, "type") if isinstance(block, dict) else ""
-
-
-def _string(block: Any, name: str) -> str:
-    value = block.get(name) if isinstance(block, dict) else None
-    return value if isinstance(value, str) else ""
+    return string(block, "type") if isinstance(block, dict) else ""
 
 
 _RETURNED = ("tool_result", "text")
@@ -270,13 +265,6 @@ _RETURNED = ("tool_result", "text")
 
 def value_of(line: TranscriptLine) -> Any:
     return loads(line.data)
-
-
-def get(value: Any, *path: str) -> Any:
-    """What stands at a path of field names; None where there is nothing."""
-    for name in path:
-        value = value.get(name) if isinstance(value, dict) else None
-    return value
 
 
 def answer_in(line: TranscriptLine) -> list[Part]:

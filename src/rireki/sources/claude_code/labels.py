@@ -25,6 +25,7 @@ from rireki.sources.claude_code.words import (
     persons_reason,
     sender_of,
 )
+from rireki.sources.kit.fields import get, string
 
 __all__ = [
     "ChipContent",
@@ -49,7 +50,7 @@ _BADGES = {"queued": "queued", "sdk": "headless", "suggestion_accepted": "accept
 
 def prompt_shown(row: str, line: Any) -> ChipContent:
     """A user entry that is no tool result."""
-    content = _get(_get(line, "message"), "content")
+    content = get(line, "message", "content")
     text = texts(content)
     stopped = row == "2" and text.lstrip().startswith(INTERRUPTED)
     put = _interrupted if stopped else _PUT.get(row)
@@ -61,7 +62,7 @@ def prompt_shown(row: str, line: Any) -> ChipContent:
     if context and row in ("19", "20"):
         parts = [part for part in parts if not isinstance(part, Text)]
         parts = [Text(rest), *parts] if rest else parts
-    badge = _BADGES.get(_string(line, "promptSource"), "") if row in ("19", "20") else ""
+    badge = _BADGES.get(string(line, "promptSource"), "") if row in ("19", "20") else ""
     return ChipContent(_FIXED.get(row, badge), parts)
 
 
@@ -87,12 +88,12 @@ def _skill(text: str, line: Any) -> tuple[str, str]:
 
 
 def _elsewhere(text: str, line: Any) -> tuple[str, str]:
-    origin = _get(line, "origin")
-    kind = _string(origin, "kind") or _string(line, "promptSource") or "injected"
+    origin = get(line, "origin")
+    kind = string(origin, "kind") or string(line, "promptSource") or "injected"
     if "<task-notification>" in text:
         return _task(text, line)
-    sender = _string(origin, "from") or _string(origin, "sender") or _string(origin, "name")
-    words = _string(origin, "body") or text
+    sender = string(origin, "from") or string(origin, "sender") or string(origin, "name")
+    words = string(origin, "body") or text
     return f"{kind}: {sender}" if sender else kind, words
 
 
@@ -144,7 +145,7 @@ _PUT = {
 
 def context_shown(line: Any) -> ChipContent:
     """What an editor or a loop put before the person's words."""
-    context, _ = context_of(texts(_get(_get(line, "message"), "content")))
+    context, _ = context_of(texts(get(line, "message", "content")))
     tag = context.lstrip("<").partition(">")[0].partition(" ")[0]
     return ChipContent(f"context: {tag}" if tag else "context", [Text(context)])
 
@@ -159,13 +160,13 @@ _WORDLESS = (
 
 def said_shown(row: str, line: Any, tools: Mapping[str, str]) -> ChipContent:
     """A person's words or choice inside a tool's outcome."""
-    outcome = _get(line, "toolUseResult")
+    outcome = get(line, "toolUseResult")
     block = _result_block(line)
-    output = texts(_get(block, "content"))
-    tool = tools.get(_string(block, "tool_use_id"), "")
+    output = texts(get(block, "content"))
+    tool = tools.get(string(block, "tool_use_id"), "")
     if row == "1b":
         return ChipContent("answered", [Text(_choices(outcome) or output)])
-    failed = bool(_get(block, "is_error"))
+    failed = bool(get(block, "is_error"))
     if row == "1c":
         return _plan(outcome, output, failed)
     label = "plan rejected" if tool == "ExitPlanMode" else "refused" if failed else "said"
@@ -175,7 +176,7 @@ def said_shown(row: str, line: Any, tools: Mapping[str, str]) -> ChipContent:
 
 
 def _choices(outcome: Any) -> str:
-    answers = _get(outcome, "answers")
+    answers = get(outcome, "answers")
     if not isinstance(answers, dict):
         return ""
     return "\n".join(f"{question} → {_words(choice)}" for question, choice in answers.items())
@@ -190,8 +191,8 @@ def _words(value: Any) -> str:
 def _plan(outcome: Any, output: str, failed: bool) -> ChipContent:
     if failed:
         return ChipContent("plan rejected", [_reason(output)])
-    edited = " (edited)" if _get(outcome, "planWasEdited") else ""
-    return ChipContent(f"plan approved{edited}", [Text(_string(outcome, "plan") or output)])
+    edited = " (edited)" if get(outcome, "planWasEdited") else ""
+    return ChipContent(f"plan approved{edited}", [Text(string(outcome, "plan") or output)])
 
 
 def _reason(output: str) -> Text | Notice:
@@ -202,9 +203,9 @@ def _reason(output: str) -> Text | Notice:
 
 
 def _result_block(line: Any) -> Any:
-    content = _get(_get(line, "message"), "content")
+    content = get(line, "message", "content")
     for block in content if isinstance(content, list) else []:
-        if _string(block, "type") == "tool_result":
+        if string(block, "type") == "tool_result":
             return block
     return None
 
@@ -214,22 +215,22 @@ def divider_shown(lines: list[Any]) -> ChipContent:
     label = "context compacted"
     parts: list[Part] = []
     for line in lines:
-        meta = _get(line, "compactMetadata")
-        before, after = _get(meta, "preTokens"), _get(meta, "postTokens")
+        meta = get(line, "compactMetadata")
+        before, after = get(meta, "preTokens"), get(meta, "postTokens")
         if isinstance(before, int) and isinstance(after, int):
             label = f"context compacted ({before:,} → {after:,} tokens)"
         elif isinstance(before, int):
             label = f"context compacted ({before:,} tokens before)"
-        if summary := texts(_get(_get(line, "message"), "content")):
+        if summary := texts(get(line, "message", "content")):
             parts.append(Text(summary))
     return ChipContent(label, parts)
 
 
 def attachment_shown(row: str, line: Any) -> ChipContent:
-    attached = _get(line, "attachment")
+    attached = get(line, "attachment")
     if row in ("A1", "A2"):
-        prompt = _get(attached, "prompt")
-        at = _string(attached, "timestamp") or None
+        prompt = get(attached, "prompt")
+        at = string(attached, "timestamp") or None
         if row == "A1":
             return ChipContent("sent while working", prompt_parts(prompt), at)
         label, words = _elsewhere(texts(prompt), attached)
@@ -238,21 +239,21 @@ def attachment_shown(row: str, line: Any) -> ChipContent:
         return _hook(attached)
     if row == "A5":
         return _mentioned(attached)
-    kind = _string(attached, "type") or "attachment"
+    kind = string(attached, "type") or "attachment"
     return ChipContent(kind, [Unknown(kind, attached)])
 
 
 def _hook(attached: Any) -> ChipContent:
-    name = _string(attached, "hookName") or _string(attached, "hookEvent")
+    name = string(attached, "hookName") or string(attached, "hookEvent")
     label = f"hook: {name}" if name else "hook"
-    blocked = _get(attached, "blockingError")
+    blocked = get(attached, "blockingError")
     if blocked is not None:
-        words = _string(blocked, "blockingError") or (blocked if isinstance(blocked, str) else "")
+        words = string(blocked, "blockingError") or (blocked if isinstance(blocked, str) else "")
         return ChipContent(label, [Notice(without_colours(words).strip(), "error")])
-    said = texts(_get(attached, "content")) or _lines(_get(attached, "content"))
-    pieces = [said, *(_string(attached, name) for name in ("message", "stdout", "stderr"))]
+    said = texts(get(attached, "content")) or _lines(get(attached, "content"))
+    pieces = [said, *(string(attached, name) for name in ("message", "stdout", "stderr"))]
     unique = dict.fromkeys(without_colours(piece).strip() for piece in pieces if piece.strip())
-    failed = "error" in _string(attached, "type")
+    failed = "error" in string(attached, "type")
     if failed:
         return ChipContent(label, [Notice("\n".join(unique), "warning")])
     return ChipContent(label, [Text("\n".join(unique))])
@@ -269,16 +270,14 @@ def _lines(value: Any) -> str:
 def _mentioned(attached: Any) -> ChipContent:
     """The body of a file or folder that a prompt mentioned."""
     name = (
-        _string(attached, "displayPath")
-        or _string(attached, "filename")
-        or _string(attached, "path")
+        string(attached, "displayPath") or string(attached, "filename") or string(attached, "path")
     )
-    content = _get(attached, "content")
-    label = f"{_string(attached, 'type')}: {name}"
+    content = get(attached, "content")
+    label = f"{string(attached, 'type')}: {name}"
     if isinstance(content, str):
         return ChipContent(label, [Text(content)] if content else [])
-    file = _get(content, "file")
-    if text := _string(file, "content"):
+    file = get(content, "file")
+    if text := string(file, "content"):
         return ChipContent(label, [Text(text)])
     picture = picture_of_file(file, name)
     return ChipContent(
@@ -287,22 +286,22 @@ def _mentioned(attached: Any) -> ChipContent:
 
 
 def system_shown(row: str, line: Any) -> ChipContent:
-    text = texts(_get(line, "content"))
+    text = texts(get(line, "content"))
     if row == "unknown":
-        kind = _string(line, "subtype") or "system"
+        kind = string(line, "subtype") or "system"
         return ChipContent(kind, [Unknown(kind, line)])
     if row in _PUT:
         label, words = _PUT[row](text.lstrip(), line)
         return ChipContent(one_line(label), [Text(words)] if words else [])
     if row == "S1":
         return ChipContent(one_line(text), [Text(text.strip())])
-    return ChipContent(_string(line, "subtype") or "notice", [_notice(line, text)])
+    return ChipContent(string(line, "subtype") or "notice", [_notice(line, text)])
 
 
 def _notice(line: Any, text: str) -> Notice:
-    words = without_colours(text).strip() or _lines(_get(line, "hookErrors"))
-    words = words or _error(_get(line, "error"))
-    level = _string(line, "level")
+    words = without_colours(text).strip() or _lines(get(line, "hookErrors"))
+    words = words or _error(get(line, "error"))
+    level = string(line, "level")
     if level == "error":
         return Notice(words, "error")
     return Notice(words, "warning" if level.startswith("warn") else "info")
@@ -312,25 +311,16 @@ def _error(error: Any) -> str:
     """What went wrong: in the program's words, else in the server's, else what is known of it."""
     if isinstance(error, str):
         return error
-    if words := _string(error, "formatted"):
+    if words := string(error, "formatted"):
         return words
     inside = error
     while not words and isinstance(inside, dict):
-        words, inside = _string(inside, "message"), inside.get("error")
-    cause = _get(error, "cause")
-    words = words or _string(cause, "message") or _string(cause, "code")
-    told = [str(told) for told in (_get(error, "status"), words) if told]
+        words, inside = string(inside, "message"), inside.get("error")
+    cause = get(error, "cause")
+    words = words or string(cause, "message") or string(cause, "code")
+    told = [str(told) for told in (get(error, "status"), words) if told]
     return " ".join(told) or dumps(error, ensure_ascii=False)
 
 
 def queued_shown(line: Any) -> ChipContent:
-    return ChipContent("never sent", prompt_parts(_get(line, "content")))
-
-
-def _get(value: Any, name: str) -> Any:
-    return value.get(name) if isinstance(value, dict) else None
-
-
-def _string(value: Any, name: str) -> str:
-    found = _get(value, name)
-    return found if isinstance(found, str) else ""
+    return ChipContent("never sent", prompt_parts(get(line, "content")))

@@ -14,6 +14,7 @@ from msgspec import Struct, field
 from rireki.sources.claude_code.classify import AuthorRule
 from rireki.sources.claude_code.lines import TranscriptLine
 from rireki.sources.claude_code.shapes import ContentItem, loads
+from rireki.sources.kit.fields import get
 
 __all__ = [
     "TranscriptMessage",
@@ -283,26 +284,22 @@ def _kept_by(
     """
     kept: dict[str, TranscriptMessage] = {}
     for line in divider.lines:
-        metadata = _inside(loads(line.data), "compactMetadata")
-        named = _inside(_inside(metadata, "preservedMessages"), "allUuids")
+        metadata = get(loads(line.data), "compactMetadata")
+        named = get(metadata, "preservedMessages", "allUuids")
         listed = named if isinstance(named, list) else []
         uuids = {uuid for uuid in listed if isinstance(uuid, str)}
         found = [draft for draft in before if uuids & _uuids(draft)]
-        segment = _inside(metadata, "preservedSegment")
+        segment = get(metadata, "preservedSegment")
         for draft in found or _between(before, segment):
             kept[draft.id] = draft
     return list(kept.values())
 
 
 def _between(drafts: Sequence[TranscriptMessage], segment: Any) -> Sequence[TranscriptMessage]:
-    ends = {str(_inside(segment, name)) for name in ("headUuid", "tailUuid")}
+    ends = {str(get(segment, name)) for name in ("headUuid", "tailUuid")}
     places = [at for at, draft in enumerate(drafts) if _uuids(draft) & ends]
     return drafts[places[0] : places[-1] + 1] if places else []
 
 
 def _uuids(draft: TranscriptMessage) -> set[str]:
     return {line.look.uuid for line in draft.lines if line.look is not None and line.look.uuid}
-
-
-def _inside(value: Any, name: str) -> Any:
-    return value.get(name) if isinstance(value, dict) else None

@@ -19,7 +19,6 @@ from rireki.sources.claude_code.content import (
     answer_in,
     base_name,
     binaries,
-    get,
     outcome_in,
     prompt_parts,
     result_parts,
@@ -42,6 +41,7 @@ from rireki.sources.claude_code.messages import TranscriptMessage, results_of
 from rireki.sources.claude_code.shapes import flags_of, flat
 from rireki.sources.claude_code.words import SYNTHETIC
 from rireki.sources.kit.document import LANE as WHOLE
+from rireki.sources.kit.fields import get
 from rireki.sources.kit.jsonl import LANE
 
 __all__ = ["find_attachment", "record_of", "records_of", "render", "render_each"]

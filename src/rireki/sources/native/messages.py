@@ -11,7 +11,6 @@ import binascii
 from collections.abc import Callable, Sequence
 from functools import partial
 from hashlib import sha256
-from typing import Any
 
 import msgspec
 
@@ -24,6 +23,7 @@ from rireki.model.tally import Tally, total_usage
 from rireki.model.times import from_iso
 from rireki.providers import Call, Media, NeutralText, Result, Turn
 from rireki.providers.archived import DECISION
+from rireki.sources.kit.decode import clean
 from rireki.sources.kit.jsonl import LANE
 from rireki.sources.kit.pending import conversation_of, first_words, upstream_of
 from rireki.sources.native.answers import answer_of, model_of
@@ -129,19 +129,9 @@ def _mend(entry: JournalEntry) -> None:
     try:
         msgspec.json.encode([entry.id, entry.at, entry.provider, entry.raw, entry.more])
     except UnicodeEncodeError:
-        entry.id, entry.at, entry.provider, entry.raw, entry.more = _whole(
+        entry.id, entry.at, entry.provider, entry.raw, entry.more = clean(
             [entry.id, entry.at, entry.provider, entry.raw, entry.more]
         )
-
-
-def _whole(value: Any) -> Any:
-    if isinstance(value, str):
-        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    if isinstance(value, list):
-        return [_whole(one) for one in value]
-    if isinstance(value, dict):
-        return {_whole(name): _whole(one) for name, one in value.items()}
-    return value
 
 
 def _once(lines: list[HistoryLine]) -> list[HistoryLine]:

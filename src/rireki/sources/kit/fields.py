@@ -9,12 +9,15 @@ from rireki.sources.kit.decode import text_of
 __all__ = ["get", "items", "string", "words"]
 
 
-def get(value: Any, name: str) -> Any:
-    return value.get(name) if isinstance(value, dict) else None
+def get(value: Any, *path: str) -> Any:
+    """What stands at a path of field names; None where there is nothing."""
+    for name in path:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
 
 
 def string(value: Any, name: str) -> str:
-    found = get(value, name)
+    found = value.get(name) if isinstance(value, dict) else None
     return found if isinstance(found, str) else ""
 
 
