@@ -1,6 +1,6 @@
 """One line of a bridge's journal: something the person sent, the agent did, or the bridge decided.
 
-Knows the spelling only. What the entries mean for people stands in `story.py`; what they
+Knows the spelling only. What the entries mean for people stands in `messages.py`; what they
 mean for the bridge, in its own log.
 """
 

@@ -1,6 +1,6 @@
 """What a transcript and a journal both have, message by message.
 
-Knows messages only: the rules and flags that `drafts.py` gave those of the journal, and of the
+Knows messages only: the rules and flags that `journal_message.py` gave those of the journal, and of the
 transcript's nothing but what every reader's messages have.
 """
 

@@ -13,8 +13,8 @@ from rireki.model.message import Message
 from rireki.model.parts import Notice
 from rireki.model.strand import Ref
 from rireki.model.tally import Tally
-from rireki.sources.bridge.drafts import JournalMessage, order_of, tool_of
 from rireki.sources.bridge.entry import SILENT, BridgeEntry, fits
+from rireki.sources.bridge.journal_message import JournalMessage, order_of, tool_of
 from rireki.sources.bridge.lines import BridgeJournal, BridgeLine
 
 __all__ = ["BridgeTranscript"]

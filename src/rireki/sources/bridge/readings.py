@@ -18,10 +18,10 @@ from rireki.model.tally import Tally, pattern_of
 from rireki.model.times import from_iso
 from rireki.sources import registry
 from rireki.sources.bridge import lines
-from rireki.sources.bridge.drafts import picture
 from rireki.sources.bridge.entry import BridgeEntry
 from rireki.sources.bridge.filing import name_in, named
 from rireki.sources.bridge.join import Joined, join
+from rireki.sources.bridge.journal_message import picture
 from rireki.sources.bridge.lines import BridgeJournal
 from rireki.sources.bridge.messages import BridgeTranscript
 from rireki.sources.bridge.words import rule_of

@@ -1,7 +1,7 @@
 """One line of a journal: what was added to a history, or what was done to it.
 
 Knows the spelling only. What an entry does to the messages that a model is shown stands in
-`log.py`; what people are shown of it, in `story.py`.
+`log.py`; what people are shown of it, in `messages.py`.
 """
 
 from __future__ import annotations

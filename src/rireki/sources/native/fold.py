@@ -2,7 +2,7 @@
 
 For a history that is closed after every request: reading all of it again would cost the whole
 history each time. Of entries whose meaning may hang on earlier ones nothing is said here: those
-are read with the whole story, by `story.py`.
+are read with the whole story, by `messages.py`.
 """
 
 from __future__ import annotations

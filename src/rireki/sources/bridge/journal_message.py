@@ -1,4 +1,4 @@
-"""Messages in the making: a draft gathers the lines of a journal that belong to one message."""
+"""One message of a driven conversation, gathered from the lines of its journal that belong to it."""
 
 from __future__ import annotations
 
