@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timezone
 from functools import partial
@@ -27,7 +27,7 @@ from rireki.errors import ArchiveTrouble, NotFound, RirekiError
 from rireki.model.conversation import Conversation, Reading, Trouble
 from rireki.model.message import Message
 from rireki.model.names import directory_of
-from rireki.model.spelling import nearest
+from rireki.model.spelling import ensure_among
 from rireki.model.when import when
 from rireki.search.results import Results, SearchOptions
 from rireki.show.transcript import Transcript, choose, is_over
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from rireki.live.feed import News
     from rireki.search.search import Search
 
-__all__ = ["DAMAGED", "Library", "TranscriptReader", "ensure_among", "ensure_source", "open"]
+__all__ = ["DAMAGED", "Library", "TranscriptReader", "ensure_source", "open"]
 
 T = TypeVar("T")
 
@@ -119,8 +119,7 @@ class Library:
         for a source that nobody knows.
         """
         _ensure_counts(0, limit=limit)
-        if source is not None:
-            self.ask(lambda archive: ensure_source(source, archive))
+        self.ask(lambda archive: ensure_source(source, archive))
         wanted = Filter(
             source=source,
             project=directory_of(os.fspath(project)) if project is not None else None,
@@ -371,24 +370,18 @@ class TranscriptReader:
             yield self.read(child) if self.nested else Transcript(child.conversation, [])
 
 
-def ensure_source(source: str, archive: Archive) -> None:
+def ensure_source(source: str | None, archive: Archive) -> None:
     """Raise NotFound for a source that neither a reader nor the archive knows.
 
     What a plug-in read is still there when the plug-in is not.
     """
+    if source is None:
+        return
     from rireki.sources.registry import names
 
     if source not in names():
         kept = {heading.source for heading in archive.headings()}
         ensure_among(source, sorted({*names(), *kept}))
-
-
-def ensure_among(source: str, known: Sequence[str]) -> None:
-    if source not in known:
-        near = nearest(source, known)
-        meant = f"Did you mean {near}? " if near else ""
-        hint = f"{meant}Known sources: {', '.join(known)}."
-        raise NotFound(f"there is no source {source!r}", hint)
 
 
 @contextmanager

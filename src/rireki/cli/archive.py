@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -13,14 +14,16 @@ from rireki.archive import open as opening
 from rireki.archive.base import Archive, Filter
 from rireki.cli.errors import say_aside
 from rireki.cli.options import chosen_archive, completion
+from rireki.cli.output import progress
 from rireki.errors import ArchiveTrouble, RirekiError
+from rireki.library import Library
 from rireki.show.safe import one_line
 from rireki.show.words import count
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-__all__ = ["archive_path", "conversation_argument", "opened"]
+__all__ = ["archive_path", "conversation_argument", "library", "opened"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 _MANY = 200
@@ -35,42 +38,39 @@ def archive_path() -> Path:
 
 
 @contextmanager
-def opened(create: bool = False, write: bool = False, checking: bool = False) -> Iterator[Archive]:
+def library(create: bool = False, write: bool = False, checking: bool = False) -> Iterator[Library]:
     """The archive the user means, for as long as a command needs it.
 
     Where it is damaged that is said afterwards, unless the command is there for `checking` it.
     """
-    archive = opening.open_archive(archive_path(), create=create, write=write)
+    path = archive_path()
+    opener = partial(opening.open_archive, path, create=create, write=write)
     told = checking
-    try:
+    with Library(opener, progress) as library:
+        try:
+            yield library
+        except RirekiError as error:
+            if library.damage:
+                told = True
+                if not isinstance(error, ArchiveTrouble):
+                    # What is not found may be what cannot be read.
+                    error.hint = f"{path} is damaged: {SALVAGE}"
+            raise
+        finally:
+            if library.damage and not told:
+                _tell_damage(path, len(library.damage))
+
+
+@contextmanager
+def opened(create: bool = False, write: bool = False, checking: bool = False) -> Iterator[Archive]:
+    """The same, for commands that need verbs of the archive itself."""
+    with library(create, write, checking) as kept, kept.archive() as archive:
         yield archive
-    except RirekiError as error:
-        if archive.damage:
-            # What is not found may be what cannot be read.
-            error.hint, told = f"{archive.path} is damaged: {SALVAGE}", True
-        raise
-    except opening.StorageError as error:
-        # Met while something was read bit by bit, and cannot be read elsewhere.
-        told = True
-        raise opening.explain(error, archive.path) from error
-    finally:
-        outdated = archive.is_outdated()
-        archive.close()
-        if archive.damage and not told:
-            _tell_damage(archive)
-        if outdated:
-            raise ArchiveTrouble(
-                f"{archive.path} was written while it was read", "Run the command again."
-            )
 
 
-def _tell_damage(archive: Archive) -> None:
-    lost = count(len(archive.damage), "thing")
-    say_aside(
-        "damaged:",
-        f"{archive.path}: {lost} in it cannot be read, all else is given",
-        SALVAGE,
-    )
+def _tell_damage(path: Path, lost: int) -> None:
+    said = f"{path}: {count(lost, 'thing')} in it cannot be read, all else is given"
+    say_aside("damaged:", said, SALVAGE)
 
 
 def conversation_argument(function: F) -> F:

@@ -5,14 +5,13 @@ Every command imports this module, also those that need no archive: nothing heav
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from rireki.errors import NotFound
-from rireki.model.spelling import nearest
+from rireki.model.spelling import ensure_among
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -21,11 +20,9 @@ __all__ = [
     "archive_option",
     "chosen_archive",
     "completion",
-    "ensure_among",
     "home_option",
     "json_option",
     "no_pager_option",
-    "source_names",
     "source_option",
 ]
 
@@ -77,7 +74,7 @@ def home_option(function: F) -> F:
 
 
 def source_option(multiple: bool, text: str, archived: bool = False) -> Callable[[F], F]:
-    """`archived`: a source without a reader may be meant, see `arguments.ensure_known`."""
+    """`archived`: a source without a reader may be meant, see `library.ensure_source`."""
 
     def decorate(function: F) -> F:
         return click.option(
@@ -96,22 +93,15 @@ def source_option(multiple: bool, text: str, archived: bool = False) -> Callable
 def _known_sources(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
     """What was named, if there are readers for it: a misspelt source must not look like an empty one."""
     for name in value if isinstance(value, tuple) else [value] if value else []:
-        ensure_among(name, source_names())
+        ensure_among(name, _source_names())
     return value
 
 
-def source_names() -> list[str]:
+def _source_names() -> list[str]:
     # Imported late: the readers, which a list needs only when it is asked for one of them.
     from rireki.sources.registry import names
 
     return names()
-
-
-def ensure_among(name: str, known: Sequence[str]) -> None:
-    if name not in known:
-        near = nearest(name, known)
-        meant = f"Did you mean {near}? " if near else ""
-        raise NotFound(f"there is no source {name!r}", f"{meant}Known sources: {', '.join(known)}.")
 
 
 def completion(name: str, line: str) -> CompletionItem:
@@ -123,4 +113,4 @@ def completion(name: str, line: str) -> CompletionItem:
 
 
 def _complete_sources(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    return [name for name in source_names() if name.startswith(incomplete)]
+    return [name for name in _source_names() if name.startswith(incomplete)]

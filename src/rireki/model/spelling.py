@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-__all__ = ["distance", "nearest"]
+from rireki.errors import NotFound
+
+__all__ = ["distance", "ensure_among", "nearest"]
 
 
 def nearest(typed: str, known: Iterable[str]) -> str | None:
@@ -15,6 +17,15 @@ def nearest(typed: str, known: Iterable[str]) -> str | None:
     if ranked and ranked[0][0] <= allowed:
         return ranked[0][1]
     return begun[0] if len(begun) == 1 else None
+
+
+def ensure_among(source: str, known: Sequence[str]) -> None:
+    """Raise NotFound for a source that is none of these, and say which may have been meant."""
+    if source not in known:
+        near = nearest(source, known)
+        meant = f"Did you mean {near}? " if near else ""
+        hint = f"{meant}Known sources: {', '.join(known)}."
+        raise NotFound(f"there is no source {source!r}", hint)
 
 
 def distance(one: str, other: str) -> int:

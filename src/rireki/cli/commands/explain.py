@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rireki.cli.archive import conversation_argument, opened
+from rireki.cli.archive import conversation_argument, library
 from rireki.cli.options import archive_option, json_option, no_pager_option
 from rireki.cli.output import StandardOutput
-from rireki.intake.interpret import read_conversation
 from rireki.show.catalogue import say, say_label, say_reading
 from rireki.show.comparison import compare
 from rireki.show.decisions import explained, may_be_typed
@@ -55,9 +54,9 @@ def command(name: str, typed: bool, comparing: bool, no_pager: bool, as_json: bo
       rireki explain 5471a680 --compare
     """
     screen = StandardOutput()
-    with opened() as archive:
-        reading = read_conversation(archive, archive.find(name))
-    every = list(explained(reading.conversation, reading.messages()))
+    with library() as kept:
+        read = kept.read(name, everything=True)
+    every = list(explained(read.conversation, read.messages))
     found = list(filter(may_be_typed, every)) if typed or comparing else every
     if comparing:
         compared = compare(found)

@@ -10,12 +10,13 @@ import msgspec
 
 from rireki.archive.base import Filter
 from rireki.cli.archive import opened
-from rireki.cli.arguments import ensure_known, time_of
+from rireki.cli.arguments import time_of
 from rireki.cli.ids import short_ids
 from rireki.cli.options import archive_option, json_option, no_pager_option, source_option
 from rireki.cli.output import StandardOutput, now
 from rireki.cli.troubles import waiting_line
 from rireki.cli.waiting import waiting_now
+from rireki.library import ensure_source
 from rireki.model.names import directory_of
 from rireki.show.catalogue import say
 from rireki.show.safe import one_line
@@ -88,7 +89,7 @@ def command(
     )
     screen = StandardOutput()
     with opened() as archive:
-        ensure_known(source, archive)
+        ensure_source(source, archive)
         if as_json:
             waiting = waiting_now()
             screen.json(_with_waits(each, waiting) for each in archive.conversations(wanted))

@@ -6,11 +6,9 @@ from pathlib import Path
 
 import click
 
-from rireki.cli.archive import conversation_argument, opened
-from rireki.cli.arguments import time_of
+from rireki.cli.archive import conversation_argument, library
 from rireki.cli.options import archive_option, json_option
 from rireki.cli.output import StandardOutput
-from rireki.intake.restore import restore
 from rireki.show.safe import one_line
 
 __all__ = ["command"]
@@ -39,11 +37,10 @@ def command(name: str, to: Path, as_of: str | None, as_json: bool) -> None:
       rireki restore 5471a680 --to ./back
       rireki restore 5471a680 --to ./monday --as-of 2026-11-16
     """
-    with opened() as archive:
-        found = archive.find(name)
-        files = restore(archive, found, to, time_of(as_of, end_of_day=True))
-    names = [str(file) for file in files]
+    with library() as kept:
+        conversation = kept.find(name)
+        names = [str(file) for file in kept.restore(conversation.id, to, as_of)]
     if as_json:
-        StandardOutput().json([{"id": found.conversation.id, "files": names}])
+        StandardOutput().json([{"id": conversation.id, "files": names}])
     else:
         StandardOutput().say(map(one_line, names))

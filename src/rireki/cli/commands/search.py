@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import click
+import msgspec
 
-from rireki.cli.archive import opened
+from rireki.cli.archive import library
 from rireki.cli.commands.list_ import LEGEND, marks
 from rireki.cli.ids import SHORTEST, short_ids
 from rireki.cli.options import archive_option, json_option, no_pager_option
-from rireki.cli.output import StandardOutput, now, progress
+from rireki.cli.output import StandardOutput, now
 from rireki.errors import RirekiError
 from rireki.model.spelling import distance
 from rireki.search.language.query import QueryError
 from rireki.search.results import SearchOptions
-from rireki.search.search import Search
 from rireki.show.catalogue import say
 from rireki.show.hits import (
     HitsView,
@@ -37,7 +37,7 @@ from rireki.show.width import clusters, truncate, width, wrap
 from rireki.show.words import count
 
 if TYPE_CHECKING:
-    from rireki.archive.base import Archive
+    from rireki.library import Library
     from rireki.search.results import Results
 
 __all__ = ["command", "names_of", "pointed"]
@@ -136,9 +136,11 @@ def command(
         return
     wish = SearchOptions(limit=limit, offset=offset, newest=newest, context=context, hits=hits)
     screen = StandardOutput()
-    with opened() as archive:
-        results = _find(archive, query, wish, None if as_json else screen)
-        names = {} if as_json or as_html else names_of(results, archive.ids())
+    with library() as kept:
+        ids = set() if as_json or as_html else kept.ask(lambda archive: archive.ids())
+        results = _find(kept, query, wish, None if as_json else screen)
+    # What came in meanwhile has no shorter name yet.
+    names = names_of(results, ids | {talk.conversation.id for talk in results.talks})
     if as_json:
         screen.json([results])
     elif as_html:
@@ -165,21 +167,16 @@ def _open_finder(newest: bool, for_programs: bool) -> None:
     run_finder(newest)
 
 
-def _find(
-    archive: Archive, query: str, wish: SearchOptions, screen: StandardOutput | None
-) -> Results:
+def _find(kept: Library, query: str, wish: SearchOptions, screen: StandardOutput | None) -> Results:
     """Search; what is wrong with the query is pointed at on a screen, if there is one."""
-    search = Search(archive, progress())
     try:
-        results = search.find(query, wish, now())
+        results = kept.search(query, **msgspec.structs.asdict(wish))
     except QueryError as error:
         if screen:
             columns = min(screen.columns, 120)
             lines = pointed(query, error.position, error.length, columns)
             click.echo("\n".join(lines), err=True)
         raise
-    finally:
-        search.close()
     for note in notes(results):
         click.echo(say(f"note: {note}"), err=True)
     return results

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
@@ -14,17 +14,18 @@ from rireki.cli.options import archive_option, json_option, no_pager_option
 from rireki.cli.output import StandardOutput, now
 from rireki.cli.waiting import waiting_now
 from rireki.errors import NotFound
-from rireki.intake.interpret import read_conversation
+from rireki.library import TranscriptReader
 from rireki.show.catalogue import language, say
 from rireki.show.hits import short_message
 from rireki.show.markdown import markdown
 from rireki.show.safe import safe
 from rireki.show.text import TextOptions, tell_story
-from rireki.show.transcript import Transcript, choose, is_over
+from rireki.show.transcript import Transcript, choose
 from rireki.sources import registry
 
 if TYPE_CHECKING:
     from rireki.archive.base import Archive, Found
+    from rireki.model.conversation import Reading
     from rireki.model.message import Message
     from rireki.model.parts import Attachment
     from rireki.show.text import TextBlock
@@ -144,18 +145,14 @@ def open_at(name: str, query: str) -> None:
     _tell(story, screen, view, pager=True, stay=True)
 
 
-class _Reading:
-    """Brings a conversation and the sub-agents it started out of the archive."""
+class _Reading(TranscriptReader):
+    """Also remembers the message that was meant, and where the bytes of attachments are."""
 
     def __init__(
         self, archive: Archive, as_of: str | None, everything: bool, upstream: bool, nested: bool
     ) -> None:
-        self.archive = archive
-        self.as_of = as_of
-        self.everything = everything
-        self.upstream = upstream
-        self.nested = nested
-        self.seen: set[str] = set()
+        super().__init__(archive, as_of, everything=everything, upstream=upstream, nested=nested)
+        self._place = ""
         #: The message that was meant.
         self.at: str | None = None
         #: What a model would be shown of the conversation, where that is not all of it.
@@ -163,31 +160,24 @@ class _Reading:
         #: Where the bytes of attachments are, a place per conversation.
         self.attachments: list[Callable[[str], bytes | None]] = []
 
-    def story(self, found: Found, place: str = "") -> Transcript:
+    def story(self, found: Found, place: str) -> Transcript:
         """The conversation; a `place` that is not usually told makes it tell everything."""
-        self.seen.add(found.conversation.id)
-        reading = read_conversation(self.archive, found, self.as_of)
-        if not self.attachments and not self.everything:
+        self._place = place
+        return self.read(found)
+
+    def choose(self, reading: Reading) -> list[Message]:
+        is_first = not self.attachments
+        if is_first and not self.everything:
             self.shown = reading.shown
         self.attachments.append(reading.attachment)
         messages = reading.messages()
         shown = choose(messages, self.everything, self.upstream)
-        if place:
+        if self._place and is_first:
             known = choose(messages, True, self.upstream)
-            self.at = _message_named(found.conversation.id, known, shown, place)
+            self.at = _message_named(reading.conversation.id, known, shown, self._place)
             if all(message.id != self.at for message in shown):
                 self.everything, shown = True, known
-        over = is_over(reading.conversation, now())
-        return Transcript(reading.conversation, shown, list(self._children(found)), over)
-
-    def _children(self, found: Found) -> Iterator[Transcript]:
-        for link in found.conversation.links:
-            if link.kind != "subagent" or link.side != "child" or link.id in self.seen:
-                continue
-            child = self.archive.find(link.id)
-            if self.as_of and (child.conversation.started_at or "") > self.as_of:
-                continue
-            yield self.story(child) if self.nested else Transcript(child.conversation, [])
+        return shown
 
     def bytes_of(self, attachment: Attachment) -> bytes | None:
         return self.bytes_with(attachment.digest)

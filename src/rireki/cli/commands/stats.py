@@ -8,9 +8,9 @@ from typing import Any
 import click
 
 from rireki.cli.archive import opened
-from rireki.cli.arguments import ensure_known
 from rireki.cli.options import archive_option, json_option, source_option
 from rireki.cli.output import StandardOutput
+from rireki.library import ensure_source
 from rireki.show.catalogue import say
 from rireki.show.figures import figures, percent
 from rireki.show.safe import one_line
@@ -37,7 +37,7 @@ def command(source: str | None, as_json: bool) -> None:
     """
     screen = StandardOutput()
     with opened() as archive:
-        ensure_known(source, archive)
+        ensure_source(source, archive)
         counted = figures(archive, source)
     if as_json:
         screen.json([counted])

@@ -166,6 +166,7 @@ JAPANESE = {
     "Restore the archive from a backup.": "バックアップからアーカイブを戻してください。",
     "{path} could not be written ({why})": "{path} に書き込めませんでした（{why}）",
     "{path} cannot be written ({why})": "{path} に書き込めません（{why}）",
+    "Name a folder that you may write to.": "書き込む権限のあるフォルダーを指定してください。",
     "{path} cannot be read ({why})": "{path} を読み取れません（{why}）",
     "{path} is there already": "{path} はすでにあります",
     "Name a file that is not there yet.": "まだないファイルを指定してください。",
