@@ -23,8 +23,8 @@ from rireki.providers import (
     encode,
     problems,
 )
+from rireki.providers.registry import provider_named
 from rireki.providers.rules import BEDROCK_FORMATS
-from rireki.providers.typed import REQUESTS
 from tests.providers.rules_of import complaints
 from tests.providers.scripts import PDF, PNG
 from tests.providers.types_of import checker
@@ -381,7 +381,7 @@ def test_a_system_prompt_comes_back_as_it_was(provider: str, system: Any) -> Non
     if provider == "bedrock":
         raw = [{"role": "user", "content": [{"text": "hi"}]}]
     turns = decode(provider, raw, system)
-    assert render(provider, turns)[0] == REQUESTS[provider](raw, system)
+    assert render(provider, turns)[0] == provider_named(provider).request(raw, system)
     for other in PROVIDERS:
         assert "brief" in str(render(other, turns)[0]) or "x" in str(render(other, turns)[0])
 
@@ -845,7 +845,10 @@ def test_a_call_of_the_computer_without_its_screenshot_is_dropped_with_what_led_
     screen = {"type": "computer_screenshot", "image_url": f"data:image/png;base64,{PNG}"}
     output = {"type": "computer_call_output", "call_id": "c1", "output": screen}
     whole = [go, thought, call, output, well]
-    assert render("responses", decode("responses", whole)) == (REQUESTS["responses"](whole), set())
+    assert render("responses", decode("responses", whole)) == (
+        provider_named("responses").request(whole),
+        set(),
+    )
     request, codes = render("responses", decode("responses", [go, thought, call, well]))
     assert request.messages == [go, well]
     assert codes == {"opaque-dropped", "thinking-leads-nowhere"}

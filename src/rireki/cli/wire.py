@@ -11,6 +11,7 @@ import click
 from rireki.model.message import Message
 from rireki.providers import Note, encode, turns_of
 from rireki.providers.notes import CODES
+from rireki.providers.registry import provider_named
 from rireki.show.catalogue import say
 from rireki.show.safe import escaped
 
@@ -22,13 +23,12 @@ def make_request(
     model: str | None,
     messages: Sequence[Message],
     bytes_with: Callable[[str], bytes | None],
-    names: tuple[str, str],
 ) -> dict[str, Any]:
     """What a provider accepts, under its own names; what it lacks goes to standard error."""
     report: list[Note] = []
     turns = turns_of(messages, bytes_with, report)
     request = encode(provider, turns, model, report).as_json()
-    name, system = names
+    name, system = provider_named(provider).wire
     value = {name: request.messages}
     if system and request.system is not None:
         value = {system: request.system, **value}

@@ -9,9 +9,10 @@ Knows no archive and no network, and needs no provider's package.
 
 from __future__ import annotations
 
+from rireki.model.providers import PROVIDERS, Provider
 from rireki.providers.archived import turns_of
 from rireki.providers.bedrock import with_bytes
-from rireki.providers.convert import PROVIDERS, decode, encode, problems
+from rireki.providers.convert import decode, encode, problems
 from rireki.providers.detect import detect, is_item, unwrap
 from rireki.providers.neutral import (
     Call,
@@ -22,7 +23,6 @@ from rireki.providers.neutral import (
     Opaque,
     Part,
     Problem,
-    Provider,
     Request,
     Result,
     Turn,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from rireki.providers.codec import Codec
+from rireki.providers.codec import Codec, ModelProvider, UsageNames, WireNames
 from rireki.providers.kit import (
     NOBODY,
     arguments,
@@ -29,8 +30,10 @@ from rireki.providers.neutral import (
     Role,
     Turn,
 )
+from rireki.providers.rules import IMAGES, PDF, Rules
+from rireki.providers.typed import AnthropicRequest
 
-__all__ = ["CODEC"]
+__all__ = ["PROVIDER"]
 
 _NAME = "anthropic"
 _ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant", "system": "system"}
@@ -206,4 +209,36 @@ def extras(message: Any, deep: bool) -> list[str]:
     return leftovers([message, *blocks], _KNOWN)
 
 
-CODEC = Codec(_NAME, decode, decode_system, encode, encode_system, extras)
+PROVIDER = ModelProvider(
+    codec=Codec(_NAME, decode, decode_system, encode, encode_system, extras),
+    rules=Rules(
+        results="next",
+        error_flag=True,
+        empty_error=False,
+        call_id=re.compile(r"[a-zA-Z0-9_-]+"),
+        name=re.compile(r"[a-zA-Z0-9_-]{1,128}"),
+        empty_text=False,
+        join=frozenset({"assistant", "user"}),
+        starts="user",
+        trailing_space=False,
+        system="outside",
+        foreign_thinking="drop",
+        signed_thinking=True,
+        ends_with_thinking=False,
+        media=frozenset({"image", "document"}),
+        result_media=frozenset({"image", "document"}),
+        by_url=frozenset({"image", "document"}),
+        types={"image": IMAGES, "document": PDF},
+        types_checked=True,
+    ),
+    families=((r"(opus|sonnet|haiku)-(4-[6-9]|[5-9])", {"ends_with_user": True}),),
+    request=AnthropicRequest,
+    wire=WireNames("messages", "system"),
+    usage=UsageNames(
+        "usage.input_tokens",
+        "usage.output_tokens",
+        "usage.cache_read_input_tokens",
+        "usage.cache_creation_input_tokens",
+    ),
+    client="Anthropic",
+)

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from rireki.providers.codec import Codec
+from rireki.providers.codec import Codec, ModelProvider, UsageNames, WireNames
 from rireki.providers.kit import (
     NOBODY,
     arguments,
@@ -37,9 +37,10 @@ from rireki.providers.neutral import (
     Role,
     Turn,
 )
-from rireki.providers.rules import BEDROCK_FORMATS
+from rireki.providers.rules import ALL_MEDIA, BEDROCK_FORMATS, Rules
+from rireki.providers.typed import BedrockRequest
 
-__all__ = ["CODEC", "with_bytes"]
+__all__ = ["PROVIDER", "with_bytes"]
 
 _NAME = "bedrock"
 _ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant", "system": "system"}
@@ -293,6 +294,42 @@ def _for_boto3(value: Any) -> Any:
     )
 
 
-CODEC = Codec(
-    _NAME, decode, decode_system, encode, encode_system, extras, settle, for_package=_for_boto3
+PROVIDER = ModelProvider(
+    codec=Codec(
+        _NAME, decode, decode_system, encode, encode_system, extras, settle, for_package=_for_boto3
+    ),
+    rules=Rules(
+        results="next",
+        error_flag=True,
+        empty_result=False,
+        empty_error=False,
+        call_id=re.compile(r"[a-zA-Z0-9_.:-]{1,64}"),
+        empty_text=False,
+        alternate=True,
+        starts="user",
+        ends_with_user=True,
+        system="outside",
+        media=ALL_MEDIA,
+        result_media=frozenset({"image", "document", "video"}),
+        types=BEDROCK_FORMATS,
+    ),
+    families=(
+        (
+            r"anthropic|claude",
+            {"signed_thinking": True, "ends_with_thinking": False, "foreign_thinking": "drop"},
+        ),
+        (
+            r"llama|mi[sx]tral|magistral|devstral|pixtral",
+            {"results": "alone", "error_flag": False, "result_media": frozenset()},
+        ),
+    ),
+    request=BedrockRequest,
+    wire=WireNames("messages", "system"),
+    usage=UsageNames(
+        "usage.inputTokens",
+        "usage.outputTokens",
+        "usage.cacheReadInputTokens",
+        "usage.cacheWriteInputTokens",
+    ),
+    client="Bedrock",
 )

@@ -4,34 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Container, Iterable, Sequence
-from typing import Any, get_args
+from typing import Any
 
-from rireki.errors import RirekiError
-from rireki.providers import anthropic, bedrock, gemini, ollama, openai, responses
 from rireki.providers.codec import Codec
 from rireki.providers.detect import unwrap
 from rireki.providers.encoder import Encoder
 from rireki.providers.kit import NOBODY
-from rireki.providers.neutral import Note, Opaque, Problem, Provider, Request, Turn
+from rireki.providers.neutral import Note, Opaque, Problem, Request, Turn
 from rireki.providers.notes import CODES, Notes
 from rireki.providers.plain import plain
+from rireki.providers.registry import provider_named
 from rireki.providers.repair import open_calls
-from rireki.providers.typed import REQUESTS
 
-__all__ = ["PROVIDERS", "decode", "encode", "encoder_for", "problems"]
-
-_CODECS: dict[str, Codec] = {
-    codec.name: codec
-    for codec in (
-        anthropic.CODEC,
-        openai.CODEC,
-        responses.CODEC,
-        gemini.CODEC,
-        bedrock.CODEC,
-        ollama.CODEC,
-    )
-}
-PROVIDERS: tuple[Provider, ...] = get_args(Provider)
+__all__ = ["decode", "encode", "encoder_for", "problems"]
 
 
 def decode(provider: str | None, messages: str | Iterable[Any], system: Any = None) -> list[Turn]:
@@ -42,16 +27,16 @@ def decode(provider: str | None, messages: str | Iterable[Any], system: Any = No
     """
     turns: list[Turn] = []
     if system is not None and system != "" and system != []:
-        turns.append(_codec(provider or "anthropic").decode_system(plain(system)))
+        turns.append(provider_named(provider or "anthropic").codec.decode_system(plain(system)))
     if isinstance(messages, str):
         messages = [{"role": "user", "content": messages}]
     if provider is not None:
-        codec = _codec(provider)
+        codec = provider_named(provider).codec
         turns += [_read(codec, plain(message)) for message in messages]
         return turns
     for message in messages:
         found, inner = unwrap(message)
-        codec = _codec(found or "anthropic")
+        codec = provider_named(found or "anthropic").codec
         for one in inner:
             turns.append(_read(codec, one))
     return turns
@@ -88,13 +73,13 @@ def encode(
     # The places of what follows stay what they were.
     fitted = [Turn("system", [])] * lead + encoder.fit(turns[lead:], lead)
     messages = encoder.spell(encoder.shape(fitted, nudge))
-    return REQUESTS[provider](messages, encoder.system(turns[:lead]))
+    return provider_named(provider).request(messages, encoder.system(turns[:lead]))
 
 
 def encoder_for(
     provider: str, model: str | None = None, report: list[Note] | None = None
 ) -> Encoder:
-    return Encoder(_CODECS, _codec(provider).name, model, Notes(report))
+    return Encoder(provider, model, Notes(report))
 
 
 def problems(
@@ -117,12 +102,3 @@ def problems(
         else:
             found.append(Problem(note.code, note.place, note.message, CODES[note.code]))
     return sorted(found, key=lambda problem: problem.place)
-
-
-def _codec(provider: str) -> Codec:
-    codec = _CODECS.get(provider)
-    if codec is None:
-        raise RirekiError(
-            f"There is no provider called {provider!r}", f"Choose one of {', '.join(PROVIDERS)}."
-        )
-    return codec

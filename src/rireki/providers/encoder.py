@@ -5,16 +5,15 @@ Knows codecs and rules; which pieces a history may be cut into is known in `pref
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
-from rireki.providers.codec import Codec
 from rireki.providers.fit import Fitter
 from rireki.providers.neutral import Turn
 from rireki.providers.notes import Notes
-from rireki.providers.rules import rules_for
+from rireki.providers.registry import CODECS, provider_named, rules_for
 from rireki.providers.shape import WHOLE, HistorySlice, shape
 
 __all__ = ["Encoder"]
@@ -23,13 +22,11 @@ __all__ = ["Encoder"]
 class Encoder:
     """One provider's way to spell turns."""
 
-    def __init__(
-        self, codecs: Mapping[str, Codec], provider: str, model: str | None, notes: Notes
-    ) -> None:
-        self.codec = codecs[provider]
+    def __init__(self, provider: str, model: str | None, notes: Notes) -> None:
+        self.codec = provider_named(provider).codec
         self.rules = rules_for(provider, model)
         self.notes = notes
-        self._fitter = Fitter(provider, self.rules, codecs, notes)
+        self._fitter = Fitter(provider, self.rules, CODECS, notes)
 
     def lead(self, turns: Sequence[Turn]) -> int:
         """How many turns at the start go outside of the messages."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
-from rireki.providers.codec import Codec
+from rireki.providers.codec import Codec, ModelProvider, UsageNames, WireNames
 from rireki.providers.kit import (
     NOBODY,
     arguments,
@@ -35,8 +36,10 @@ from rireki.providers.neutral import (
     Role,
     Turn,
 )
+from rireki.providers.rules import ALL_MEDIA, Rules
+from rireki.providers.typed import GeminiRequest
 
-__all__ = ["CODEC"]
+__all__ = ["PROVIDER"]
 
 _NAME = "gemini"
 _ROLES: dict[str, Role] = {"model": "assistant", "assistant": "assistant", "system": "system"}
@@ -202,4 +205,38 @@ def extras(content: Any, deep: bool) -> list[str]:
     return leftovers([content, *parts], _KNOWN)
 
 
-CODEC = Codec(_NAME, decode, decode_system, encode, encode_system, extras)
+PROVIDER = ModelProvider(
+    codec=Codec(_NAME, decode, decode_system, encode, encode_system, extras),
+    rules=Rules(
+        results="alone",
+        result_name=True,
+        error_flag=True,
+        call_id=re.compile(r"[\s\S]+"),
+        id_optional=True,
+        id_repeats=True,
+        name=re.compile(r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}"),
+        empty_text=False,
+        starts="not a call",
+        ends_with_user=True,
+        system="outside",
+        sign="foreign",
+        media=ALL_MEDIA,
+        answer_media=ALL_MEDIA,
+        by_url=ALL_MEDIA,
+    ),
+    families=(
+        (r"gemini-([3-9]|\d\d)", {"sign": "all", "result_media": frozenset({"image", "document"})}),
+        (r"gemini-2\.5", {"sign": "all"}),
+    ),
+    request=GeminiRequest,
+    wire=WireNames("contents", "systemInstruction"),
+    usage=UsageNames(
+        "usageMetadata.promptTokenCount",
+        "usageMetadata.candidatesTokenCount",
+        "usageMetadata.cachedContentTokenCount",
+        "",
+        inclusive=True,
+        thoughts="usageMetadata.thoughtsTokenCount",
+    ),
+    client="Gemini",
+)

@@ -21,7 +21,6 @@ __all__ = [
     "Opaque",
     "Part",
     "Problem",
-    "Provider",
     "Request",
     "Result",
     "Role",
@@ -31,7 +30,6 @@ __all__ = [
     "bare",
 ]
 
-Provider: TypeAlias = Literal["anthropic", "openai", "responses", "gemini", "bedrock", "ollama"]
 #: `instructions` stand outside the messages (a system prompt), `system` among them.
 Role: TypeAlias = Literal["user", "assistant", "system", "instructions"]
 MediaKind: TypeAlias = Literal["image", "document", "audio", "video"]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
-from rireki.providers.codec import Codec
+from rireki.providers.codec import Codec, ModelProvider, UsageNames, WireNames
 from rireki.providers.kit import (
     NOBODY,
     arguments,
@@ -32,8 +33,10 @@ from rireki.providers.neutral import (
     Role,
     Turn,
 )
+from rireki.providers.rules import Rules
+from rireki.providers.typed import OllamaRequest
 
-__all__ = ["CODEC"]
+__all__ = ["PROVIDER"]
 
 _NAME = "ollama"
 _ROLES: dict[str, Role] = {"assistant": "assistant", "system": "system"}
@@ -139,4 +142,19 @@ def extras(message: Any, deep: bool) -> list[str]:
     return leftovers([message, *calls], _KNOWN)
 
 
-CODEC = Codec(_NAME, decode, decode_system, encode, None, extras)
+PROVIDER = ModelProvider(
+    codec=Codec(_NAME, decode, decode_system, encode, None, extras),
+    rules=Rules(
+        results="consecutive",
+        answered=False,
+        in_order=True,
+        result_name=True,
+        name=re.compile(r"[\s\S]+"),
+        foreign_thinking="keep",
+        media=frozenset({"image"}),
+    ),
+    request=OllamaRequest,
+    wire=WireNames("messages", ""),
+    usage=UsageNames("prompt_eval_count", "eval_count", "", ""),
+    client="Ollama",
+)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
-from rireki.providers.codec import Codec
+from rireki.providers.codec import Codec, ModelProvider, UsageNames, WireNames
 from rireki.providers.kit import (
     NOBODY,
     arguments,
@@ -34,9 +35,10 @@ from rireki.providers.neutral import (
     Role,
     Turn,
 )
-from rireki.providers.rules import OPENAI_SOUNDS
+from rireki.providers.rules import IMAGES, OPENAI_SOUNDS, PDF, Rules
+from rireki.providers.typed import OpenAIRequest
 
-__all__ = ["CODEC"]
+__all__ = ["PROVIDER"]
 
 _NAME = "openai"
 _ROLES: dict[str, Role] = {
@@ -266,4 +268,24 @@ def extras(message: Any, deep: bool) -> list[str]:
     return leftovers([value, *inner], known)
 
 
-CODEC = Codec(_NAME, decode, decode_system, encode, None, extras)
+PROVIDER = ModelProvider(
+    codec=Codec(_NAME, decode, decode_system, encode, None, extras),
+    rules=Rules(
+        results="consecutive",
+        call_id=re.compile(r"[\s\S]{1,40}"),
+        id_repeats=True,
+        media=frozenset({"image", "document", "audio"}),
+        by_url=frozenset({"image"}),
+        types={"image": IMAGES, "document": PDF, "audio": OPENAI_SOUNDS},
+    ),
+    request=OpenAIRequest,
+    wire=WireNames("messages", ""),
+    usage=UsageNames(
+        "usage.prompt_tokens",
+        "usage.completion_tokens",
+        "usage.prompt_tokens_details.cached_tokens",
+        "",
+        inclusive=True,
+    ),
+    client="OpenAI",
+)

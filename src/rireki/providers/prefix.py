@@ -17,8 +17,8 @@ import msgspec
 from rireki.providers.convert import encoder_for
 from rireki.providers.neutral import Request, Turn
 from rireki.providers.pairing import pair
+from rireki.providers.registry import provider_named
 from rireki.providers.shape import HistorySlice
-from rireki.providers.typed import REQUESTS
 
 __all__ = ["PrefixRenderer", "SharedMessages", "copied_json"]
 
@@ -49,7 +49,7 @@ class PrefixRenderer:
         count = self._advance(fitted, start)
         piece = HistorySlice(start + count, not self._done, True, set(self._ids))
         rest = copied_json(self._encoder.spell(self._encoder.shape(fitted[count:], None, piece)))
-        made = REQUESTS[self._encoder.codec.name]
+        made = provider_named(self._encoder.codec.name).request
         return made(SharedMessages([*self._messages, *rest]), copied_json(self._system))
 
     def _begin(self, revision: int) -> None:

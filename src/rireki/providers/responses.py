@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from rireki.providers.codec import Codec
+from rireki.providers.codec import Codec, ModelProvider, UsageNames, WireNames
 from rireki.providers.kit import (
     NOBODY,
     arguments,
@@ -33,8 +34,10 @@ from rireki.providers.neutral import (
     Turn,
 )
 from rireki.providers.own_tools import OUTPUTS, output_like, own_call, own_result, without_halves
+from rireki.providers.rules import IMAGES, PDF, Rules
+from rireki.providers.typed import ResponsesRequest
 
-__all__ = ["CODEC"]
+__all__ = ["PROVIDER"]
 
 _NAME = "responses"
 _ROLES: dict[str, Role] = {
@@ -249,4 +252,29 @@ def extras(item: Any, deep: bool) -> list[str]:
     return leftovers([item, *blocks], _KNOWN)
 
 
-CODEC = Codec(_NAME, decode, decode_system, encode, encode_system, extras, settle, without_halves)
+PROVIDER = ModelProvider(
+    codec=Codec(
+        _NAME, decode, decode_system, encode, encode_system, extras, settle, without_halves
+    ),
+    rules=Rules(
+        results="anywhere",
+        call_id=re.compile(r"[\s\S]{1,64}"),
+        join=frozenset(),
+        thinking_leads=True,
+        thinking_elsewhere=True,
+        media=frozenset({"image", "document"}),
+        result_media=frozenset({"image", "document"}),
+        by_url=frozenset({"image", "document"}),
+        types={"image": IMAGES, "document": PDF},
+    ),
+    request=ResponsesRequest,
+    wire=WireNames("input", "instructions"),
+    usage=UsageNames(
+        "usage.input_tokens",
+        "usage.output_tokens",
+        "usage.input_tokens_details.cached_tokens",
+        "",
+        inclusive=True,
+    ),
+    client="Responses",
+)

@@ -1,4 +1,4 @@
-"""What each provider accepts in a history: one table, with changes per model family.
+"""What a provider accepts in a history: the words of its rules, which stand with each provider.
 
 Facts only; `fit.py` and `shape.py` act on them, codecs spell what comes out.
 """
@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Mapping
-from dataclasses import dataclass, field, replace
-from functools import lru_cache
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from typing import Literal
 
-__all__ = ["BEDROCK_FORMATS", "OPENAI_SOUNDS", "Rules", "rules_for"]
+__all__ = ["ALL_MEDIA", "BEDROCK_FORMATS", "IMAGES", "OPENAI_SOUNDS", "PDF", "Rules"]
 
 IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 #: What Converse calls the media types it takes, by kind; of several, the first is the usual one.
@@ -136,115 +135,4 @@ class Rules:
     types_checked: bool = False
 
 
-_ALL_MEDIA = frozenset({"image", "document", "audio", "video"})
-_PROVIDERS: dict[str, Rules] = {
-    "anthropic": Rules(
-        results="next",
-        error_flag=True,
-        empty_error=False,
-        call_id=re.compile(r"[a-zA-Z0-9_-]+"),
-        name=re.compile(r"[a-zA-Z0-9_-]{1,128}"),
-        empty_text=False,
-        join=frozenset({"assistant", "user"}),
-        starts="user",
-        trailing_space=False,
-        system="outside",
-        foreign_thinking="drop",
-        signed_thinking=True,
-        ends_with_thinking=False,
-        media=frozenset({"image", "document"}),
-        result_media=frozenset({"image", "document"}),
-        by_url=frozenset({"image", "document"}),
-        types={"image": IMAGES, "document": PDF},
-        types_checked=True,
-    ),
-    "openai": Rules(
-        results="consecutive",
-        call_id=re.compile(r"[\s\S]{1,40}"),
-        id_repeats=True,
-        media=frozenset({"image", "document", "audio"}),
-        by_url=frozenset({"image"}),
-        types={"image": IMAGES, "document": PDF, "audio": OPENAI_SOUNDS},
-    ),
-    "responses": Rules(
-        results="anywhere",
-        call_id=re.compile(r"[\s\S]{1,64}"),
-        join=_NOTHING,
-        thinking_leads=True,
-        thinking_elsewhere=True,
-        media=frozenset({"image", "document"}),
-        result_media=frozenset({"image", "document"}),
-        by_url=frozenset({"image", "document"}),
-        types={"image": IMAGES, "document": PDF},
-    ),
-    "gemini": Rules(
-        results="alone",
-        result_name=True,
-        error_flag=True,
-        call_id=re.compile(r"[\s\S]+"),
-        id_optional=True,
-        id_repeats=True,
-        name=re.compile(r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}"),
-        empty_text=False,
-        starts="not a call",
-        ends_with_user=True,
-        system="outside",
-        sign="foreign",
-        media=_ALL_MEDIA,
-        answer_media=_ALL_MEDIA,
-        by_url=_ALL_MEDIA,
-    ),
-    "bedrock": Rules(
-        results="next",
-        error_flag=True,
-        empty_result=False,
-        empty_error=False,
-        call_id=re.compile(r"[a-zA-Z0-9_.:-]{1,64}"),
-        empty_text=False,
-        alternate=True,
-        starts="user",
-        ends_with_user=True,
-        system="outside",
-        media=_ALL_MEDIA,
-        result_media=frozenset({"image", "document", "video"}),
-        types=BEDROCK_FORMATS,
-    ),
-    "ollama": Rules(
-        results="consecutive",
-        answered=False,
-        in_order=True,
-        result_name=True,
-        name=re.compile(r"[\s\S]+"),
-        foreign_thinking="keep",
-        media=frozenset({"image"}),
-    ),
-}
-
-#: Models of a provider that want something else, first hit decides.
-_FAMILIES: dict[str, tuple[tuple[str, dict[str, Any]], ...]] = {
-    "anthropic": ((r"(opus|sonnet|haiku)-(4-[6-9]|[5-9])", {"ends_with_user": True}),),
-    "gemini": (
-        (r"gemini-([3-9]|\d\d)", {"sign": "all", "result_media": frozenset({"image", "document"})}),
-        (r"gemini-2\.5", {"sign": "all"}),
-    ),
-    "bedrock": (
-        (
-            r"anthropic|claude",
-            {"signed_thinking": True, "ends_with_thinking": False, "foreign_thinking": "drop"},
-        ),
-        (
-            r"llama|mi[sx]tral|magistral|devstral|pixtral",
-            {"results": "alone", "error_flag": False, "result_media": _NOTHING},
-        ),
-    ),
-}
-
-
-@lru_cache(maxsize=256)
-def rules_for(provider: str, model: str | None = None) -> Rules:
-    """The rules of a provider, or of one of its model families."""
-    rules = _PROVIDERS[provider]
-    for pattern, changes in _FAMILIES.get(provider, ()) if model else ():
-        if re.search(pattern, (model or "").lower()):
-            return replace(rules, **changes)
-    return rules
+ALL_MEDIA = frozenset({"image", "document", "audio", "video"})

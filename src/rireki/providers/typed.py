@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from openai.types.responses import ResponseInputItemParam
 
 __all__ = [
-    "REQUESTS",
     "AnthropicRequest",
     "BedrockMessage",
     "BedrockRequest",
@@ -87,13 +86,3 @@ class OllamaRequest(Request, frozen=True, gc=False):
 
     messages: list[OllamaMessage]
     system: None = None
-
-
-REQUESTS: dict[str, type[Request]] = {
-    "anthropic": AnthropicRequest,
-    "openai": OpenAIRequest,
-    "responses": ResponsesRequest,
-    "gemini": GeminiRequest,
-    "bedrock": BedrockRequest,
-    "ollama": OllamaRequest,
-}

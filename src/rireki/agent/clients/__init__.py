@@ -11,17 +11,10 @@ from typing import Any
 
 from rireki.agent.loop import LLM
 from rireki.errors import RirekiError
+from rireki.model.providers import PROVIDERS
+from rireki.providers.registry import provider_named
 
 __all__ = ["connect"]
-
-_CLIENTS = {
-    "anthropic": "Anthropic",
-    "openai": "OpenAI",
-    "responses": "Responses",
-    "gemini": "Gemini",
-    "bedrock": "Bedrock",
-    "ollama": "Ollama",
-}
 
 
 def connect(name: str, **options: Any) -> LLM:
@@ -31,9 +24,9 @@ def connect(name: str, **options: Any) -> LLM:
     environment; or give a `client` of that package. Other options go with every request.
     """
     provider, _, model = name.partition(":")
-    if provider not in _CLIENTS or not model:
-        known = ", ".join(f"{one}:MODEL" for one in _CLIENTS)
+    if provider not in PROVIDERS or not model:
+        known = ", ".join(f"{one}:MODEL" for one in PROVIDERS)
         raise RirekiError(f"{name!r} names no model", f"Give one of {known}.")
     module = import_module(f"{__name__}.{provider}")
-    made: LLM = getattr(module, _CLIENTS[provider])(model, **options)
+    made: LLM = getattr(module, provider_named(provider).client)(model, **options)
     return made

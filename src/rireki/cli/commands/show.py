@@ -15,6 +15,7 @@ from rireki.cli.output import StandardOutput, now
 from rireki.cli.waiting import waiting_now
 from rireki.errors import NotFound
 from rireki.library import TranscriptReader
+from rireki.model.providers import PROVIDERS
 from rireki.show.catalogue import language, say
 from rireki.show.hits import short_message
 from rireki.show.markdown import markdown
@@ -37,15 +38,6 @@ FORMS = ("text", "markdown", "html", "json")
 _NEAR, _BEFORE = 10, 5
 #: Places that are marked in one line.
 _MARKED = 50
-#: For each provider, what its API calls the messages, and the system prompt that stands outside.
-WIRES = {
-    "anthropic": ("messages", "system"),
-    "openai": ("messages", ""),
-    "responses": ("input", "instructions"),
-    "gemini": ("contents", "systemInstruction"),
-    "bedrock": ("messages", "system"),
-    "ollama": ("messages", ""),
-}
 
 
 @click.command("show")
@@ -60,7 +52,7 @@ WIRES = {
 @click.option(
     "--format",
     "form",
-    type=click.Choice([*FORMS, *WIRES]),
+    type=click.Choice([*FORMS, *PROVIDERS]),
     default="text",
     help="How to write it (text), or for which provider, to go on with another model.",
 )
@@ -109,16 +101,16 @@ def command(
             return
         teller = _Reading(archive, moment, everything, upstream, nested)
         story = teller.story(found, place)
-        if form == "html" or form in WIRES:
+        if form == "html" or form in PROVIDERS:
             # Asked for once, all bytes are at hand after the archive is closed.
             teller.bytes_with("")
     at = teller.at
-    if form in WIRES:
+    if form in PROVIDERS:
         # Imported late: all providers, a quarter of what `show` costs.
         from rireki.cli.wire import make_request, spell_request
 
         messages = _shown_to_a_model(story, teller)
-        request = make_request(form, model, messages, teller.bytes_with, WIRES[form])
+        request = make_request(form, model, messages, teller.bytes_with)
         if as_json:
             screen.json([request])
         else:

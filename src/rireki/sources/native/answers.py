@@ -1,4 +1,4 @@
-"""What the answers of six providers say of themselves: the model, the tokens, their own id."""
+"""What the answers of providers say of themselves: the model, the tokens, their own id."""
 
 from __future__ import annotations
 
@@ -6,48 +6,12 @@ from typing import Any
 
 from rireki.model.conversation import Answer
 from rireki.model.message import Usage
+from rireki.model.providers import PROVIDERS
 from rireki.model.times import from_iso
+from rireki.providers.registry import provider_named
 from rireki.sources.native.entry import JournalEntry
 
 __all__ = ["answer_of", "model_of"]
-
-#: Where the counts stand, by provider: input, output, read from the cache, written to it.
-_COUNTS: dict[str, tuple[str, str, str, str]] = {
-    "anthropic": (
-        "usage.input_tokens",
-        "usage.output_tokens",
-        "usage.cache_read_input_tokens",
-        "usage.cache_creation_input_tokens",
-    ),
-    "openai": (
-        "usage.prompt_tokens",
-        "usage.completion_tokens",
-        "usage.prompt_tokens_details.cached_tokens",
-        "",
-    ),
-    "responses": (
-        "usage.input_tokens",
-        "usage.output_tokens",
-        "usage.input_tokens_details.cached_tokens",
-        "",
-    ),
-    "gemini": (
-        "usageMetadata.promptTokenCount",
-        "usageMetadata.candidatesTokenCount",
-        "usageMetadata.cachedContentTokenCount",
-        "",
-    ),
-    "bedrock": (
-        "usage.inputTokens",
-        "usage.outputTokens",
-        "usage.cacheReadInputTokens",
-        "usage.cacheWriteInputTokens",
-    ),
-    "ollama": ("prompt_eval_count", "eval_count", "", ""),
-}
-#: Providers whose count of the input has what came from the cache in it.
-_INCLUSIVE = frozenset({"openai", "responses", "gemini"})
-_THOUGHTS = "usageMetadata.thoughtsTokenCount"
 
 
 def model_of(entry: JournalEntry) -> str | None:
@@ -60,15 +24,14 @@ def model_of(entry: JournalEntry) -> str | None:
 
 def answer_of(entry: JournalEntry) -> Answer | None:
     """The tokens of an answer that was kept whole; the same answer in a fork has the same key."""
-    counts = _COUNTS.get(entry.provider or "")
-    if counts is None or not entry.more.get("answer"):
+    if entry.provider not in PROVIDERS or not entry.more.get("answer"):
         return None
-    read, written, cached, stored = (_count(entry.raw, path) for path in counts)
-    if entry.provider == "gemini":
-        written += _count(entry.raw, _THOUGHTS)
+    names = provider_named(entry.provider).usage
+    read, written, cached, stored, thoughts = (_count(entry.raw, path) for path in names[:5])
+    written += thoughts
     if not (read or written):
         return None
-    if entry.provider in _INCLUSIVE:
+    if names.inclusive:
         read = max(0, read - cached)
     own = entry.raw.get("id") or entry.raw.get("responseId")
     key = own if isinstance(own, str) else entry.id
