@@ -94,7 +94,9 @@ def measure(
         "first_import_memory_mb": at_most(
             round(max(each.memory for each in imports) / 1e6, 1), 300
         ),
-        "index_to_text": at_most(round(index_size(archive) / text, 3), 0.25),
+        "index_and_archive_to_source": at_most(
+            round((index_size(archive) + path.stat().st_size) / imports[0].size, 3), 0.6
+        ),
         "planted": planted(archive, home),
         "warm_ms": warm(archive, vocabulary, limit),
         "cold_seconds": at_most(median(rireki("search", "quokkaflux", "--archive", path)), 0.2),

@@ -303,6 +303,20 @@ def test_an_index_of_another_version_is_made_anew(
     assert answers(place) == expected
 
 
+def test_the_first_import_of_a_new_version_makes_the_index_anew(
+    living: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Though there is nothing new to take in: else the first search would have to wait for it."""
+    with monkeypatch.context() as older:
+        older.setattr(index_module, "VERSION", 5)
+        answers(living)
+    with opened(living) as archive:
+        assert catch_up(archive, lazy=True)
+        index = open_existing(archive)
+        assert index is not None and len(index.store.talks()[1]) == archive.count()
+        index.close()
+
+
 def test_an_index_of_another_archive_is_not_believed(
     place: Place, expected: Answers, tmp_path: Path
 ) -> None:

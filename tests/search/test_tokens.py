@@ -13,6 +13,7 @@ from rireki.search.language.match import finder_of
 from rireki.search.language.query import Word
 from rireki.search.text.normalized import Folded
 from rireki.search.text.tokens import (
+    GAP,
     LONG,
     cut_all,
     fold,
@@ -25,9 +26,14 @@ from rireki.search.text.tokens import (
 )
 
 
+def sequence(text: str) -> list[str]:
+    """The words of a text in its order, and behind them pieces of identifiers."""
+    (words,) = cut_all([text], [in_bytes(text)])
+    return words.decode().split()
+
+
 def words(text: str) -> set[str]:
-    (words,) = cut_all([text], [in_bytes(text)]).words
-    return set(words.decode().split())
+    return set(sequence(text)) - {GAP}
 
 
 @pytest.mark.parametrize(

@@ -53,19 +53,19 @@ def test_the_room_of_the_tokenizer_does_not_grow_with_the_conversation(
     asked: list[int] = []
     plain = tokenizer._Room.for_texts
 
-    def noted(room: tokenizer._Room, size: int, count: int) -> tuple[bytearray, bytearray]:
+    def noted(room: tokenizer._Room, size: int) -> bytearray:
         asked.append(size)
-        return plain(room, size, count)
+        return plain(room, size)
 
     monkeypatch.setattr(tokenizer._Room, "for_texts", noted)
     texts = [f"{number} {WORDS}" for number in range(5000)]
     data = [text.encode() for text in texts]
     cuts = tokenizer.cut_many(texts, data)
-    assert len(cuts.words) == len(cuts.pairs) == len(texts)
+    assert len(cuts) == len(texts)
     assert sum(map(len, data)) > 8e6
     assert max(asked) <= tokenizer.KEPT
     few = tokenizer.cut_many(texts[-20:], data[-20:])
-    assert (cuts.words[-20:], cuts.pairs[-20:]) == (few.words, few.pairs)
+    assert cuts[-20:] == few
 
 
 def test_many_tiny_files_share_their_transactions(archive: Archive, home: Path) -> None:

@@ -1,14 +1,14 @@
 """A query in the index's words: which documents may answer it.
 
 The plan never leaves out a document that answers the query. Where the index cannot
-decide (phrases, substrings, patterns), it lets through too many and says so.
+decide (signs between words, substrings, patterns), it lets through too many and says so.
 """
 
 from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -20,7 +20,6 @@ from rireki.search.language.match import ConversationFacts, fact_test, talk_test
 from rireki.search.language.query import And, Exact, FilterNode, Node, Not, Or, Phrase, Regex, Word
 from rireki.search.text.documents import TOO_LONG, project_in
 from rireki.search.text.normalized import melts
-from rireki.search.text.pairs import pairs_of
 from rireki.search.text.tokens import (
     LONG,
     fold,
@@ -30,13 +29,14 @@ from rireki.search.text.tokens import (
     pieces,
     runs,
     spelled,
+    stretches,
     terms,
 )
 
 if TYPE_CHECKING:
     import tantivy
 
-__all__ = ["PERSON", "Plan", "Planner", "literals", "query_terms"]
+__all__ = ["PERSON", "Plan", "Planner", "literals", "positions", "query_terms", "tells_all"]
 
 #: Beginnings with more words than this are looked up as a pattern, without ranking.
 FEW_TERMS, MANY_TERMS = 64, 2000
@@ -251,8 +251,13 @@ class Planner:
     def _joined(self, run: str) -> Plan:
         if len(run) == 1:
             return Plan(self._beginning(run), True)
-        pairs = [Plan(self._term(run[at : at + 2]), len(run) == 2) for at in range(len(run) - 1)]
-        return self._all(pairs)
+        return Plan(self._phrase(list(enumerate(terms(run)[:-1]))), True)
+
+    def _phrase(self, spots: list[tuple[int, str]]) -> Any:
+        """Terms at these positions, counted from any one on."""
+        if len(spots) == 1:
+            return self._term(spots[0][1])
+        return self.query.phrase_query(self.schema, self.field, spots)
 
     def _beginning(self, start: str) -> Any:
         found = self.searcher.terms_with_prefix(self.field, start[:LONG], limit=FEW_TERMS + 1)
@@ -266,27 +271,12 @@ class Planner:
 
     def _written(self, folded: str, prefix: bool = False) -> Plan:
         """Several words, or words with signs between them, as they stand."""
-        found = runs(folded)
-        plans: list[Plan] = [UNDECIDED]
-        for place, run in enumerate(found):
-            last = place == len(found) - 1
-            if is_joined(run):
-                plans.append(self._joined(run))
-            elif prefix and last and folded.endswith(run):
-                plans.append(Plan(self._beginning(run), False))
-            else:
-                plans += [Plan(self._term(term), False) for term in terms(run)]
-        return self._all([*plans, *self._side_by_side(pairs_of(folded, goes_on=prefix))])
-
-    def _side_by_side(self, pairs: Iterable[str]) -> list[Plan]:
-        """Words with spaces between them; titles are too few to be kept that way."""
-        if self.field == "title":
-            return []
-        found = [
-            self.query.term_query(self.schema, "pairs", pair, index_option="basic")
-            for pair in sorted(pairs)
-        ]
-        return [Plan(self._silent(query), False) for query in found]
+        folded = " ".join(folded.split())
+        spots, rest = positions(folded, prefix=prefix)
+        queries = [self._phrase(spots)] if spots else []
+        queries += [self._beginning(rest)] if rest else []
+        exact = tells_all(folded, spots, rest)
+        return self._all([Plan(query, exact) for query in queries] or [UNDECIDED])
 
     def _substrings(self, texts: list[str]) -> Plan:
         """Texts that must all stand somewhere, maybe beginning and ending inside a word."""
@@ -304,10 +294,11 @@ class Planner:
                 opened = place == 0 and folded.startswith(run)
                 closed = place == len(found) - 1 and folded.endswith(run)
                 if is_joined(run):
-                    plans.append(self._joined_inside(run) if closed else self._joined(run))
-                else:
+                    plans += [self._joined_inside(run)] if closed else []
+                elif opened or closed:
                     plans.append(self._inside(run, opened, closed))
-            plans += self._side_by_side(pairs_of(folded, begun=True, goes_on=True))
+            spots, _ = positions(folded, inside=True)
+            plans += [Plan(self._phrase(spots), False)] if spots else []
         return self._all(plans)
 
     def _joined_inside(self, run: str) -> Plan:
@@ -319,8 +310,6 @@ class Planner:
 
     def _inside(self, run: str, opened: bool, closed: bool) -> Plan:
         """A word of which the beginning or the end may be missing."""
-        if not opened and not closed:
-            return self._all([Plan(self._term(term), False) for term in terms(run)])
         if not SHORTEST_PIECE <= len(run) <= LONG // 2:
             return UNDECIDED
         # A part of a long word carries a mark in front.
@@ -391,6 +380,45 @@ class Planner:
         return self.query.range_query(
             self.schema, "at", integer, lower_bound=1, upper_bound=milliseconds, include_upper=False
         )
+
+
+def positions(
+    folded: str, *, prefix: bool = False, inside: bool = False
+) -> tuple[list[tuple[int, str]], str]:
+    """The terms of a text in its order with their positions, and what it ends with if that is none.
+
+    Its last word may be the beginning of one (`prefix`); or it begins and ends `inside` of something. A run
+    of joined script may always be part of a longer one.
+    """
+    spots: list[tuple[int, str]] = []
+    at = 0
+    for gap, run in stretches(folded):
+        last = run.end() == len(folded)
+        found = terms(run[0])
+        at += gap
+        if is_joined(run[0]) and last:
+            # Inside of something, a mark behind the last letter may make another one of it.
+            found = found[: -2 if inside else -1]
+        elif not is_joined(run[0]) and (
+            (last and (prefix or inside)) or (inside and not run.start())
+        ):
+            found = []
+        if last and not found:
+            return spots, run[0]
+        spots += enumerate(found, at)
+        at += len(found)
+    return spots, ""
+
+
+def tells_all(folded: str, spots: Sequence[tuple[int, str]], rest: str) -> bool:
+    """Whether a text with single spaces is wherever its terms are at these positions."""
+    found = runs(folded)
+    if " ".join(found) != folded:
+        return False
+    if len(found) == 1:
+        # By a word alone, pieces of identifiers are found as well.
+        return is_joined(folded)
+    return len(spots) > 1 and not rest and all(len(run) < LONG for run in found)
 
 
 class _Talk(NamedTuple):

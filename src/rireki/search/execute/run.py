@@ -22,7 +22,7 @@ from rireki.model.conversation import Conversation
 from rireki.search.execute.plan import PERSON, Plan, Planner
 from rireki.search.execute.view import IndexView, titles
 from rireki.search.language.match import Doc, Matcher
-from rireki.search.language.query import And, FilterNode, Node, Or, Query, Word
+from rireki.search.language.query import And, FilterNode, Node, Or, Phrase, Query, Word
 from rireki.search.results import SearchOptions
 from rireki.search.text.text_store import TextStore
 from rireki.search.text.tokens import fold, runs, terms
@@ -442,12 +442,12 @@ class Hunt:
         for leaf in self.query.leaves():
             words = (
                 [t for run in runs(fold(leaf.text)) for t in terms(run)]
-                if isinstance(leaf, Word)
+                if isinstance(leaf, Word | Phrase)
                 else []
             )
-            count = min((reader.searcher.doc_freq("words", t) for t in words), default=total // 10)
+            counts = [reader.searcher.doc_freq("words", t) for t in words] or [total // 10]
             weights.append(
-                log(1 + (total - count + 0.5) / (count + 0.5)) if total >= count else 0.0
+                sum(log(1 + (total - n + 0.5) / (n + 0.5)) for n in counts if n <= total)
             )
         return weights
 
@@ -460,4 +460,4 @@ def _needs_one_place(node: Node | None) -> bool:
         )
     if isinstance(node, Or):
         return all(map(_needs_one_place, node.children))
-    return isinstance(node, Word | FilterNode)
+    return isinstance(node, Word | Phrase | FilterNode)

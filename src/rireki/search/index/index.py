@@ -183,9 +183,16 @@ def peek(archive: Archive) -> list[IndexedConversation] | None:
 
 
 def glance(archive: Archive) -> tuple[int, int]:
-    """The same in two numbers: the newest change it has, and of how many conversations it has any."""
+    """The same in two numbers: the newest change it has, and of how many conversations it has any.
+
+    Raises Damaged for an index that has to be made anew.
+    """
     with _notes(archive) as store:
-        return store.reached() if store is not None else (0, 0)
+        if store is None:
+            return 0, 0
+        if store.get("kind") != _kind(archive):
+            raise Damaged(f"{store.path} was made by another version, or for another archive")
+        return store.reached()
 
 
 @contextmanager

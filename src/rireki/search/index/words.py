@@ -71,11 +71,9 @@ def _schema() -> tantivy.Schema:
     import tantivy
 
     builder = tantivy.SchemaBuilder()
-    # Without positions the index is less than half as large; phrases are checked on the texts.
-    builder.add_text_field("words", tokenizer_name="cut", index_option="freq")
-    builder.add_text_field("pairs", tokenizer_name="cut", index_option="basic")
+    builder.add_text_field("words", tokenizer_name="cut", index_option="position")
     # Titles apart, so that a search for messages need not leave them out.
-    builder.add_text_field("title", tokenizer_name="cut", index_option="freq")
+    builder.add_text_field("title", tokenizer_name="cut", index_option="position")
     builder.add_text_field("facts", tokenizer_name="cut", index_option="basic")
     builder.add_unsigned_field("talk", indexed=True, fast=True)
     builder.add_unsigned_field("place", fast=True)
@@ -233,7 +231,6 @@ class WordWriter:
         document = self._document()
         document.add_text(field, row.words.decode())
         document.add_text("facts", row.facts)
-        document.add_text("pairs", row.pairs.decode("ascii"))
         document.add_unsigned("talk", talk)
         document.add_unsigned("place", place)
         document.add_integer("at", row.at)

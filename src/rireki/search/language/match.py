@@ -57,8 +57,8 @@ Span: TypeAlias = tuple[int, int]
 #: Finds one leaf of the query in a text, as [start, end) of the text as it was written.
 Finder: TypeAlias = Callable[[Folded], Iterator[Span]]
 
-#: More occurrences of a word than this make a message no better.
-MOST_COUNTED = 20
+#: More occurrences of a word than this in one text make a message hardly better.
+MOST_COUNTED = 100
 _DIGITS = re.compile("[0-9]*")
 _SPACE = re.compile(r"\s")
 #: Letters beyond ASCII are all the same there.
@@ -125,9 +125,7 @@ class Matcher:
         length = sum(len(text.original) for text in texts) / usual
         total = 0.0
         for finder, weight in zip(self.finders, weights, strict=True):
-            found = sum(1 for text in texts for _ in islice(finder(text), MOST_COUNTED))
-            # As the index has it: the first one counts, the second, the fourth, the eighth…
-            count = found.bit_length()
+            count = sum(1 for text in texts for _ in islice(finder(text), MOST_COUNTED))
             total += weight * count * 2.2 / (count + 1.2 * (0.25 + 0.75 * length))
         return total
 

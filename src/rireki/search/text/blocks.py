@@ -23,7 +23,7 @@ from rireki.model.strand import Ref, Strand
 from rireki.search.language.match import Doc
 from rireki.search.results import Where
 from rireki.search.text.documents import docs_in_turn, docs_of, talk_facts
-from rireki.search.text.tokens import fold, in_bytes
+from rireki.search.text.tokens import GAP, fold, in_bytes
 
 __all__ = [
     "PackedBlock",
@@ -49,6 +49,8 @@ MOST = 4096
 PART = 8 << 20
 #: Three per cent larger than level 3, and an import is one per cent faster.
 LEVEL = 1
+#: Between the texts of a message: no phrase goes from one to another.
+_APART = f"\n{GAP}\n"
 
 
 class TextPlace(msgspec.Struct, array_like=True, frozen=True):
@@ -79,8 +81,6 @@ class IndexRow(msgspec.Struct, array_like=True, gc=False):
     facts: str
     #: Milliseconds since 1970; 0 when the time is not known.
     at: int
-    #: Which kinds of words stand side by side.
-    pairs: bytes = b""
 
 
 class PackedBlock(msgspec.Struct, array_like=True):
@@ -144,7 +144,7 @@ class _Digesting:
         # Imported late: who only searches cuts nothing.
         from rireki.search.text.tokenizer import cut_many
 
-        texts = ["\n".join([text for _, text in doc.parts]) for doc in docs]
+        texts = [_APART.join([text for _, text in doc.parts]) for doc in docs]
         data = list(map(in_bytes, texts))
         marks = {
             doc.message or "": _mark(doc, each, self.seed)
@@ -159,10 +159,8 @@ class _Digesting:
             docs = [docs[at] for at in fresh]
             texts, data = [texts[at] for at in fresh], [data[at] for at in fresh]
         rows = [
-            IndexRow(
-                words, f"{fold(' '.join(doc.facts))} {self.about}", _milliseconds(doc.at), pairs
-            )
-            for doc, words, pairs in zip(docs, *cut_many(texts, data), strict=True)
+            IndexRow(words, f"{fold(' '.join(doc.facts))} {self.about}", _milliseconds(doc.at))
+            for doc, words in zip(docs, cut_many(texts, data), strict=True)
         ]
         entries = self.keeper.entries(docs, marks)
         blocks = [PackedBlock(rows[a:b], _close(entries[a:b])) for a, b in _cuts(entries)]
@@ -199,8 +197,8 @@ def heading_rows(headings: Sequence[Heading]) -> list[IndexRow]:
     """The titles and projects of conversations for the index."""
     from rireki.search.text.tokenizer import cut_many
 
-    texts = [f"{heading.title}\n{heading.project or ''}" for heading in headings]
-    words = cut_many(texts, list(map(in_bytes, texts))).words
+    texts = [f"{heading.title}{_APART}{heading.project or ''}" for heading in headings]
+    words = cut_many(texts, list(map(in_bytes, texts)))
     about = [" ".join(talk_facts(each.source, each.nature, each.project)) for each in headings]
     times = [_milliseconds(heading.updated_at) for heading in headings]
     return list(map(IndexRow, words, about, times))

@@ -1,4 +1,4 @@
-/* Cuts ordinary texts into words and pairs, as tokens.py and pairs.py do, many at once.
+/* Cuts ordinary texts into words, as tokens.py does, many at once.
  *
  * A first import spends half of its time on that in Python. Which kind of
  * character each one is, Python says in tables: nothing about scripts is decided here,
@@ -14,29 +14,22 @@ const uint32_t rireki_tokenizer_source = SOURCE;
 /* What a character is; tokenizer.py knows them by the same numbers. */
 enum { UNKNOWN, SIGN, SPACE, LETTER, JOINED, FOREIGN };
 
-/* Kinds of words in pairs are less than this. */
-#define KINDS 64
-/* All bits: no kind of words, and no pair with any. */
-#define NONE (KINDS - 1)
+/* What is between two words, as bits; without any, it is white space or the beginning of the text. */
+enum { NOTHING = 1, SIGNS = 2 };
+
 /* Identifiers of one text that can be remembered, so that each is taken apart once; fewer are, to
  * keep looking them up short. */
 #define ROOM 1024
 #define REMEMBERED 768
-/* Words of one text that are counted; behind so many, counting begins anew. */
-#define COUNTED_BITS 11
-#define COUNTED (1 << COUNTED_BITS)
-#define MANY (COUNTED / 4 * 3)
 #define FOLD 4
 #define BETWEEN 2
+/* Written between words that have more than white space between them, or nothing. */
+#define GAP '|'
 
 typedef struct {
-    const uint8_t *kinds;    /* of every character there is */
-    const uint8_t *folds;    /* what becomes of each foreign letter: up to FOLD bytes, then nothing */
-    const uint8_t *first;    /* the share of a word's first letter in its kind */
-    const uint8_t *last;     /* and of its last one */
-    const uint8_t *alphabet; /* what is written for a word of each kind */
-    int64_t paired;          /* longer words make no pairs */
-    int64_t longest;         /* and these are left to Python */
+    const uint8_t *kinds; /* of every character there is */
+    const uint8_t *folds; /* what becomes of each foreign letter: up to FOLD bytes, then nothing */
+    int64_t longest;      /* longer words are left to Python */
 } Rules;
 
 typedef struct {
@@ -44,28 +37,17 @@ typedef struct {
     int64_t size;
 } Identifier;
 
-/* How often a word came so far. */
-typedef struct {
-    uint64_t key;        /* all its letters, or a hash of more than seven */
-    const uint8_t *word; /* where it was written first */
-    uint32_t turn;       /* when this was noted; from another turn, it is none */
-    uint32_t times;
-} Count;
-
 typedef struct {
     const Rules *rules;
-    uint8_t seen[KINDS][KINDS]; /* the pairs of this text */
-    Identifier met[ROOM];       /* and its identifiers */
+    Identifier met[REMEMBERED]; /* the identifiers of this text */
+    uint16_t places[ROOM];      /* where each is in `met`, counted from 1, by its hash */
     int remembered;             /* how many these are */
-    Count counts[COUNTED];      /* of its words */
-    int counted;                /* how many these are */
-    uint32_t turn;              /* goes on with each text, and whenever there were too many */
 } Tokenizer;
 
 /* What changes with every word. Apart from the rest, so that it can be kept in registers. */
 typedef struct {
-    uint8_t *words, *pairs; /* where the next ones go */
-    int before;             /* the kind of the word just before, or NONE */
+    uint8_t *words; /* where the next one goes */
+    int gap;        /* what came since the last one */
 } Pen;
 
 /* Only Python knows what to do. Asked once for each character: another thread may just be told what
@@ -75,54 +57,6 @@ static int is_upper(uint8_t c) { return c >= 'A' && c <= 'Z'; }
 static int is_lower(uint8_t c) { return c >= 'a' && c <= 'z'; }
 static int is_digit(uint8_t c) { return c >= '0' && c <= '9'; }
 static uint8_t lowered(uint8_t c) { return is_upper(c) ? c | 32 : c; }
-
-/* ── how often words come ── */
-
-static uint64_t first_bytes(uint64_t eight, int64_t count) {
-    return count < 8 ? eight & (((uint64_t)1 << 8 * count) - 1) : eight;
-}
-
-/* An odd number without a pattern. */
-#define MIX 0x9E3779B97F4A7C15u
-
-/* The key of a word that goes on with these bytes; of the first ones, it is them. */
-static uint64_t next_key(uint64_t key, uint64_t bytes) { return (key ^ key >> 29) * MIX + bytes; }
-
-/* As write_word makes it on its way. Looks at up to 8 bytes behind the word. */
-static uint64_t key_of(const uint8_t *word, int64_t size) {
-    uint64_t key = 0, eight;
-    for (int64_t at = 0; at <= size; at += 8) {
-        memcpy(&eight, word + at, 8);
-        key = next_key(key, first_bytes(eight, size - at));
-    }
-    return key;
-}
-
-/* Where the next word goes: behind this one, just written with a space, if it came for the first, second,
- * fourth, eighth... time; else over it. So the index has a third less to do, and still knows roughly
- * how often a word comes. */
-static inline uint8_t *next_word(Tokenizer *tokenizer, uint8_t *word, int64_t size, uint64_t key) {
-    int is_long = size > 7;
-    /* No short word has such a key. */
-    if (is_long) key &= ~(uint64_t)0xFF;
-    uint64_t place = key * MIX >> (64 - COUNTED_BITS);
-    Count *count = &tokenizer->counts[place];
-    while (count->turn == tokenizer->turn &&
-           (count->key != key || (is_long && memcmp(count->word, word, size + 1)))) {
-        place = (place + 1) % COUNTED;
-        count = &tokenizer->counts[place];
-    }
-    if (count->turn != tokenizer->turn) {
-        *count = (Count){key, word, tokenizer->turn, 1};
-        if (++tokenizer->counted == MANY) {
-            tokenizer->counted = 0;
-            tokenizer->turn++;
-        }
-        return word + size + 1;
-    }
-    uint32_t times = ++count->times;
-    return word + (times & (times - 1) ? 0 : size + 1);
-}
 
 /* ── pieces of identifiers ── */
 
@@ -157,56 +91,52 @@ static int64_t piece_end(const uint8_t *word, int64_t at, int64_t size) {
     return end;
 }
 
-/* Whether an identifier is a new one; -1 when there were too many. */
-static int is_new(Tokenizer *tokenizer, const uint8_t *word, int64_t size) {
+/* Whether there was room to remember an identifier. */
+static int remember(Tokenizer *tokenizer, const uint8_t *word, int64_t size) {
     uint32_t hash = 2166136261u;
     for (int64_t at = 0; at < size; at++) hash = (hash ^ word[at]) * 16777619u;
     uint32_t place = (hash ^ hash >> 16) % ROOM;
-    for (; tokenizer->met[place].size; place = (place + 1) % ROOM) {
-        Identifier *met = &tokenizer->met[place];
-        if (met->size == size && memcmp(met->word, word, size) == 0) return 0;
+    for (; tokenizer->places[place]; place = (place + 1) % ROOM) {
+        Identifier *met = &tokenizer->met[tokenizer->places[place] - 1];
+        if (met->size == size && memcmp(met->word, word, size) == 0) return 1;
     }
-    if (tokenizer->remembered == REMEMBERED) return -1;
-    tokenizer->remembered++;
-    tokenizer->met[place] = (Identifier){word, size};
+    if (tokenizer->remembered == REMEMBERED) return 0;
+    tokenizer->met[tokenizer->remembered++] = (Identifier){word, size};
+    tokenizer->places[place] = (uint16_t)tokenizer->remembered;
     return 1;
 }
 
-/* Returns where the next words go, or nothing when the text is to be left. */
-static uint8_t *write_pieces(Tokenizer *tokenizer, const uint8_t *word, int64_t size, uint8_t *words) {
-    if (!has_seam(word, size)) return words;
-    int new = is_new(tokenizer, word, size);
-    if (new <= 0) return new == 0 ? words : 0;
+static uint8_t *write_gap(uint8_t *words) {
+    words[0] = GAP;
+    words[1] = ' ';
+    return words + 2;
+}
+
+/* Each with a gap before it: no phrase goes from one to another. Returns where the next words go. */
+static uint8_t *write_pieces(const uint8_t *word, int64_t size, uint8_t *words) {
     for (int64_t at = 0, end; at < size; at = end > at ? end : at + 1) {
         end = piece_end(word, at, size);
         if (end - at < 2 || end - at == size) continue;
-        int64_t length = end - at;
-        for (int64_t from = 0; from < length; from++) words[from] = lowered(word[at + from]);
-        words[length] = ' ';
-        words = next_word(tokenizer, words, length, key_of(words, length));
+        words = write_gap(words);
+        for (int64_t from = at; from < end; from++) *words++ = lowered(word[from]);
+        *words++ = ' ';
     }
+    return words;
+}
+
+/* Behind all words, so that these stay neighbours. */
+static uint8_t *write_all_pieces(Tokenizer *tokenizer, uint8_t *words) {
+    for (int at = 0; at < tokenizer->remembered; at++)
+        words = write_pieces(tokenizer->met[at].word, tokenizer->met[at].size, words);
+    if (tokenizer->remembered) memset(tokenizer->places, 0, sizeof tokenizer->places);
+    tokenizer->remembered = 0;
     return words;
 }
 
 /* ── words ── */
 
-/* Only pairs that the text did not have yet. It is written in any case, and then maybe written over:
- * nobody can guess whether it is new, and a wrong guess takes longer. */
-static inline void write_pair(Tokenizer *tokenizer, Pen *pen, uint8_t first, uint8_t last, int64_t size) {
-    const Rules *rules = tokenizer->rules;
-    if (size > rules->paired) {
-        pen->before = NONE;
-        return;
-    }
-    const uint8_t *alphabet = rules->alphabet;
-    int kind = rules->first[first] + rules->last[last];
-    uint8_t *seen = &tokenizer->seen[pen->before][kind];
-    pen->pairs[0] = alphabet[pen->before];
-    pen->pairs[1] = alphabet[kind];
-    pen->pairs[2] = ' ';
-    pen->pairs += 3 * !*seen;
-    *seen = 1;
-    pen->before = kind;
+static uint64_t first_bytes(uint64_t eight, int64_t count) {
+    return count < 8 ? eight & (((uint64_t)1 << 8 * count) - 1) : eight;
 }
 
 /* How many of eight bytes are letters and digits, from the first one on; these go to `small` in
@@ -233,11 +163,10 @@ static uint32_t character(const uint8_t *text, int64_t left, int *size) {
     return code < 128 ? 0 : code;
 }
 
-/* A word with letters beyond ASCII, folded one by one; between these, others make pairs as if each run of
- * them were a word. Returns where it ends, or -1 when the text is to be left: pieces are not looked for. */
-static int64_t write_foreign(Tokenizer *tokenizer, Pen *pen, const uint8_t *text, int64_t at, int64_t end) {
-    const Rules *rules = tokenizer->rules;
-    uint8_t *word = pen->words, *next = word, *run = word;
+/* A word with letters beyond ASCII, folded one by one. Returns where it ends, or -1 when the text is to
+ * be left: pieces are not looked for. */
+static int64_t write_foreign(const Rules *rules, Pen *pen, const uint8_t *text, int64_t at, int64_t end) {
+    uint8_t *word = pen->words, *next = word;
     int capital = 0, small = 0;
     for (int64_t from = at; at < end;) {
         int length = 1;
@@ -252,13 +181,7 @@ static int64_t write_foreign(Tokenizer *tokenizer, Pen *pen, const uint8_t *text
             if (!*fold) return -1;
             for (int byte = 0; byte < FOLD && fold[byte]; byte++) {
                 *next++ = fold[byte];
-                if (fold[byte] < 128) {
-                    small = 1;
-                    continue;
-                }
-                if (next - 1 > run) write_pair(tokenizer, pen, *run, next[-2], next - 1 - run);
-                pen->before = NONE;
-                run = next;
+                small |= fold[byte] < 128;
             }
         } else if (is_left(kind)) {
             return -1;
@@ -269,9 +192,8 @@ static int64_t write_foreign(Tokenizer *tokenizer, Pen *pen, const uint8_t *text
         if (next - word > rules->longest) return -1;
     }
     if (capital && small) return -1;
-    if (next > run) write_pair(tokenizer, pen, *run, next[-1], next - run);
-    *next = ' ';
-    pen->words = next_word(tokenizer, word, next - word, key_of(word, next - word));
+    *next++ = ' ';
+    pen->words = next;
     return at;
 }
 
@@ -281,7 +203,7 @@ static inline int64_t write_word(Tokenizer *tokenizer, Pen *pen, const uint8_t *
     const Rules *rules = tokenizer->rules;
     const uint8_t *from = text + at, *next = from;
     uint8_t *words = pen->words;
-    uint64_t eight, small, key = 0, capitals = 0, counting = ~(uint64_t)0xFF; /* but for its first letter */
+    uint64_t eight, small, capitals = 0, counting = ~(uint64_t)0xFF; /* but for its first letter */
     int count;
     do {
         memcpy(&eight, next, 8);
@@ -289,7 +211,6 @@ static inline int64_t write_word(Tokenizer *tokenizer, Pen *pen, const uint8_t *
         memcpy(words, &small, 8);
         capitals |= first_bytes(eight ^ small, count) & counting;
         counting = ~(uint64_t)0;
-        key = next_key(key, first_bytes(small, count));
         words += count;
         next += count;
     } while (count == 8);
@@ -299,20 +220,17 @@ static inline int64_t write_word(Tokenizer *tokenizer, Pen *pen, const uint8_t *
         int length;
         uint8_t kind = rules->kinds[character(next, text + end - next, &length)];
         if (is_left(kind)) return -1;
-        if (kind == FOREIGN) return write_foreign(tokenizer, pen, text, at, end);
+        if (kind == FOREIGN) return write_foreign(rules, pen, text, at, end);
     }
-    write_pair(tokenizer, pen, *from, next[-1], size);
-    *words = ' ';
-    words = next_word(tokenizer, pen->words, size, key);
-    pen->words = capitals ? write_pieces(tokenizer, from, size, words) : words;
-    return pen->words ? at + size : -1;
+    *words++ = ' ';
+    pen->words = words;
+    if (capitals && has_seam(from, size) && !remember(tokenizer, from, size)) return -1;
+    return at + size;
 }
 
 /* All two characters that follow each other, and the last one. Returns where the run ends, or -1 when
  * it is followed by something that Python has to look at. */
-static inline int64_t write_joined(Tokenizer *tokenizer, Pen *pen, const uint8_t *text, int64_t at,
-                                   int64_t end) {
-    const uint8_t *kinds = tokenizer->rules->kinds;
+static inline int64_t write_joined(const uint8_t *kinds, Pen *pen, const uint8_t *text, int64_t at, int64_t end) {
     int size, next;
     character(text + at, end - at, &size);
     for (;;) {
@@ -324,7 +242,7 @@ static inline int64_t write_joined(Tokenizer *tokenizer, Pen *pen, const uint8_t
         int taken = kind == JOINED ? size + next : size;
         memcpy(pen->words, text + at, taken);
         pen->words[taken] = ' ';
-        pen->words = next_word(tokenizer, pen->words, taken, key_of(pen->words, taken));
+        pen->words += taken + 1;
         at = behind;
         if (kind != JOINED) return at;
         size = next;
@@ -332,55 +250,54 @@ static inline int64_t write_joined(Tokenizer *tokenizer, Pen *pen, const uint8_t
 }
 
 /* Whether the text could be cut. */
-static int cut_one(Tokenizer *tokenizer, Pen *told, const uint8_t *text, int64_t size) {
-    const uint8_t *kinds = tokenizer->rules->kinds;
-    Pen pen = {told->words, told->pairs, NONE};
-    memset(tokenizer->seen, 0, sizeof tokenizer->seen);
-    memset(tokenizer->seen[NONE], 1, sizeof tokenizer->seen[NONE]);
-    if (tokenizer->remembered) memset(tokenizer->met, 0, sizeof tokenizer->met);
-    tokenizer->remembered = 0;
-    tokenizer->counted = 0;
-    tokenizer->turn++;
+static int cut_one(Tokenizer *tokenizer, uint8_t **words, const uint8_t *text, int64_t size) {
+    const Rules *rules = tokenizer->rules;
+    const uint8_t *kinds = rules->kinds;
+    Pen pen = {*words, 0};
     for (int64_t at = 0; at < size;) {
         int length = 1;
         uint32_t code = text[at] < 128 ? text[at] : character(text + at, size - at, &length);
         uint8_t kind = kinds[code];
+        if (kind == SIGN || kind == SPACE) {
+            /* Not asked which: nobody can guess what comes next, and a wrong guess takes time. */
+            pen.gap = (pen.gap | (kind == SIGN ? SIGNS : 0)) & SIGNS;
+            at += length;
+            continue;
+        }
+        uint8_t *behind_gap = write_gap(pen.words);
+        pen.words = pen.gap ? behind_gap : pen.words;
+        pen.gap = NOTHING;
         if (kind == LETTER) {
             at = write_word(tokenizer, &pen, text, at, size);
         } else if (kind == FOREIGN) {
-            at = write_foreign(tokenizer, &pen, text, at, size);
-        } else if (kind == SIGN || kind == SPACE) {
-            /* Not asked which: nobody can guess what comes next, and a wrong guess takes time. */
-            pen.before |= kind == SIGN ? NONE : 0;
-            at += length;
+            at = write_foreign(rules, &pen, text, at, size);
         } else if (kind == JOINED) {
-            pen.before = NONE;
-            at = write_joined(tokenizer, &pen, text, at, size);
+            at = write_joined(kinds, &pen, text, at, size);
         } else {
             return 0;
         }
         if (at < 0) return 0;
     }
-    *told = pen;
+    *words = pen.words;
     return 1;
 }
 
 /* Cut texts that stand one behind the other, each with BETWEEN or nothing more behind it; they
- * end at `ends`. What became of them stands in `words` and `pairs`, each with BETWEEN behind it;
- * `sizes` says how far. `left` has a 1 for each text that is left to Python. There must be room
- * for 3 bytes for each of a text, 1 more for each text, and 8; as many bytes that are no letters
- * must follow the texts. */
-void rireki_cut(const Rules *rules, const uint8_t *texts, const int64_t *ends, int64_t count,
-                uint8_t *words, uint8_t *pairs, uint8_t *left, int64_t *sizes) {
+ * end at `ends`. What became of them stands in `words`, each with BETWEEN behind it. `left` has
+ * a 1 for each text that is left to Python. There must be room for 4 bytes for each of a text, 1 more
+ * for each text, and 8; as many bytes that are no letters must follow the texts. Returns how many
+ * bytes were written. */
+int64_t rireki_cut(const Rules *rules, const uint8_t *texts, const int64_t *ends, int64_t count,
+                   uint8_t *words, uint8_t *left) {
     Tokenizer tokenizer = {.rules = rules};
-    Pen pen = {words, pairs, NONE};
+    uint8_t *next = words;
     int64_t start = 0;
     for (int64_t text = 0; text < count; text++) {
-        left[text] = !cut_one(&tokenizer, &pen, texts + start, ends[text] - start);
-        *pen.words++ = BETWEEN;
-        *pen.pairs++ = BETWEEN;
+        left[text] = !cut_one(&tokenizer, &next, texts + start, ends[text] - start);
+        uint8_t *behind = write_all_pieces(&tokenizer, next);
+        next = left[text] ? next : behind;
+        *next++ = BETWEEN;
         start = ends[text] + 1;
     }
-    sizes[0] = pen.words - words;
-    sizes[1] = pen.pairs - pairs;
+    return next - words;
 }

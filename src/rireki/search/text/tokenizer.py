@@ -16,8 +16,7 @@ from pathlib import Path
 from unicodedata import combining, normalize
 from zlib import crc32
 
-from rireki.search.text.pairs import BETWEEN, JOINTS, KINDS, LONGEST, letters_of_pairs
-from rireki.search.text.tokens import LONG, Cuts, cut_all, fold, grows, is_joined, runs
+from rireki.search.text.tokens import BETWEEN, LONG, cut_all, fold, grows, is_joined, runs
 
 __all__ = ["cut_many", "kind_of", "opened"]
 
@@ -32,23 +31,18 @@ MUCH = 1 << 12
 KEPT = 4 << 20
 #: Bytes behind texts, and room behind what becomes of them, that the C side touches without need.
 SPARE = 8
-#: Bytes that the pairs of one text take at most: each stands there once.
-_MOST_PAIRS = 3 * KINDS * KINDS
+#: Bytes that become of one at most: `aaBbCc` is a word and three pieces, each with a gap before it.
+_GROWTH = 4
 _SOURCE = Path(__file__).with_name("tokenizer.c")
 _BUILT = _SOURCE.with_name("libtokenizer.so")
 
 
-def cut_many(texts: Sequence[str], data: Sequence[bytes]) -> Cuts:
-    """The words and pairs of texts; `data` is each of them in bytes."""
+def cut_many(texts: Sequence[str], data: Sequence[bytes]) -> list[bytes]:
+    """The words of texts, as `cut_all` has them; `data` is each of them in bytes."""
     tokenizer = opened() if sum(map(len, data)) >= MUCH else None
     if tokenizer is None:
         return cut_all(texts, data)
-    found = Cuts([], [])
-    for some in _slices(data):
-        more = tokenizer.cut(texts[some], data[some])
-        found.words.extend(more.words)
-        found.pairs.extend(more.pairs)
-    return found
+    return [words for some in _slices(data) for words in tokenizer.cut(texts[some], data[some])]
 
 
 def _slices(data: Sequence[bytes]) -> Iterator[slice]:
@@ -56,7 +50,7 @@ def _slices(data: Sequence[bytes]) -> Iterator[slice]:
     start = size = 0
     for end, text in enumerate(data, 1):
         size += len(text)
-        if 3 * size > KEPT or end == len(data):
+        if _GROWTH * size > KEPT or end == len(data):
             yield slice(start, end)
             start, size = end, 0
 
@@ -84,7 +78,7 @@ def kind_of(character: str) -> int:
         return JOINED if folded == character and not grows(character) else LEFT
     if runs(folded):
         return FOREIGN if _is_foreign(character, folded) else LEFT
-    return SPACE if all(c.isspace() or c in JOINTS for c in folded) else SIGN
+    return SPACE if folded.isspace() else SIGN
 
 
 def _is_foreign(character: str, folded: str) -> bool:
@@ -101,10 +95,6 @@ class _Rules(ctypes.Structure):
     _fields_ = (
         ("kinds", ctypes.c_void_p),
         ("folds", ctypes.c_void_p),
-        ("first", ctypes.c_char_p),
-        ("last", ctypes.c_char_p),
-        ("alphabet", ctypes.c_char_p),
-        ("paired", ctypes.c_int64),
         ("longest", ctypes.c_int64),
     )
 
@@ -113,19 +103,16 @@ class _Room(threading.local):
     """Where the C side writes to: each thread has its own, and uses it again."""
 
     def __init__(self) -> None:
-        self.words, self.pairs = bytearray(), bytearray()
+        self.words = bytearray()
 
-    def for_texts(self, size: int, count: int) -> tuple[bytearray, bytearray]:
-        """Room for the words and pairs of so many texts, together of this size."""
-        words = 3 * size + SPARE
-        pairs = min(words, (_MOST_PAIRS + 1) * count + SPARE)
+    def for_texts(self, size: int) -> bytearray:
+        """Room for the words of texts that are together of this size."""
+        words = _GROWTH * size + SPARE
         if words > KEPT:
-            return bytearray(words), bytearray(pairs)
+            return bytearray(words)
         if words > len(self.words):
             self.words = bytearray(words)
-        if pairs > len(self.pairs):
-            self.pairs = bytearray(pairs)
-        return self.words, self.pairs
+        return self.words
 
 
 class Tokenizer:
@@ -133,19 +120,19 @@ class Tokenizer:
 
     def __init__(self, library: ctypes.CDLL) -> None:
         self._call = library.rireki_cut
-        self._call.restype = None
+        self._call.restype = ctypes.c_int64
         address = ctypes.c_void_p
-        self._call.argtypes = [address, ctypes.c_char_p, address, ctypes.c_int64, *[address] * 4]
+        self._call.argtypes = [address, ctypes.c_char_p, address, ctypes.c_int64, address, address]
         self._room = _Room()
         self.kinds = bytearray(_CHARACTERS)
         self._folds = bytearray(_FOLD * (_LAST_FOREIGN + 1))
         self._learn(map(chr, range(128)))
         tables = map(_place, (self.kinds, self._folds))
-        self.rules = _Rules(*tables, *letters_of_pairs(), LONGEST, LONG)
+        self.rules = _Rules(*tables, LONG)
 
-    def cut(self, texts: Sequence[str], data: Sequence[bytes]) -> Cuts:
+    def cut(self, texts: Sequence[str], data: Sequence[bytes]) -> list[bytes]:
         if not data:
-            return Cuts([], [])
+            return []
         cuts, left = self._cut(data)
         news = [self._learn(texts[at]) for at in left]
         again = [at for at in left if any(news) and not self._leaves(texts[at])]
@@ -158,16 +145,14 @@ class Tokenizer:
             _put(cuts, left, more)
         return cuts
 
-    def _cut(self, data: Sequence[bytes]) -> tuple[Cuts, list[int]]:
-        """The words and pairs of the texts, and which ones are left."""
+    def _cut(self, data: Sequence[bytes]) -> tuple[list[bytes], list[int]]:
+        """The words of the texts, and which ones are left."""
         texts = BETWEEN.join([*data, bytes(SPARE)])
         ends = array("q", accumulate(map(len, data), lambda end, size: end + 1 + size))
-        words, pairs = self._room.for_texts(len(texts), len(data))
-        left, sizes = bytearray(len(data)), array("q", [0, 0])
-        room = (_address(each) for each in (words, pairs, left, sizes))
-        self._call(ctypes.byref(self.rules), texts, _address(ends), len(data), *room)
-        cuts = Cuts(_parted(words, sizes[0]), _parted(pairs, sizes[1]))
-        return cuts, [at for at, is_left in enumerate(left) if is_left]
+        words, left = self._room.for_texts(len(texts)), bytearray(len(data))
+        room = map(_address, (words, left))
+        size = self._call(ctypes.byref(self.rules), texts, _address(ends), len(data), *room)
+        return _parted(words, size), [at for at, is_left in enumerate(left) if is_left]
 
     def _learn(self, characters: Iterable[str]) -> bool:
         """Whether some of them are new."""
@@ -199,6 +184,6 @@ def _parted(written: bytearray, size: int) -> list[bytes]:
     return bytes(memoryview(written)[:size]).split(BETWEEN)[:-1]
 
 
-def _put(cuts: Cuts, places: Sequence[int], others: Cuts) -> None:
-    for place, words, pairs in zip(places, *others, strict=True):
-        cuts.words[place], cuts.pairs[place] = words, pairs
+def _put(cuts: list[bytes], places: Sequence[int], others: Sequence[bytes]) -> None:
+    for place, words in zip(places, others, strict=True):
+        cuts[place] = words

@@ -1,25 +1,24 @@
 """Text as the index sees it: folded, then cut into the words a query may ask for.
 
-One pure function cuts for the index; queries are cut by the same rules. Change
-anything here and VERSION has to change with it: the index is then made anew.
+The words are in the order of the text, with a gap between two that have more than white
+space between them: so the index knows by their positions where a phrase is. One pure
+function cuts for the index; queries are cut by the same rules. Change anything here
+and VERSION has to change with it: the index is then made anew.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import accumulate
 from operator import add
-from typing import NamedTuple
 from unicodedata import combining, decomposition, is_normalized, normalize
 
-from rireki.search.text.pairs import BETWEEN, JOINTS, pairs_in
-
 __all__ = [
-    "Cuts",
+    "BETWEEN",
+    "GAP",
     "LONG",
     "VARIANTS",
     "VERSION",
@@ -35,10 +34,17 @@ __all__ = [
     "pieces",
     "runs",
     "spelled",
+    "stretches",
     "terms",
 ]
 
-VERSION = 5
+VERSION = 6
+
+#: Separates texts that are cut together; it must not be in one.
+BETWEEN = b"\x02"
+#: Takes a position between two words that have signs between them, or nothing (`linuxカーネル`). It is
+#: a sign itself, so no word is spelled like that.
+GAP = "|"
 
 #: Scripts that write words without spaces between them: found by any piece, so cut into pairs.
 JOINED = (
@@ -58,11 +64,16 @@ _PIECE = re.compile(r"(?:[A-Z]{2,}s(?![a-z])|[A-Z]+(?![a-z])|[A-Z]?[a-z]+)[0-9]*
 #: Longer words (hashes, encoded data) are kept as overlapping parts of this size.
 LONG = 1000
 
-#: ASCII lower-cased, with a space for everything that is no letter or digit.
+#: ASCII lower-cased, with a space for all white space and a gap for every sign.
 _PLAIN = bytes(
-    ord(chr(code).lower()) if code < 128 and (chr(code).isalnum() or code == 2) else 32
+    ord(chr(code).lower())
+    if code < 128 and (chr(code).isalnum() or code == BETWEEN[0])
+    else 32
+    if code < 128 and chr(code).isspace()
+    else ord(GAP)
     for code in range(256)
 )
+_SIGNS = re.compile(rb"\|[| ]*")
 #: What kind of character stands where: upper case, another letter or digit, or none of them.
 _KINDS = bytes(
     ord("U")
@@ -196,60 +207,47 @@ def runs(folded: str) -> list[str]:
     return [joined or word for joined, word in _run().findall(folded)]
 
 
-class Cuts(NamedTuple):
-    """What texts are found by, for each of them, in bytes: nobody looks into it before the index does."""
-
-    #: All words, with a space between them; those that come often are thinned.
-    words: list[bytes]
-    #: Which kinds of words stand side by side, with a space between the pairs.
-    pairs: list[bytes]
+def stretches(folded: str) -> Iterator[tuple[bool, re.Match[str]]]:
+    """The runs of a folded text, each with whether there is a gap before it."""
+    end = 0
+    for run in (_ASCII_RUN if folded.isascii() else _run()).finditer(folded):
+        start = run.start()
+        yield start > 0 and not folded[end:start].isspace(), run
+        end = run.end()
 
 
 def in_bytes(text: str) -> bytes:
     return text.encode("utf-8", "replace")
 
 
-def cut_all(texts: Sequence[str], data: Sequence[bytes]) -> Cuts:
-    """Many texts at once, which takes half the time; `data` is each of them in bytes."""
+def cut_all(texts: Sequence[str], data: Sequence[bytes]) -> list[bytes]:
+    """The words of each text in its order, with spaces and gaps between them; behind them the pieces of
+    its identifiers. Many at once take half the time; `data` is each text in bytes.
+    """
     plains = list(map(_as_ascii, texts, data))
     careful = {at: fold(texts[at]) for at, plain in enumerate(plains) if plain is None}
     ready = [_apart(plain or b"") for plain in plains]
-    phrased = ready.copy()
     for at, folded in careful.items():
-        phrased[at] = _apart(" ".join(folded.split()).encode("ascii", "replace"))
         # Only for the pieces of identifiers, which need upper case.
         ready[at] = _apart(spelled(texts[at], folded).encode("ascii", "replace"))
     words, extra = _cut_plain(ready)
     for at, folded in careful.items():
         words[at] = in_bytes(_cut_folded(folded))
     for at, more in extra.items():
-        words[at] += in_bytes(f" {' '.join(more)}")
-    return Cuts(list(map(_thinned, words)), pairs_in(phrased) if texts else [])
-
-
-def _thinned(words: bytes) -> bytes:
-    """Of each word the first one, the second, the fourth, the eighth and so on.
-
-    So the index has a third less to do, and still knows roughly how often a word comes.
-    """
-    times = Counter(words.split())
-    kept = some = [*times]
-    enough = 2
-    while some := [word for word in some if times[word] >= enough]:
-        kept += some
-        enough *= 2
-    return b" ".join(kept)
+        # No phrase goes from one piece to another.
+        words[at] += in_bytes("".join(f" {GAP} {piece}" for piece in more))
+    return words
 
 
 def _apart(text: bytes) -> bytes:
-    """Without the byte that separates texts."""
-    return text.replace(BETWEEN, b" ")
+    """Without the byte that separates texts, which is a sign like another."""
+    return text.replace(BETWEEN, GAP.encode())
 
 
 def _as_ascii(text: str, data: bytes) -> bytes | None:
-    """The text as bytes, if everything beyond ASCII in it only separates words.
+    """The text as bytes, if everything beyond ASCII in it is signs.
 
-    Those bytes are then taken for spaces, one by one.
+    Those bytes are then taken for signs, one by one.
     """
     # An arrow is two bytes longer than a letter: so is the text by each, if there is nothing else.
     if len(data) == len(text) or len(data) == len(text) + 2 * text.count(_ARROW):
@@ -257,9 +255,8 @@ def _as_ascii(text: str, data: bytes) -> bytes | None:
     # Taking away the plain bytes is the fastest way to see what else there is.
     strange = "".join(set(data.translate(None, _ASCII).decode()))
     folded = fold(strange)
-    # A dot is among those that may stand between the words of a phrase: `…` is three of them.
-    separates = not _run().search(folded) and not any(sign in folded for sign in JOINTS)
-    return data if separates and not any(map(_is_mark, strange)) else None
+    is_signs = not _run().search(folded) and not any(map(str.isspace, folded))
+    return data if is_signs and not any(map(_is_mark, strange)) else None
 
 
 def _is_mark(character: str) -> bool:
@@ -272,8 +269,8 @@ def _cut_plain(texts: Sequence[bytes]) -> tuple[list[bytes], dict[int, list[str]
     if not texts:
         return [], {}
     whole = BETWEEN.join(texts)
-    plain = whole.translate(_PLAIN)
-    words = plain.split(BETWEEN)
+    plain = _SIGNS.sub(b" | ", whole.translate(_PLAIN))
+    words = [each.rstrip(b" |") for each in plain.split(BETWEEN)]
     if _has_long_word(plain):
         words = [_with_short_words(each) for each in words]
     return words, _pieces_in(whole, texts)
@@ -285,14 +282,14 @@ def _with_short_words(words: bytes) -> bytes:
 
 def _cut_folded(text: str) -> str:
     found: list[str] = []
-    for joined, word in _run().findall(text):
-        if joined:
-            found += map(add, joined, joined[1:])
-            found.append(joined[-1])
-        elif len(word) <= LONG:
-            found.append(word)
+    for gap, run in stretches(text):
+        if gap:
+            found.append(GAP)
+        # Asked here, because `terms` takes longer to see it.
+        if run.lastindex == 2 and len(run[0]) <= LONG:
+            found.append(run[0])
         else:
-            found += terms(word)
+            found += terms(run[0])
     return " ".join(found)
 
 
