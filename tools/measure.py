@@ -53,6 +53,7 @@ def measure() -> dict[str, int | list[str]]:
     return {
         "class names defined more than once": doubled_classes(modules),
         "imports inside functions": inner_imports(modules),
+        "imports inside functions that do not say why": unexplained_imports(modules),
         "words missing in the glossary": missing_words(modules),
         "verbs of Archive and Batch": verbs(modules),
         "tests that name SqliteArchive": tests_naming_the_engine(),
@@ -95,6 +96,19 @@ def inner_imports(modules: Modules) -> list[str]:
                     if isinstance(node, ast.Import | ast.ImportFrom):
                         found.add(f"{path}:{node.lineno}")
     return sorted(found)
+
+
+def unexplained_imports(modules: Modules) -> list[str]:
+    """Those of `inner_imports` without a comment above them, or above the imports before them."""
+    return [place for place in inner_imports(modules) if not _is_explained(modules, place)]
+
+
+def _is_explained(modules: Modules, place: str) -> bool:
+    path, _, number = place.rpartition(":")
+    above = modules[path][0].splitlines()[: int(number) - 1]
+    while above and (not above[-1].strip() or above[-1].lstrip().startswith(("from ", "import "))):
+        above.pop()
+    return bool(above) and above[-1].lstrip().startswith("#")
 
 
 def missing_words(modules: Modules) -> list[str]:

@@ -64,6 +64,7 @@ _MODULES = {
 def __getattr__(name: str) -> object:
     for module, names in _MODULES.items():
         if name in names:
+            # Imported late: `import rireki` is cheap.
             from importlib import import_module
 
             return getattr(import_module(module), name)

@@ -176,6 +176,7 @@ class Library:
 
     def attachment(self, id: str, digest: str) -> bytes | None:
         """The bytes of an attachment, by the digest in its part; None if they were never kept."""
+        # Imported late: the readers, which a list does without.
         from rireki.intake.interpret import read_conversation
 
         return self.ask(
@@ -211,6 +212,7 @@ class Library:
                 return self._found(query, options)
 
     def _found(self, query: str, options: SearchOptions) -> Results:
+        # Imported late: the search engine, which a list does without.
         from rireki.search.search import Search
 
         if self._search is None:
@@ -236,6 +238,7 @@ class Library:
 
         Raises RirekiError if the archive has not come so far: an older copy of it was put back.
         """
+        # Imported late: most programs ask for no changes.
         from rireki.live.feed import Feed
 
         news = self.ask(lambda archive: Feed(archive).since(after))
@@ -255,6 +258,7 @@ class Library:
 
         Nothing that is there already is overwritten.
         """
+        # Imported late: hardly any program restores.
         from rireki.intake.restore import restore
 
         moment = _moment(as_of, end_of_day=True)
@@ -348,6 +352,7 @@ class TranscriptReader:
         self._seen: set[str] = set()
 
     def read(self, found: Found) -> Transcript:
+        # Imported late: the readers, which a list does without.
         from rireki.intake.interpret import read_conversation
 
         self._seen.add(found.conversation.id)
@@ -377,6 +382,7 @@ def ensure_source(source: str | None, archive: Archive) -> None:
     """
     if source is None:
         return
+    # Imported late: a list does without.
     from rireki.sources.registry import names
 
     if source not in names():

@@ -47,6 +47,7 @@ def archive_path(given: str | None = None) -> Path:
 
 def data_directory() -> Path:
     """The user's own folder; closed to others where they could look into it until now."""
+    # Imported late: who names the archive does not need it.
     from platformdirs import user_data_path
 
     folder = user_data_path("rireki", appauthor=False)

@@ -13,6 +13,7 @@ from itertools import accumulate
 
 import msgspec
 import zstandard
+from zstandard import ZstdError
 
 from rireki.errors import ArchiveTrouble
 
@@ -20,6 +21,7 @@ __all__ = [
     "FULL",
     "Chunk",
     "OpenChunk",
+    "ZstdError",
     "damaged",
     "open_chunk",
     "pack",
@@ -73,9 +75,9 @@ def unsqueeze(data: bytes, size: int | None = None) -> bytes:
     said = zstandard.frame_content_size(data)
     if size is None:
         if not 0 <= said <= max(PLENTY, TIMES * len(data)):
-            raise zstandard.ZstdError(f"it says it holds {said} bytes, squeezed into {len(data)}")
+            raise ZstdError(f"it says it holds {said} bytes, squeezed into {len(data)}")
     elif said != size:
-        raise zstandard.ZstdError(f"it says it holds {said} bytes, not {size}")
+        raise ZstdError(f"it says it holds {said} bytes, not {size}")
     return _zstd.decompressor.decompress(data)
 
 
@@ -133,7 +135,7 @@ def open_chunk(data: bytes, size: int, lengths: str, place: str) -> OpenChunk:
         raise damaged(place, "its lengths do not add up")
     try:
         plain = unsqueeze(data, size)
-    except zstandard.ZstdError as error:
+    except ZstdError as error:
         raise damaged(place, str(error)) from error
     return OpenChunk(plain, ends)
 

@@ -156,9 +156,11 @@ Maker: TypeAlias = Callable[[AgentTask, Sink], Driver]
 def driver_of(work: AgentTask, sink: Sink) -> Driver:
     """The driver for an agent's protocol; its libraries are imported only now."""
     if work.agent.protocol == "q":
+        # Imported late: it is a driver itself, and knows this module.
         from rireki.drive.q.driver import QDriver
 
         return QDriver(work, sink)
+    # Imported late: it is a driver itself, and knows this module.
     from rireki.drive.acp.driver import AcpDriver
 
     return AcpDriver(work, sink)
@@ -181,6 +183,7 @@ def warnings_of(work: AgentTask) -> list[str]:
     """What a new conversation will do that the person may not expect."""
     if work.agent.protocol != "q":
         return []
+    # Imported late: it knows this module.
     from rireki.drive.q.store import QStore
 
     warning = QStore(work).warning()

@@ -27,6 +27,7 @@ _LATE = {
 def __getattr__(name: str) -> Any:
     if name not in _LATE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    # Imported late: a history in memory does without.
     from importlib import import_module
 
     return getattr(import_module(_LATE[name]), name)

@@ -10,6 +10,7 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rireki.errors import RirekiError
+from rireki.history import late
 from rireki.history.inputs import ModelInput, copied, kind_of
 from rireki.sources.native.entry import JournalEntry
 from rireki.sources.native.log import SAID, Edit, EntryLog, Item, ModelView
@@ -229,30 +230,28 @@ class Core:
 
     def _providers(self) -> list[str | None]:
         """Whose each message is, where it was said or can be told."""
-        from rireki.providers import detect
-
         with self._lock:
             self._settle()
-            return [entry.provider or detect(message) for entry, message in self._log.view.items]
+            return [
+                entry.provider or late.providers.detect(message)
+                for entry, message in self._log.view.items
+            ]
 
     def _window(self) -> Window:
-        from rireki.history.window import Window
-
         self._settle()
-        return Window(self._log.view.items)
+        return late.window.Window(self._log.view.items)
 
     def _turns(self) -> list[Turn]:
         """All messages in the neutral form: a window without the places where it may be cut.
 
         Those that were read before are kept, as long as messages only came at the end.
         """
-        from rireki.history.window import own_turns
-
         self._settle()
         view = self._log.view
         known = self._known
         if known is None or known.view is not view or known.revision != view.revision:
             known = self._known = _Known(view, view.revision)
+        own_turns = late.window.own_turns
         for item in view.items[known.count :]:
             known.turns += own_turns(item)
         known.count = len(view.items)
@@ -260,9 +259,8 @@ class Core:
 
     def _renderer(self, provider: str, model: str | None) -> PrefixRenderer:
         """What renders for a model; few of them are kept, because a history has few models."""
-        from rireki.providers.prefix import PrefixRenderer
-
-        made = self._renderers.pop((provider, model), None) or PrefixRenderer(provider, model)
+        known = self._renderers.pop((provider, model), None)
+        made = known or late.prefix.PrefixRenderer(provider, model)
         self._renderers[provider, model] = made
         if len(self._renderers) > RENDERERS:
             del self._renderers[next(iter(self._renderers))]

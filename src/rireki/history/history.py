@@ -14,6 +14,7 @@ from uuid import uuid4
 from weakref import finalize
 
 from rireki.errors import RirekiError
+from rireki.history import late
 from rireki.history.core import HistoryNote
 from rireki.history.inputs import (
     checked_provider,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
     from rireki.history.journal import Sync
     from rireki.history.sharing import Lease
+    from rireki.history.store import HistoryStore
     from rireki.history.window import Counter, Window
     from rireki.providers import Problem, Provider, Turn
     from rireki.search.results import Hit
@@ -85,20 +87,16 @@ class MessageHistory(Rendering):
         Handles of one process on the same history share it. While another process writes it, `wait`
         so many seconds before `HistoryConflict` is raised.
         """
-        from rireki.archive.open import archive_path
-        from rireki.history.journal import journal_path
-        from rireki.history.sharing import Lease, lease
-        from rireki.history.store import HistoryStore
-
-        path = archive_path(str(archive) if archive is not None else None)
-        place = journal_path(path, conversation or str(uuid4()))
+        path = late.opening.archive_path(str(archive) if archive is not None else None)
+        place = late.journal.journal_path(path, conversation or str(uuid4()))
 
         def opened() -> HistoryStore:
-            return HistoryStore.open(path, place, read_only, sync)
+            return late.store.HistoryStore.open(path, place, read_only, sync)
 
         # Who only reads sees what is there now, and holds nothing.
-        held = Lease("", opened()) if read_only else lease(place, opened, wait, sync)
-        return cls._over(held, questions, project, title)
+        if read_only:
+            return cls._over(late.sharing.Lease("", opened()), questions, project, title)
+        return cls._over(late.sharing.lease(place, opened, wait, sync), questions, project, title)
 
     @classmethod
     def from_conversation(
@@ -119,14 +117,10 @@ class MessageHistory(Rendering):
         `everything` all that was ever said. `as_of` is a time: as it was then. The conversation
         itself stays as it is; a history of rireki that is still there is forked.
         """
-        from rireki.archive.open import archive_path
-        from rireki.history.archived import read_archived
-        from rireki.history.journal import journal_path
-
-        path = archive_path(str(archive) if archive is not None else None)
-        about, messages = read_archived(path, name, as_of, everything)
+        path = late.opening.archive_path(str(archive) if archive is not None else None)
+        about, messages = late.archived.read_archived(path, name, as_of, everything)
         own = about.source == "rireki" and as_of is None and not everything
-        if own and journal_path(path, about.native_id).exists():
+        if own and late.journal.journal_path(path, about.native_id).exists():
             with cls.open(about.native_id, archive=path, read_only=True) as before:
                 made = before.fork(conversation)
                 made._questions = frozenset(questions)
@@ -280,15 +274,13 @@ class MessageHistory(Rendering):
 
     def pending_calls(self) -> list[Pending]:
         """Calls without a result: to be run, cut off, or waiting for a person."""
-        from rireki.providers import open_calls
-
         with self._lock:
             window = self._window()
             ends = self._marked(window)
             found: list[Pending] = []
             # Of open calls with one id, a result cannot tell which it is for: they wait together.
             waits: set[str] = set()
-            for (turn, _), call in open_calls(window.turns):
+            for (turn, _), call in late.providers.open_calls(window.turns):
                 if call.id is not None and window.owners[turn] <= ends.get(call.id, -1):
                     waits.add(call.id)
                 waiting = call.id in waits or call.name in self._questions
@@ -304,12 +296,9 @@ class MessageHistory(Rendering):
             questions = tuple(self._questions)
             chain = [e for e in self._log.chain(self._log.head) if e.kind != "branch"]
             if self._store is not None:
-                from rireki.history.journal import journal_path
-                from rireki.history.sharing import lease
-
                 store, head = self._store, self._log.head
-                place = journal_path(store.archive, conversation or str(uuid4()))
-                held = lease(place, lambda: store.fork(place, chain, head), fresh=True)
+                place = late.journal.journal_path(store.archive, conversation or str(uuid4()))
+                held = late.sharing.lease(place, lambda: store.fork(place, chain, head), fresh=True)
                 return type(self)._over(held, questions, None, title)
             other = type(self)(questions=questions)
             known: dict[int, JournalEntry] = {}
@@ -345,48 +334,42 @@ class MessageHistory(Rendering):
         """
         if (max_tokens is None) == (turns is None):
             raise RirekiError("trim needs max_tokens or turns", "Give one of them, not both.")
-        from rireki.history.window import estimate
-
         with self._lock:
             window = self._window()
             lead = len(self._log.view.lead())
             if turns is not None:
                 first = window.last_turns(max(turns, 1), lead)
             else:
-                first = window.fitting(max_tokens or 0, counter or estimate, lead)
+                first = window.fitting(max_tokens or 0, counter or late.window.estimate, lead)
             return self._hide("trim", None, window, first) if first > lead else 0
 
     # ── for a provider ──
 
     def validate(self, provider: Provider, model: str | None = None) -> list[Problem]:
         """What the provider would not take as it stands; calls that wait for a person are fine."""
-        from rireki.providers import problems
-
         with self._lock:
-            return problems(provider, self._turns(), model, self._waiting())
+            return late.providers.problems(provider, self._turns(), model, self._waiting())
 
     def repair(self) -> list[Pending]:
         """Answer every call that was cut off with a marked result; returns those calls.
 
         Once is enough: the next time there is nothing to do. Calls that wait for a person stay.
         """
-        from rireki.providers import repair
-
         with self._lock:
             broken = [call for call in self.pending_calls() if not call.waiting]
             window = self._window()
-            mended = repair(window.turns, self._waiting())
+            mended = late.providers.repair(window.turns, self._waiting())
             self._record(list(self._repairs(window, mended)))
             return broken
 
     def search(self, query: str, limit: int = 20) -> list[Hit]:
         """Messages of this history that answer a query, hidden ones included, the best first."""
-        from rireki.history.store import search_in_memory
-
         with self._lock:
             if self._store is not None:
                 return self._store.search(query, limit)
-            return search_in_memory(self._ever(), query, limit) if query.strip() else []
+            if not query.strip():
+                return []
+            return late.store.search_in_memory(self._ever(), query, limit)
 
     # ── the end ──
 
@@ -432,14 +415,12 @@ class MessageHistory(Rendering):
 
     def _repairs(self, window: Window, mended: Sequence[Turn]) -> Iterator[JournalEntry]:
         """An entry for every turn that a repair put between those of the history."""
-        from rireki.providers import Result
-
         place = -1
         for turn in mended:
             if place + 1 < len(window.turns) and turn is window.turns[place + 1]:
                 place += 1
                 continue
-            results = [part for part in turn.parts if isinstance(part, Result)]
+            results = [part for part in turn.parts if isinstance(part, late.providers.Result)]
             # Calls without an id cannot be named as waiting: those of questions are left out here.
             broken = [r for r in results if r.id or r.name not in self._questions]
             after = window.items[window.owners[place]][0].id

@@ -23,6 +23,8 @@ from rireki.intake.take import take_origin
 from rireki.live.lock import is_kept
 from rireki.model.conversation import Reading
 from rireki.model.record import Origin, Roll, Update
+from rireki.search.results import SearchOptions
+from rireki.search.search import Search
 from rireki.sources.kit.jsonl import LANE
 from rireki.sources.native.entry import parse
 from rireki.sources.native.fold import fold
@@ -138,9 +140,6 @@ class _Earlier:
 
 def find_in(archive: Path, journal: Path, query: str, limit: int) -> list[Hit]:
     """The messages of one history that answer a query, the best first."""
-    from rireki.search.results import SearchOptions
-    from rireki.search.search import Search
-
     with closing(open_archive(archive, create=True)) as opened:
         _take(opened, journal)
         with closing(Search(opened)) as search:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from rireki.errors import RirekiError
+from rireki.history import late
 
 __all__ = [
     "ModelInput",
@@ -62,20 +63,17 @@ def read_given(message: Any, provider: str | None = None) -> list[ModelInput]:
     """What `add_raw_message` was given, as it is to be kept."""
     if type(message) is dict and "role" in message and "stop_reason" not in message:
         return [ModelInput(message)]
-    from rireki.providers import plain, unwrap
-    from rireki.providers.loose import is_prompt_json
-
-    value = plain(message) if not isinstance(message, _BYTES) else None
+    value = late.providers.plain(message) if not isinstance(message, _BYTES) else None
     if isinstance(value, list) and value and all(map(_is_message, value)):
         return [given for item in value for given in read_given(item, provider)]
-    if isinstance(value, str | list) or is_prompt_json(value):
+    if isinstance(value, str | list) or late.loose.is_prompt_json(value):
         return [ModelInput(_spoken(value, provider))]
     if not isinstance(value, dict):
         raise RirekiError(
             f"A history cannot keep a {type(message).__name__} as a message",
             "Give the message as a dict, or the answer as the provider's package returned it.",
         )
-    found, inner = unwrap(value)
+    found, inner = late.providers.unwrap(value)
     if _is_block(value) and provider != "responses":
         return [ModelInput(_spoken([value], provider))]
     return [ModelInput(value, found, answer=not (len(inner) == 1 and inner[0] is value))]
@@ -83,9 +81,7 @@ def read_given(message: Any, provider: str | None = None) -> list[ModelInput]:
 
 def _is_message(value: Any) -> bool:
     """Whether it is a message by itself, and not a block of one."""
-    from rireki.providers import is_item
-
-    return isinstance(value, dict) and ("role" in value or is_item(value))
+    return isinstance(value, dict) and ("role" in value or late.providers.is_item(value))
 
 
 def _is_block(value: dict[str, Any]) -> bool:
@@ -158,12 +154,9 @@ def mended_block(result: Any) -> dict[str, Any]:
 def checked_provider(provider: str | None) -> None:
     if provider is None:
         return
-    from rireki.providers import PROVIDERS
-
-    if provider not in PROVIDERS:
-        raise RirekiError(
-            f"There is no provider called {provider!r}", f"Choose one of {', '.join(PROVIDERS)}."
-        )
+    if provider not in late.providers.PROVIDERS:
+        known = ", ".join(late.providers.PROVIDERS)
+        raise RirekiError(f"There is no provider called {provider!r}", f"Choose one of {known}.")
 
 
 def with_images(content: Any, images: Iterable[Any]) -> Any:
@@ -186,9 +179,11 @@ def _image(image: Any) -> dict[str, Any]:
             "Give its bytes, a pair (media type, bytes), or an image block.",
         )
     media_type = media_type or _media_type(bytes(data))
-    from base64 import b64encode
-
-    source = {"type": "base64", "media_type": media_type, "data": b64encode(data).decode()}
+    source = {
+        "type": "base64",
+        "media_type": media_type,
+        "data": late.base64.b64encode(data).decode(),
+    }
     return {"type": "image", "source": source}
 
 
@@ -219,6 +214,4 @@ def copied(value: Any) -> Any:
         return [copied(inner) for inner in value]
     if kind is str or kind is int or kind is bool or kind is float or value is None:
         return value
-    from copy import deepcopy
-
-    return deepcopy(value)
+    return late.copy.deepcopy(value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, overload
 
+from rireki.history import late
 from rireki.history.core import Core
 
 if TYPE_CHECKING:
@@ -110,9 +111,7 @@ class Rendering(Core):
             turns = self._turns()
             if not report:
                 return self._renderer(provider, model).render(turns, self._log.view.revision)
-            from rireki.providers import encode
-            from rireki.providers.prefix import copied_json
-
             notes: list[Note] = []
-            made = encode(provider, turns, model, notes)
+            made = late.providers.encode(provider, turns, model, notes)
+            copied_json = late.prefix.copied_json
             return type(made)(copied_json(made.messages), copied_json(made.system)), notes

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rireki.errors import RirekiError
+from rireki.history import late
 
 __all__ = ["checked_result", "told_result"]
 
@@ -19,11 +20,7 @@ def told_result(value: Any) -> Any:
         return value
     if isinstance(value, list | tuple) and all(map(_is_block, value)):
         return value
-    import json
-
-    from rireki.providers import plain
-
-    return json.dumps(plain(value), ensure_ascii=False, separators=(",", ":"))
+    return late.json.dumps(late.providers.plain(value), ensure_ascii=False, separators=(",", ":"))
 
 
 def _is_block(value: Any) -> bool:

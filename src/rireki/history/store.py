@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -12,6 +13,7 @@ from uuid import uuid4
 
 from rireki.archive.open import now
 from rireki.errors import RirekiError
+from rireki.history import late
 from rireki.history.journal import HistoryJournal, Sync, journal_path
 from rireki.providers import detect, plain
 from rireki.sources.native.entry import GOES_ON, MESSAGES, JournalEntry, parse, spell
@@ -109,9 +111,7 @@ class HistoryStore:
     def search(self, query: str, limit: int) -> list[Hit]:
         if not query.strip() or not self.journal.path.exists():
             return []
-        from rireki.history.importing import find_in
-
-        hits = find_in(self.archive, self.journal.path, query, limit)
+        hits = late.importing.find_in(self.archive, self.journal.path, query, limit)
         self._taken = True
         return hits
 
@@ -128,11 +128,9 @@ class HistoryStore:
         """The entries are safe in the journal: what hinders the archive is said, and not raised."""
         if not self.is_behind:
             return
-        from rireki.history.importing import is_kept, take_in_journal
-
         try:
-            if not is_kept(self.archive):
-                take_in_journal(self.archive, self.journal.path)
+            if not late.importing.is_kept(self.archive):
+                late.importing.take_in_journal(self.archive, self.journal.path)
             self._taken = True
         except (RirekiError, OSError) as error:
             trouble = (
@@ -140,8 +138,6 @@ class HistoryStore:
                 f"not brought into the archive {self.archive} ({error}); 'rireki import' does that"
             )
             self.troubles.append(trouble)
-            import logging
-
             logging.getLogger("rireki").warning(trouble)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import Any, TypeAlias
 
-from rireki.providers import Media, Result, Turn
+from rireki.providers import Media, Result, Turn, decode
 from rireki.providers.kit import dumps
 from rireki.providers.pairing import pair
 from rireki.sources.native.log import Item
@@ -108,8 +108,6 @@ def own_turns(item: Item) -> list[Turn]:
 
 def estimate(message: Any) -> int:
     """About how many tokens a message has; more rather than fewer."""
-    from rireki.providers import decode
-
     size = 0
     pictures = 0
     for turn in decode(None, [message]):

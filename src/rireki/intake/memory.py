@@ -81,6 +81,7 @@ def _free_in_group() -> list[int]:
 
 def _free_by_limit() -> list[int]:
     """What the user's limit (`ulimit -v`) leaves us."""
+    # Imported late: Windows lacks it.
     import resource
 
     most = resource.getrlimit(resource.RLIMIT_AS)[0]

@@ -26,6 +26,7 @@ from rireki.live.watch import Hinted, Hints, Watcher
 from rireki.model.conversation import Trouble
 from rireki.model.names import as_path, as_text
 from rireki.search.index.importing import take_in
+from rireki.search.index.update import catch_up
 from rireki.sources import registry
 from rireki.sources.kit.places import Places
 from rireki.sources.reader import Looked, Origin, Reader, Watched
@@ -350,9 +351,6 @@ class Keeping:
         started = self._clock()
         self.index_at = NEVER
         if self.index:
-            # Imported late: nothing of it is needed until something changed.
-            from rireki.search.index.update import catch_up
-
             catch_up(self.archive, lazy=True)
         self.archive.settle()
         give_back()

@@ -18,6 +18,9 @@ import warnings
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from watchdog import events
+from watchdog.observers import Observer
+
 from rireki.sources.reader import Watched
 
 if TYPE_CHECKING:
@@ -116,9 +119,6 @@ class Watcher:
 
     def start(self) -> None:
         """Raises OSError when the system has no more watches to give."""
-        # Imported late: only a keeper needs it.
-        from watchdog.observers import Observer
-
         self._ear.listen()
         # It says so when it watches a new folder a second time, which happens and does no harm.
         warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"watchdog\.")
@@ -169,8 +169,6 @@ class Watcher:
     def _watch(self, aim: _Aim) -> None:
         if self._observer is None:
             return
-        from watchdog import events
-
         kinds: list[type[FileSystemEvent]] = [
             events.FileCreatedEvent,
             events.FileModifiedEvent,

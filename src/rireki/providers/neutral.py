@@ -13,6 +13,8 @@ from typing import Any, Literal, Self, TypeAlias
 
 import msgspec
 
+from rireki.providers.plain import plain
+
 __all__ = [
     "Call",
     "Media",
@@ -111,8 +113,6 @@ class Request(msgspec.Struct, frozen=True, gc=False):
 
     def as_json(self) -> Self:
         """The same with bytes as base64: the body that goes over the wire, ready for `json.dumps`."""
-        from rireki.providers.plain import plain
-
         return type(self)(plain(self.messages), plain(self.system))
 
 

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from rireki.archive.base import Filter
+
 if TYPE_CHECKING:
     from rireki.archive.base import Archive
     from rireki.model.conversation import Answer, Conversation, Pattern
@@ -18,8 +20,6 @@ PATTERNS: tuple[Pattern, ...] = ("simple", "single tool", "several tools")
 
 def figures(archive: Archive, source: str | None = None) -> dict[str, Any]:
     """Everything `rireki stats --json` tells, of all sources or of one."""
-    from rireki.archive.base import Filter
-
     found = list(archive.conversations(Filter(source=source, subagents=True)))
     tokens = tokens_by_model(answers for _, answers in archive.answers(source))
     return {**count_all(found), "tokens": tokens}

@@ -15,12 +15,13 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Scope
 
 from rireki.errors import NotFound
-from rireki.web import api
+from rireki.web import api, pages
 from rireki.web.api.failures import told as told_to_programs
 from rireki.web.archive_reader import ArchiveReader
 from rireki.web.broadcaster import Broadcaster
 from rireki.web.driving import Driving
 from rireki.web.guard import Guard, GuardSettings
+from rireki.web.parts.frame import told
 from rireki.web.token import Access
 
 __all__ = ["create_app"]
@@ -39,9 +40,6 @@ def create_app(
     driving: Driving | None = None,
     access: Access | None = None,
 ) -> Starlette:
-    # Imported here: the API alone can be looked at without templates and what they need.
-    from rireki.web import pages
-
     app = _App(
         [*api.ROUTES, Mount("/static", _Static(directory=STATIC)), *pages.ROUTES],
         guard_settings,
@@ -102,7 +100,6 @@ async def _nowhere(request: Request, error: Exception) -> Response:
         return told_to_programs(request, error)
     if not isinstance(error, HTTPException) or error.status_code != 404:
         return PlainTextResponse(getattr(error, "detail", ""), getattr(error, "status_code", 500))
-    from rireki.web.parts.frame import told
 
     @told
     async def lost(request: Request) -> Response:

@@ -133,6 +133,7 @@ def _most() -> int:
     """Half of the files that this process may have open, where that is fewer."""
     if sys.platform == "win32":
         return MOST
+    # Imported late: Windows lacks it.
     import resource
 
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)

@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from rireki.archive.base import Archive, Found
+from rireki.drive.bridge import Bridge
 from rireki.errors import NotFound, RirekiError
 from rireki.model.activity import Activity
 from rireki.sources.bridge.entry import parse
 from rireki.sources.kit.jsonl import LANE
 
 if TYPE_CHECKING:
-    from rireki.drive.bridge import Bridge, Settings
+    from rireki.drive.bridge import Settings
     from rireki.drive.session import Session
 
 __all__ = ["OFF", "PREFIX", "Driving", "JournalPosition", "journal_of"]
@@ -57,9 +58,6 @@ class Driving:
         return self._ending
 
     async def open(self) -> None:
-        # Imported late: a server that drives nobody needs nothing of it.
-        from rireki.drive.bridge import Bridge
-
         self._bridge = Bridge(self.settings)
         await self._bridge.open()
 

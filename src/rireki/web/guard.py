@@ -11,6 +11,7 @@ from __future__ import annotations
 import hmac
 from collections.abc import Iterable
 from html import escape
+from ipaddress import ip_address
 from urllib.parse import parse_qsl, urlencode
 
 import msgspec
@@ -275,8 +276,6 @@ def _same(given: str, right: str) -> bool:
 
 
 def _is_number(address: str) -> bool:
-    from ipaddress import ip_address
-
     try:
         ip_address(address.partition("%")[0])
     except ValueError:

@@ -17,6 +17,8 @@ import uvicorn
 
 from rireki.archive.open import open_archive
 from rireki.errors import RirekiError
+from rireki.live.activity import activities
+from rireki.live.keeper import Keeper
 from rireki.live.readings import Readings
 from rireki.web.app import create_app
 from rireki.web.archive_reader import ArchiveReader
@@ -29,7 +31,6 @@ from rireki.web.token import Access
 if TYPE_CHECKING:
     from rireki.archive.base import Archive
     from rireki.drive.bridge import Settings
-    from rireki.live.keeper import Keeper
     from rireki.model.activity import Activity
     from rireki.sources.kit.places import Places
 
@@ -181,8 +182,6 @@ class Server:
         return self._server.started
 
     def _activities(self, archive: Archive) -> dict[str, Activity]:
-        from rireki.live.activity import activities
-
         found = activities(archive, self.places)
         waiting = self.driving.activities() if self.driving is not None else []
         return {**found, **{each.conversation: each for each in waiting}}
@@ -197,9 +196,6 @@ class Server:
 
 
 def _keeper(archive: Path, places: Places, hub: Broadcaster, readings: Readings) -> Keeper:
-    # Imported late: a server that only shows needs nothing that watches.
-    from rireki.live.keeper import Keeper
-
     return Keeper(archive, places, on_change=hub.kick, readings=readings)
 
 

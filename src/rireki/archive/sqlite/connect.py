@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from os import R_OK, access
 from pathlib import Path
@@ -82,7 +83,7 @@ def lacks_locks(folder: Path) -> bool:
     """Whether files in a folder cannot be locked; asked of a file of our own, never of the archive."""
     if sys.platform == "win32":
         return False
-    import errno
+    # Imported late: Windows lacks the one, the other is slow, and hardly any disk lacks locks.
     import fcntl
     import tempfile
 

@@ -462,9 +462,7 @@ class Projection:
 
 def _answers(data: bytes) -> list[Answer]:
     # Imported late: who only lists conversations unpacks nothing.
-    from zstandard import ZstdError
-
-    from rireki.archive.pack import unsqueeze
+    from rireki.archive.pack import ZstdError, unsqueeze
 
     try:
         return _ANSWERS.decode(unsqueeze(data))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from functools import cached_property
+from os import urandom
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +21,10 @@ from rireki.archive.base import (
     Sighting,
     StoredConversation,
 )
+from rireki.archive.database import Frozen
 from rireki.archive.sqlite.connect import DAMAGE, connect, damage, explain
 from rireki.archive.sqlite.lenient import lenient, lenient_rows
+from rireki.archive.sqlite.links import tie_together
 from rireki.archive.sqlite.projection import Projection
 from rireki.archive.sqlite.sums import ensure_triggers
 from rireki.archive.sqlite.values import BadValue, first, select, value_of
@@ -68,6 +71,7 @@ class SqliteArchive:
 
     def _rescued(self, error: Exception) -> Rescued:
         """What can be read of a damaged file; the error itself if that is nothing."""
+        # Imported late: hardly any archive is damaged.
         from rireki.archive.sqlite.rescued import open_rescued
 
         rescued = open_rescued(self.path)
@@ -217,13 +221,11 @@ class SqliteArchive:
     def identity(self) -> str:
         known = self.note_of("identity")
         if known is None and not self.read_only:
-            from secrets import token_hex
-
             with self._changing():
                 # Another process may have been faster.
                 self.sql.execute(
                     "INSERT OR IGNORE INTO meta (key, value) VALUES ('identity', ?)",
-                    (token_hex(16),),
+                    (urandom(16).hex(),),
                 )
             known = self.note_of("identity")
         return known or ""
@@ -345,6 +347,7 @@ class SqliteArchive:
 
     def check(self) -> list[Trouble]:
         """What is wrong with the file and its rows; empty when they are sound."""
+        # Imported late: only `verify` checks.
         from rireki.archive.sqlite.check import check
 
         if self.damage:
@@ -370,7 +373,7 @@ class SqliteArchive:
     def is_outdated(self) -> bool:
         if not self.read_only:
             return False
-        from rireki.archive.database import Frozen
+        # Imported late: hardly any archive can only be read.
         from rireki.archive.sqlite.rescued import Rescued
 
         return isinstance(self.sql, (Frozen, Rescued)) and self.sql.is_outdated()
@@ -501,8 +504,6 @@ class SqliteBatch:
         return list(stored.values())
 
     def tie(self) -> None:
-        from rireki.archive.sqlite.links import tie_together
-
         tie_together(self.sql, self.projected, self.number)
 
     def forget(self, found: Found, together: str) -> int:

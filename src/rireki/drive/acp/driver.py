@@ -90,6 +90,7 @@ class AcpDriver:
         return TurnEnd(reason, usage if isinstance(usage, dict) else None)
 
     async def cancel(self) -> None:
+        # Imported late: optional, and a second of work; `_import` did it.
         from acp.meta import AGENT_METHODS
 
         if self._connection is not None:
@@ -123,6 +124,7 @@ class AcpDriver:
         return self._work.agent.title
 
     async def _spawn(self) -> None:
+        # Imported late: optional, and a second of work; `_import` did it.
         from acp.connection import Connection
 
         command = self._work.agent.command
@@ -209,6 +211,7 @@ class AcpDriver:
     # ── the conversation ──
 
     async def _initialize(self) -> dict[str, Any]:
+        # Imported late: optional, and a second of work; `_import` did it.
         from acp import PROTOCOL_VERSION
 
         said = await self._request(
@@ -279,11 +282,13 @@ class AcpDriver:
             self._updates.chosen(said, model)
 
     async def _request(self, name: str, params: dict[str, Any]) -> dict[str, Any]:
+        # Imported late: optional, and a second of work; `_import` did it.
         from acp.meta import AGENT_METHODS
 
         return await self._request_raw(AGENT_METHODS[name], params)
 
     async def _request_raw(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        # Imported late: optional, and a second of work; `_import` did it.
         from acp import RequestError
 
         try:
@@ -302,6 +307,7 @@ class AcpDriver:
 
     async def _requested(self, method: str, params: Any, notification: bool) -> Any:
         """What the agent wants from us: permissions and answers, nothing else."""
+        # Imported late: optional, and a second of work; `_import` did it.
         from acp import RequestError
         from acp.meta import CLIENT_METHODS
 

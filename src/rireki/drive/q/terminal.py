@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import os
 import signal
+import struct
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -152,8 +153,8 @@ class PseudoTerminal:
 
 
 def _resize(terminal: int) -> None:
+    # Imported late: Windows lacks them, and drives no agent that needs a terminal.
     import fcntl
-    import struct
     import termios
 
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))

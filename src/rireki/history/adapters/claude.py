@@ -207,6 +207,7 @@ def _sum_up(key: Mapping[str, str], path: Path, new: list[Any], before: int, aft
 def _fold() -> Callable[..., Any] | None:
     """The SDK's own; whoever has none gets no summaries, and needs none."""
     try:
+        # An optional dependency.
         from claude_agent_sdk import fold_session_summary
     except ImportError:
         return None

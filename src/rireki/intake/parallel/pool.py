@@ -102,6 +102,7 @@ class Crew:
 
 def _widen(pipe: IO[bytes]) -> None:
     if sys.platform == "linux":
+        # Imported late: Windows lacks it.
         import fcntl
 
         # Users may have only so much of it.

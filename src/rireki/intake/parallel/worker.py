@@ -25,6 +25,7 @@ from typing import IO, Any, TypeAlias
 import msgspec
 
 from rireki.archive.base import Dirty
+from rireki.archive.open import open_archive
 from rireki.archive.pack import Chunk, pack
 from rireki.errors import SourceTrouble
 from rireki.intake.interpret import interpret
@@ -294,8 +295,6 @@ def _packed_group(group: FreshGroup, strands: list[Strand], digest: str) -> Pack
 
 
 def project(task: ProjectTask) -> Iterator[Projected]:
-    from rireki.archive.open import open_archive
-
     archive = open_archive(Path(task.archive), read_only=True)
     try:
         for group in task.groups:
@@ -308,8 +307,6 @@ def project(task: ProjectTask) -> Iterator[Projected]:
 
 
 def digest(task: DigestTask) -> Iterator[Digested]:
-    from rireki.archive.open import open_archive
-
     archive = open_archive(Path(task.archive), read_only=True)
     make = digest_of(task.digest)
     try:

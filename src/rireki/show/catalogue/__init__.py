@@ -53,6 +53,7 @@ def say_reading(words: str) -> str:
     """Words of a reader, in the language of the terminal. Not for what others said."""
     if _spoken == "en" or not words:
         return words
+    # Imported late, as above.
     from rireki.show.catalogue.readings import reading_in_japanese
 
     return reading_in_japanese(words)

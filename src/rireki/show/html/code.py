@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
+from pygments.lexers import find_lexer_class, get_all_lexers
+
 from rireki.show.html.markup import EMPTY, Markup, tag, text
 from rireki.show.safe import safe
 
@@ -187,8 +189,6 @@ def _class(kind: _TokenType) -> str:
 
 @lru_cache(maxsize=200)
 def _lexer(language: str) -> Lexer | None:
-    from pygments.lexers import find_lexer_class
-
     name = _aliases().get(language) or _aliases().get(_BY_ENDING.get(language, ""))
     found = find_lexer_class(name) if name else None
     return found(stripnl=False, ensurenl=False) if found else None
@@ -197,8 +197,6 @@ def _lexer(language: str) -> Lexer | None:
 @cache
 def _aliases() -> dict[str, str]:
     """Every name a language has. Not Pygments' own look-up: that asks all installed packages."""
-    from pygments.lexers import get_all_lexers
-
     return {
         alias.lower(): name
         for name, aliases, _, _ in get_all_lexers(plugins=False)

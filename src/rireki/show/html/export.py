@@ -13,6 +13,8 @@ from importlib.resources import files
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from jinja2 import Environment
+
 from rireki.show.html.about import about, title
 from rireki.show.html.markup import Markup, anchor, tag
 from rireki.show.html.options import RenderOptions
@@ -75,7 +77,5 @@ def _blocks(teller: TranscriptRenderer, look: RenderOptions) -> Iterator[Markup]
 
 @cache
 def _template() -> Template:
-    from jinja2 import Environment
-
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     return environment.from_string(_resource("export.html.jinja"))

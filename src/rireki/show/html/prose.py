@@ -10,12 +10,13 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
+from markdown_it import MarkdownIt
+
 from rireki.show.html.code import code_block
 from rireki.show.html.markup import EMPTY, Markup, tag, text
 from rireki.show.safe import safe_for_browsers
 
 if TYPE_CHECKING:
-    from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
     from rireki.show.html.page import Page
@@ -75,8 +76,6 @@ def _rendered(words: str, page: Page) -> Markup:
 
 @cache
 def _parser() -> MarkdownIt:
-    from markdown_it import MarkdownIt
-
     parser = MarkdownIt("commonmark", {"html": False, "breaks": True})
     parser.enable(["table", "strikethrough"])
     # Entities would bring back what `safe` made visible; they are shown as they were typed.

@@ -180,6 +180,7 @@ async def _unknown(request: Request) -> Response:
 
 
 async def _openapi(request: Request) -> Response:
+    # Imported late: the description is made from this module's table.
     from rireki.web.openapi import document
 
     return json_answer(document())
