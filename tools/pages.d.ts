@@ -57,3 +57,145 @@ interface Start {
   id?: string;
   continues?: string;
 }
+
+// ── The feed of changes ──
+
+interface Touched {
+  conversation: string;
+  kind: "new" | "changed" | "removed";
+  /** Null where too many changed to name them. */
+  messages: string[];
+  removed: string[];
+}
+
+interface News {
+  number: number;
+  changes: Touched[];
+}
+
+/** What agents are doing, by conversation. */
+type Activities = Record<string, unknown>;
+
+type FeedNote =
+  | { kind: "open" }
+  | { kind: "lost" }
+  | { kind: "reset" }
+  | { kind: "change"; news: News }
+  | { kind: "activity"; activities: Activities };
+
+// ── Fragments of a conversation's page ──
+
+interface UnitHtml {
+  id: string;
+  html: string;
+  /** The unit before it; null for the first. */
+  after?: string;
+}
+
+interface Head {
+  regions: Record<string, string>;
+  title: string;
+  continues: boolean;
+}
+
+interface Fragments extends Head {
+  units: UnitHtml[];
+  total: number;
+  number: number;
+  journal?: number;
+  at?: string;
+  gone?: boolean;
+  /** More changed than is worth to bring one by one. */
+  many?: boolean;
+  tail?: { first: number; ids: string[] };
+  outline: { id: string; html: string }[];
+  html: string;
+}
+
+/** What is asked for, as an address has it. */
+type Asked = Record<string, string> | string[][];
+
+// ── Driven agents ──
+
+interface QueuedPrompt {
+  id: string;
+  text: string;
+  images: number;
+}
+
+interface SessionStatus {
+  id: string;
+  number: number;
+  conversation: string;
+  project: string;
+  images: boolean;
+  state: string;
+  detail: string;
+  held: boolean;
+  calls: { name: string; title: string }[];
+  queue: QueuedPrompt[];
+  recovered: unknown[];
+  asks: Ask[];
+  blocks?: StreamedBlock[];
+}
+
+/** A stretch of text or thinking while it streams. */
+interface StreamedBlock {
+  id: string;
+  session: string;
+  kind: string;
+  text: string;
+}
+
+interface Delta {
+  session: string;
+  block: string;
+  at: number;
+  text: string;
+}
+
+type DriveNote = { lost?: string[] } & (
+  | { kind: "all"; sessions?: SessionStatus[]; blocks?: StreamedBlock[] }
+  | { kind: "status"; status: SessionStatus }
+  | ({ kind: "delta"; of: string } & Delta)
+  | { kind: "settled"; n: number; session: string; block: string }
+  | { kind: "gone"; session: string }
+);
+
+/** What went wrong, and what to do. */
+interface Refusal {
+  message: string;
+  hint: string;
+}
+
+interface Picture {
+  media_type: string;
+  data: string;
+  name: string;
+}
+
+/** What the person has written. */
+interface Written {
+  text: string;
+  mentions?: string[];
+  images?: Picture[];
+}
+
+/** A prompt on its way, as the browser's storage keeps it. */
+interface OutboxItem {
+  id: string;
+  session: string;
+  start: Start;
+  text: string;
+  mentions: string[];
+  at: number;
+  images: number;
+  number?: number;
+  warnings?: string[];
+  refused?: Refusal;
+}
+
+interface PostNote {
+  kind: "sent" | "taken" | "refused" | "over";
+  item: OutboxItem;
+}

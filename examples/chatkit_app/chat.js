@@ -5,8 +5,14 @@ const talk = document.querySelector("#talk");
 const form = /** @type {HTMLFormElement} */ (document.querySelector("#form"));
 const box = /** @type {HTMLInputElement} */ (form.elements.namedItem("text"));
 const chooser = /** @type {HTMLInputElement} */ (form.elements.namedItem("file"));
+/** @type {string} */
 let thread = null;
 
+/**
+ * @param {string} text
+ * @param {string} kind
+ * @param {any[]} files
+ */
 function say(text, kind, files = []) {
   const line = document.createElement("p");
   line.className = kind;
@@ -25,11 +31,16 @@ function say(text, kind, files = []) {
 }
 
 // The app names itself in full; the page may have been opened under another name of this machine.
+/** @param {string} address */
 function here(address) {
   const { pathname, search } = new URL(address);
   return pathname + search;
 }
 
+/**
+ * @param {string} type
+ * @param {object} params
+ */
 async function post(type, params) {
   const answer = await fetch("chatkit", { method: "POST", body: JSON.stringify({ type, params }) });
   if (answer.ok) return answer;
@@ -37,6 +48,7 @@ async function post(type, params) {
   throw new Error([told.error, told.hint].filter(Boolean).join(". "));
 }
 
+/** @param {Response} answer */
 async function* events(answer) {
   const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
   for (let rest = "", step; !(step = await reader.read()).done;) {
@@ -47,6 +59,7 @@ async function* events(answer) {
 }
 
 // In two steps: the app is told what will come, and says where to send it.
+/** @param {File} file */
 async function upload(file) {
   const mime_type = file.type || "text/plain";
   const made = await (await post("attachments.create", { name: file.name, size: file.size, mime_type })).json();
@@ -55,6 +68,10 @@ async function upload(file) {
   return made;
 }
 
+/**
+ * @param {string} text
+ * @param {any[]} files
+ */
 async function ask(text, files) {
   const content = [{ type: "input_text", text }];
   const input = { content, attachments: files.map((file) => file.id), inference_options: {} };
@@ -74,10 +91,12 @@ async function earlier() {
   const { data } = await (await post("threads.list", { limit: 1 })).json();
   thread = data[0]?.id ?? null;
   for (let after = null, more = thread !== null; more;) {
+    /** @type {object} */
     const params = { thread_id: thread, order: "asc", after };
+    /** @type {any} */
     const page = await (await post("items.list", params)).json();
     for (const item of page.data) {
-      const text = (item.content ?? []).map((part) => part.text).join(" ");
+      const text = (item.content ?? []).map((/** @type {any} */ part) => part.text).join(" ");
       if (item.type === "user_message") say(text, "typed", item.attachments);
       if (item.type === "assistant_message") say(text, "answer");
     }

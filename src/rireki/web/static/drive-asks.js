@@ -28,6 +28,7 @@ export class Asks {
     return [...this.place.querySelectorAll(".ask[data-ask]")];
   }
 
+  /** @param {string} id */
   card(id) {
     return this.cards.find((card) => card.dataset.ask === id) ?? null;
   }
@@ -53,12 +54,17 @@ export class Asks {
     if (now.some(({ ask }) => !ids.has(ask.id))) await this.show();
   }
 
+  /**
+   * @param {string[]} sessions
+   * @param {Set<string>} ids
+   */
   async bring(sessions, ids) {
     const asked = new URLSearchParams(sessions.map((session) => ["session", session]));
     if (this.where) asked.set("where", "1");
     const response = await fetch(`/fragments/asks?${asked}`);
     if (response.status >= 500) throw new Error(String(response.status));
     if (!response.ok) return;
+    /** @type {{asks: {id: string, html: string, title: string}[]}} */
     const { asks } = await response.json();
     const fresh = asks.filter(({ id }) => ids.has(id) && this.card(id) === null);
     this.moved(() => this.place.append(...fresh.map(({ html }) => made(html))));
@@ -66,14 +72,23 @@ export class Asks {
     this.place.dispatchEvent(new CustomEvent("asks", { bubbles: true }));
   }
 
-  /** It is not asked any more; prompts that were changed meanwhile are asked about anew. */
+  /**
+   * It is not asked any more; prompts that were changed meanwhile are asked about anew.
+   * @param {Element} card
+   * @param {ReturnType<Asks["wanted"]>} wanted
+   */
   leave(card, wanted) {
+    /** @param {{session: string, ask: Ask}} each */
     const isAskedAnew = ({ session, ask }) => ask.what === "prompts" && session === card.dataset.session;
     if (card.matches(".prompts") && wanted.some(isAskedAnew)) this.moved(() => card.remove());
     else this.end(card, say("askOver"));
   }
 
-  /** How it ended is told for a moment in its place. */
+  /**
+   * How it ended is told for a moment in its place.
+   * @param {Element} card
+   * @param {string} words
+   */
   end(card, words) {
     const hadFocus = card.contains(document.activeElement);
     const note = made('<p class="ask-over" role="status"></p>');
@@ -87,8 +102,10 @@ export class Asks {
 
   // ── Answering ──
 
+  /** @param {Event} event */
   clicked(event) {
-    const button = event.target.closest("button[data-option], button[data-reasoned]");
+    const target = /** @type {Element} */ (event.target);
+    const button = target.closest("button[data-option], button[data-reasoned]");
     const card = button?.closest(".ask[data-ask]");
     if (!card) return;
     if (button.matches("[data-reasoned]")) {
@@ -99,17 +116,24 @@ export class Asks {
     } else this.answer(card, { option: button.dataset.option }, button.dataset.said);
   }
 
+  /** @param {SubmitEvent} event */
   submitted(event) {
-    const card = event.target.closest(".ask[data-ask]");
+    const form = /** @type {Element} */ (event.target);
+    const card = form.closest(".ask[data-ask]");
     if (!card) return;
     event.preventDefault();
-    if (event.target.matches(".ask-reason")) {
-      const reason = event.target.querySelector("textarea").value.trim();
-      const option = event.target.dataset.option || null;
-      this.answer(card, { option, reason: reason || null }, event.target.dataset.said);
+    if (form.matches(".ask-reason")) {
+      const reason = form.querySelector("textarea").value.trim();
+      const option = form.dataset.option || null;
+      this.answer(card, { option, reason: reason || null }, form.dataset.said);
     } else this.answer(card, { values: valuesOf(card) }, say("askAnswered"));
   }
 
+  /**
+   * @param {Element} card
+   * @param {object} answer
+   * @param {string} words
+   */
   async answer(card, answer, words) {
     if (card.dataset.busy) return;
     card.dataset.busy = "1";
@@ -133,21 +157,29 @@ export class Asks {
     }
   }
 
+  /**
+   * @param {Element} card
+   * @param {Refusal} trouble
+   */
   complain(card, { message, hint }) {
     const place = card.querySelector(".ask-trouble");
     place.textContent = [message, hint].filter(Boolean).join(" ");
     place.hidden = false;
   }
 
-  /** Digits choose, in the card that has the focus or else in the first. */
+  /**
+   * Digits choose, in the card that has the focus or else in the first.
+   * @param {KeyboardEvent} event
+   */
   pressed(event) {
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
-    if (!/^[1-9]$/.test(event.key) || event.target.closest("textarea, select, input:not([type=radio], [type=checkbox])")) return;
-    const card = event.target.closest(".ask[data-ask]") ?? this.cards[0];
+    const target = /** @type {Element} */ (event.target);
+    if (!/^[1-9]$/.test(event.key) || target.closest("textarea, select, input:not([type=radio], [type=checkbox])")) return;
+    const card = target.closest(".ask[data-ask]") ?? this.cards[0];
     if (!card || document.querySelector("dialog[open]")) return;
     const choices = [...card.querySelectorAll(".ask-options button:not([hidden])")];
     const [first] = card.querySelectorAll("fieldset");
-    const here = event.target.closest("fieldset") ?? first;
+    const here = target.closest("fieldset") ?? first;
     const chosen = here ? here.querySelectorAll("input[type=radio], input[type=checkbox]") : choices;
     const choice = chosen[Number(event.key) - 1];
     if (!choice) return;
@@ -157,12 +189,20 @@ export class Asks {
   }
 }
 
-/** What was chosen, by question; a text of one's own counts as chosen. */
+/**
+ * What was chosen, by question; a text of one's own counts as chosen.
+ * @param {Element} card
+ */
 function valuesOf(card) {
+  /** @type {Record<string, string[]>} */
   const values = {};
   for (const field of card.querySelectorAll("fieldset[data-question]")) {
-    const chosen = [...field.querySelectorAll("input:checked")].map((input) => input.value);
-    const own = field.querySelector(".own")?.value.trim();
+    /** @type {NodeListOf<HTMLInputElement>} */
+    const checked = field.querySelectorAll("input:checked");
+    const chosen = [...checked].map((input) => input.value);
+    /** @type {HTMLInputElement} */
+    const box = field.querySelector(".own");
+    const own = box?.value.trim();
     const isOther = field.querySelector("input.other:checked") !== null;
     const labels = chosen.filter((value) => value !== "");
     if (own && (isOther || !field.querySelector("input.other"))) labels.push(own);

@@ -12,7 +12,11 @@ const ALTOGETHER = 13 * MB;
 const SOON = 80;
 
 export class Composer {
-  /** `sent({text, mentions, images})` is awaited before the box is emptied. */
+  /**
+   * `sent({text, mentions, images})` is awaited before the box is emptied.
+   * @param {HTMLFormElement} form
+   * @param {(written: Written) => Promise<unknown>} sent
+   */
   constructor(form, sent) {
     this.form = form;
     this.sent = sent;
@@ -20,8 +24,11 @@ export class Composer {
     this.pictured = form.querySelector(".pictures");
     this.trouble = form.querySelector(".composer-trouble");
     this.list = form.querySelector(".files");
+    /** @type {Picture[]} */
     this.images = [];
+    /** @type {Set<string>} */
     this.mentioned = new Set();
+    /** @type {string} */
     this.name = null;
     this.project = "";
     this.takesImages = true;
@@ -46,6 +53,7 @@ export class Composer {
       if ([...event.dataTransfer.types].includes("Files")) event.preventDefault();
     });
     form.addEventListener("drop", (event) => this.offered(event.dataTransfer, event));
+    /** @type {HTMLInputElement} */
     const chooser = form.querySelector("input[type=file]");
     form.querySelector(".attach").addEventListener("click", () => chooser.click());
     chooser.addEventListener("change", () => {
@@ -53,18 +61,23 @@ export class Composer {
       chooser.value = "";
     });
     this.pictured.addEventListener("click", (event) => {
-      const button = event.target.closest("button");
+      const button = /** @type {Element} */ (event.target).closest("button");
       if (button) this.remove([...this.pictured.children].indexOf(button.closest("li")));
     });
     this.list.addEventListener("pointerdown", (event) => {
       // The box keeps the focus, and a phone its keyboard.
       event.preventDefault();
-      const file = event.target.closest("[role=option]");
+      const file = /** @type {Element} */ (event.target).closest("[role=option]");
       if (file) this.choose(file.dataset.path);
     });
   }
 
-  /** Whose draft it is, and where its files are. */
+  /**
+   * Whose draft it is, and where its files are.
+   * @param {string} name
+   * @param {string} project
+   * @param {boolean} takesImages
+   */
   async belong(name, project, takesImages) {
     this.project = project;
     this.takesImages = takesImages !== false;
@@ -77,7 +90,7 @@ export class Composer {
     // Only from here on is what somebody types kept.
     this.box.disabled = false;
     this.fit();
-    const known = await pictures.get(`draft ${name}`).catch(() => []);
+    const known = await pictures.get(`draft ${name}`).catch(/** @returns {Picture[]} */ () => []);
     if (this.name === name && known.length && !this.images.length) this.show(known);
   }
 
@@ -93,7 +106,11 @@ export class Composer {
     kept.catch(() => {});
   }
 
-  /** Put something back that could not be sent. */
+  /**
+   * Put something back that could not be sent.
+   * @param {string} text
+   * @param {Picture[]} images
+   */
   restore(text, images) {
     this.box.value = [text, this.box.value].filter(Boolean).join("\n\n");
     this.fit();
@@ -116,6 +133,7 @@ export class Composer {
     this.box.style.height = `${this.box.scrollHeight + 2}px`;
   }
 
+  /** @param {KeyboardEvent} event */
   pressed(event) {
     // Enter and arrows belong to the input method while it composes; 229 is what it sends in between.
     if (event.isComposing || event.keyCode === 229) return;
@@ -143,6 +161,7 @@ export class Composer {
     }
   }
 
+  /** @param {string} words */
   tell(words) {
     this.trouble.textContent = words;
     this.trouble.hidden = !words;
@@ -150,6 +169,10 @@ export class Composer {
 
   // ── Pictures ──
 
+  /**
+   * @param {DataTransfer} data
+   * @param {Event} event
+   */
   offered(data, event) {
     const files = [...(data?.files ?? [])];
     if (!files.length) return;
@@ -157,6 +180,7 @@ export class Composer {
     this.add(files);
   }
 
+  /** @param {File[]} files */
   async add(files) {
     this.tell("");
     for (const file of files) {
@@ -169,11 +193,13 @@ export class Composer {
     }
   }
 
+  /** @param {number} place */
   remove(place) {
     this.show(this.images.filter((_, index) => index !== place));
     this.box.focus();
   }
 
+  /** @param {Picture[]} images */
   show(images) {
     this.images = images;
     this.pictured.replaceChildren(...images.map(shownPicture));
@@ -191,9 +217,10 @@ export class Composer {
     this.timer = setTimeout(() => this.bringFiles(begun[1]), SOON);
   }
 
+  /** @param {string} typed */
   async bringFiles(typed) {
     const asked = new URLSearchParams({ project: this.project, q: typed });
-    const response = await fetch(`/api/v1/drive/files?${asked}`).catch(() => null);
+    const response = await fetch(`/api/v1/drive/files?${asked}`).catch(/** @returns {Response} */ () => null);
     if (!response?.ok || document.activeElement !== this.box) return;
     const { files } = await response.json();
     this.list.replaceChildren(...files.slice(0, 8).map(shownFile));
@@ -202,6 +229,7 @@ export class Composer {
     this.point(0);
   }
 
+  /** @param {number} place */
   point(place) {
     const options = [...this.list.children];
     this.pointed = (place + options.length) % Math.max(options.length, 1);
@@ -212,6 +240,7 @@ export class Composer {
     here?.scrollIntoView({ block: "nearest" });
   }
 
+  /** @param {KeyboardEvent} event */
   moveInList(event) {
     if (event.key === "ArrowDown") this.point(this.pointed + 1);
     else if (event.key === "ArrowUp") this.point(this.pointed - 1);
@@ -224,6 +253,7 @@ export class Composer {
     return true;
   }
 
+  /** @param {string} path */
   choose(path) {
     const caret = this.box.selectionStart;
     const start = this.box.value.lastIndexOf("@", caret - 1);
@@ -243,6 +273,10 @@ export class Composer {
   }
 }
 
+/**
+ * @param {File} file
+ * @returns {Promise<Picture>}
+ */
 function pictureOf(file) {
   return new Promise((done, failed) => {
     const reader = new FileReader();
@@ -253,6 +287,7 @@ function pictureOf(file) {
   });
 }
 
+/** @param {Picture} picture */
 function shownPicture({ media_type: kind, data, name }) {
   const line = made('<li><img alt=""><button type="button" class="quiet"></button></li>');
   line.querySelector("img").src = `data:${kind};base64,${data}`;
@@ -262,6 +297,10 @@ function shownPicture({ media_type: kind, data, name }) {
   return line;
 }
 
+/**
+ * @param {string} path
+ * @param {number} index
+ */
 function shownFile(path, index) {
   const line = made('<li role="option" aria-selected="false"></li>');
   line.id = `file-${index}`;

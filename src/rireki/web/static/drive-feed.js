@@ -3,16 +3,24 @@
 const FIRST_WAIT = 250;
 const LONGEST_WAIT = 3000;
 
-/** A block's text with a further stretch of it; what was heard before is not heard twice. */
+/**
+ * A block's text with a further stretch of it; what was heard before is not heard twice.
+ * @param {string} text
+ * @param {{at: number, text: string}} delta
+ */
 export function grown(text, { at, text: more }) {
   if (at > text.length) return null;
   return at + more.length < text.length ? text : text.slice(0, at) + more;
 }
 
 export class DriveFeed {
-  /** `tell` gets {kind: "all" | "status" | "delta" | "settled" | "gone", …}. */
+  /**
+   * `tell` gets {kind: "all" | "status" | "delta" | "settled" | "gone", …}.
+   * @param {(note: DriveNote) => void} tell
+   */
   constructor(tell) {
     this.tell = tell;
+    /** @type {Map<string, SessionStatus>} */
     this.sessions = new Map();
     this.blocks = new Map();
     this.ready = false;
@@ -20,6 +28,7 @@ export class DriveFeed {
     this.connect();
   }
 
+  /** @returns {DriveNote} */
   get all() {
     return { kind: "all", sessions: [...this.sessions.values()], blocks: [...this.blocks.values()] };
   }
@@ -27,6 +36,7 @@ export class DriveFeed {
   connect() {
     const source = new EventSource("/api/v1/drive/events");
     this.source = source;
+    /** @type {(kind: string, work: (data: any) => void) => void} */
     const on = (kind, work) =>
       source.addEventListener(kind, (event) => work(JSON.parse(event.data)));
     on("hello", (data) => this.begin(data.sessions));
@@ -47,6 +57,7 @@ export class DriveFeed {
     source.onerror = () => this.again();
   }
 
+  /** @param {SessionStatus[]} sessions */
   begin(sessions) {
     this.wait = FIRST_WAIT;
     this.ready = true;
@@ -58,6 +69,7 @@ export class DriveFeed {
     this.tell(this.all);
   }
 
+  /** @param {Delta & {kind: string}} delta */
   grow(delta) {
     const { session, block: id, kind } = delta;
     const known = this.blocks.get(id)?.text ?? "";

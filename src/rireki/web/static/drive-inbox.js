@@ -14,7 +14,10 @@ function waiting() {
 
 const asks = new Asks(place, waiting, { where: true, moved: (work) => work() });
 
-/** The first one is the one to answer; the keyboard is there already. */
+/**
+ * The first one is the one to answer; the keyboard is there already.
+ * @param {boolean} takeFocus
+ */
 function settle(takeFocus) {
   const [first] = asks.cards;
   for (const card of asks.cards) card.classList.toggle("next", card === first);

@@ -13,6 +13,7 @@ const trouble = document.getElementById("new-said");
 
 // ── The directory ──
 
+/** @type {number} */
 let timer = null;
 function soon() {
   clearTimeout(timer);
@@ -24,15 +25,19 @@ async function check() {
   composer.project = path;
   if (!path) return tell("", true);
   const asked = new URLSearchParams({ path });
-  const response = await fetch(`/api/v1/drive/directory?${asked}`).catch(() => null);
+  const response = await fetch(`/api/v1/drive/directory?${asked}`).catch(/** @returns {Response} */ () => null);
   if (!response?.ok || path !== project.value.trim()) return;
   const answer = await response.json();
   tell(answer.allowed ? say("directoryFine") : `${answer.message}. ${answer.hint}`, answer.allowed);
   near.replaceChildren(
-    ...answer.near.map((value) => Object.assign(document.createElement("option"), { value })),
+    ...answer.near.map((/** @type {string} */ value) => Object.assign(document.createElement("option"), { value })),
   );
 }
 
+/**
+ * @param {string} words
+ * @param {boolean} isFine
+ */
 function tell(words, isFine) {
   said.textContent = words;
   said.classList.toggle("bad", !isFine);
@@ -60,6 +65,7 @@ composer.belong(from ? `new ${from}` : "new", project.value.trim(), true);
 if (from) composer.toEnd();
 check();
 
+/** @param {Written} written */
 async function begin({ text, mentions, images }) {
   trouble.hidden = true;
   if (!form.reportValidity()) return false;
@@ -72,6 +78,7 @@ async function begin({ text, mentions, images }) {
   return new Promise((done) => waiting.set(item.id, done));
 }
 
+/** @type {Map<string, (begun: boolean) => void>} */
 const waiting = new Map();
 onPost(({ kind, item }) => {
   const done = waiting.get(item.id);
@@ -88,6 +95,7 @@ onPost(({ kind, item }) => {
   }
 });
 
+/** @param {OutboxItem} item */
 function complain({ refused }) {
   trouble.textContent = `${refused.message}. ${refused.hint}`;
   trouble.hidden = false;
@@ -103,6 +111,7 @@ for (const item of outbox()) {
   }
 }
 
+/** @param {OutboxItem} item */
 async function giveBack(item) {
   if (item.refused) complain(item);
   composer.restore(item.text, item.images ? await pictures.get(item.id) : []);

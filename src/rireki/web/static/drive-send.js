@@ -13,8 +13,14 @@ export function freshId() {
   return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** Ask the server for something; {ok, status, value}. Throws while it is away. */
+/**
+ * Ask the server for something; {ok, status, value}. Throws while it is away.
+ * @param {string} method
+ * @param {string} path
+ * @param {unknown} [body]
+ */
 export async function send(method, path, body) {
+  /** @type {RequestInit} */
   const asked = { method, headers: { "Content-Type": "application/json" } };
   if (method !== "GET") asked.body = JSON.stringify(body ?? {});
   const response = await fetch(`/api/v1/drive${path}`, asked);
@@ -25,6 +31,7 @@ export async function send(method, path, body) {
 
 // ── Pictures: too large for the storage that answers at once ──
 
+/** @type {Promise<IDBDatabase>} */
 let opening = null;
 function database() {
   opening ??= new Promise((opened, failed) => {
@@ -36,6 +43,12 @@ function database() {
   return opening;
 }
 
+/**
+ * @template Found
+ * @param {IDBTransactionMode} mode
+ * @param {(store: IDBObjectStore) => IDBRequest<Found>} work
+ * @returns {Promise<Found>}
+ */
 async function stored(mode, work) {
   const store = (await database()).transaction("pictures", mode).objectStore("pictures");
   return new Promise((done, failed) => {
@@ -46,8 +59,11 @@ async function stored(mode, work) {
 }
 
 export const pictures = {
+  /** @type {(name: string) => Promise<Picture[]>} */
   get: async (name) => (await stored("readonly", (store) => store.get(name))) ?? [],
+  /** @type {(name: string, some: Picture[]) => Promise<unknown>} */
   put: (name, some) => stored("readwrite", (store) => store.put(some, name)),
+  /** @type {(name: string) => Promise<unknown>} */
   drop: (name) => stored("readwrite", (store) => store.delete(name)),
 };
 
@@ -60,23 +76,36 @@ addEventListener("storage", ({ key, oldValue, newValue }) => {
   else if (oldValue !== null) tell("over", JSON.parse(oldValue));
 });
 
+/** @type {Set<(note: PostNote) => void>} */
 const listeners = new Set();
 const busy = new Set();
 
-/** Hear what becomes of what is sent: {kind: "sent" | "taken" | "refused" | "over", item}. */
+/**
+ * Hear what becomes of what is sent: {kind: "sent" | "taken" | "refused" | "over", item}.
+ * @param {(note: PostNote) => void} listener
+ */
 export function onPost(listener) {
   listeners.add(listener);
 }
 
+/**
+ * @param {PostNote["kind"]} kind
+ * @param {OutboxItem} item
+ */
 function tell(kind, item) {
   for (const listener of listeners) listener({ kind, item });
 }
 
+/** @param {OutboxItem} item */
 function keep(item) {
   localStorage.setItem(PREFIX + item.id, JSON.stringify(item));
 }
 
-/** Everything on its way, in the order it was sent. */
+/**
+ * Everything on its way, in the order it was sent.
+ * @param {string} session
+ * @returns {OutboxItem[]}
+ */
 export function outbox(session = null) {
   const items = Object.keys(localStorage)
     .filter((name) => name.startsWith(PREFIX))
@@ -85,10 +114,13 @@ export function outbox(session = null) {
   return items.sort((a, b) => a.at - b.at);
 }
 
-/** Send a prompt to a session; with `start`, the session is begun with it. */
+/**
+ * Send a prompt to a session; with `start`, the session is begun with it.
+ * @param {Written & {session: string, start?: Start}} written
+ */
 export async function post({ session, start = null, text, mentions = [], images = [] }) {
-  const item = { id: freshId(), session, start, text, mentions, at: Date.now() };
-  item.images = images.length;
+  /** @type {OutboxItem} */
+  const item = { id: freshId(), session, start, text, mentions, at: Date.now(), images: images.length };
   if (images.length) await pictures.put(item.id, images);
   keep(item);
   tell("sent", item);
@@ -96,6 +128,7 @@ export async function post({ session, start = null, text, mentions = [], images 
   return item;
 }
 
+/** @param {OutboxItem} item */
 export async function deliver(item) {
   if (busy.has(item.id) || item.number) return;
   busy.add(item.id);
@@ -119,6 +152,10 @@ export async function deliver(item) {
   }
 }
 
+/**
+ * @param {OutboxItem} item
+ * @param {Written & {id: string}} prompt
+ */
 async function insist(item, prompt) {
   for (let wait = FIRST_WAIT; ; wait = Math.min(wait * 2, LONGEST_WAIT)) {
     try {
@@ -130,7 +167,10 @@ async function insist(item, prompt) {
   }
 }
 
-/** It stands in the conversation now, or nobody wants it any more. */
+/**
+ * It stands in the conversation now, or nobody wants it any more.
+ * @param {OutboxItem} item
+ */
 export function forget(item) {
   localStorage.removeItem(PREFIX + item.id);
   if (item.images) pictures.drop(item.id).catch(() => {});

@@ -18,12 +18,19 @@ const part = (name) => place.querySelector(`.${name}`);
 const BUSY = ["starting", "working", "permission", "answer"];
 const OVER = ["ended", "failed"];
 
-/** `page` has the stream, the ids under which the conversation is known, and `also(id)`. */
+/**
+ * `page` has the stream, the ids under which the conversation is known, and `also(id)`.
+ * @param {{stream: import("./stream.js").Stream, ids: Set<string>, also: (id: string) => void, renew: () => void}} page
+ */
 export function drive(page) {
   const { stream, ids } = page;
+  /** @type {SessionStatus} */
   let status = null;
 
-  /** The end of the page stays in sight for whoever looks at it. */
+  /**
+   * The end of the page stays in sight for whoever looks at it.
+   * @param {() => void} work
+   */
   function moved(work) {
     const follows = stream.isAtEnd;
     work();
@@ -76,6 +83,11 @@ export function drive(page) {
     part(deed).addEventListener("click", () => act("POST", `/${status.id}/${deed}`));
   }
 
+  /**
+   * @param {string} method
+   * @param {string} path
+   * @param {object} [body]
+   */
   async function act(method, path, body) {
     try {
       const given = await send(method, path, body);
@@ -102,12 +114,14 @@ export function drive(page) {
     list.hidden = !wanted.size;
   }
 
+  /** @param {QueuedPrompt} queued */
   function queueLine({ id, images }) {
     const line = copyOf("queue-line");
     line.dataset.prompt = id;
     line.querySelector(".count").textContent = images ? `${say("picture")} × ${images}` : "";
     const words = line.querySelector(".words");
     const box = line.querySelector("textarea");
+    /** @param {boolean} on */
     const edit = (on) => {
       line.classList.toggle("edited", on);
       line.querySelector("form").hidden = !on;
@@ -134,13 +148,16 @@ export function drive(page) {
 
   // ── What is on its way ──
 
-  /** Prompts of this page that the stream does not have yet, by id. */
+  /**
+   * Prompts of this page that the stream does not have yet, by id.
+   * @type {Map<string, {node: HTMLElement, item: OutboxItem, since?: number}>}
+   */
   const posts = new Map();
 
   function showPosts() {
     const queued = new Set(status.queue.map(({ id }) => id));
     for (const item of outbox(status.id)) {
-      const known = posts.get(item.id) ?? { node: postNode(item) };
+      const known = posts.get(item.id) ?? { node: postNode(item), item };
       const { node } = known;
       known.item = item;
       posts.set(item.id, known);
@@ -152,6 +169,7 @@ export function drive(page) {
     }
   }
 
+  /** @param {OutboxItem} item */
   function postNode(item) {
     const node = copyOf("post");
     node.dataset.prompt = item.id;
@@ -165,6 +183,10 @@ export function drive(page) {
     return node;
   }
 
+  /**
+   * @param {HTMLElement} node
+   * @param {OutboxItem} item
+   */
   function describe(node, item) {
     const { refused } = item;
     node.classList.toggle("refused", Boolean(refused));
@@ -184,13 +206,17 @@ export function drive(page) {
 
   // ── What streams in ──
 
-  /** The blocks that grow, or grew and are not in the stream yet: {node, text, settled}. */
+  /**
+   * The blocks that grow, or grew and are not in the stream yet: {node, text, settled}.
+   * @type {Map<string, {node: HTMLElement, words: Element, settled: number, since?: number}>}
+   */
   const growing = new Map();
 
   function showBlocks() {
     for (const block of blocks.values()) if (block.session === status.id) showBlock(block);
   }
 
+  /** @param {StreamedBlock} block */
   function showBlock({ id, kind, text }) {
     let known = growing.get(id);
     if (!known) {
@@ -209,7 +235,9 @@ export function drive(page) {
 
   // ── What has arrived ──
 
+  /** @type {number} */
   let settling = null;
+  /** @type {number} */
   let looking = null;
   function settle() {
     if (status === null) return;
@@ -230,13 +258,18 @@ export function drive(page) {
 
   /** What changes no message is not announced, but tells how far the journal was read. */
   async function look() {
-    const answer = await stream.fetch({ messages: "" }).catch(() => null);
+    const answer = await stream.fetch({ messages: "" }).catch(/** @returns {Fragments} */ () => null);
     looking = null;
     if (answer && !answer.many) stream.apply(answer, []);
     else settle();
   }
 
-  /** Whether the stream has it: by its own id, or, for a moment later, under the agent's. */
+  /**
+   * Whether the stream has it: by its own id, or, for a moment later, under the agent's.
+   * @param {string} id
+   * @param {number} number
+   * @param {{since?: number}} known
+   */
   function arrived(id, number, known) {
     const isRead = stream.journal >= number;
     const isThere = stream.find(id) !== null;
@@ -290,7 +323,7 @@ export function drive(page) {
 
   // ── Typing ──
 
-  const composer = new Composer(part("composer"), async ({ text, mentions, images }) => {
+  const composer = new Composer(/** @type {HTMLFormElement} */ (part("composer")), async ({ text, mentions, images }) => {
     await post({ session: status.id, text, mentions, images });
     stream.scrollToEnd();
   });
@@ -298,6 +331,7 @@ export function drive(page) {
   const wanted = () => (status?.asks ?? []).map((ask) => ({ session: status.id, ask }));
   const asks = new Asks(part("asks"), wanted, { moved });
 
+  /** @param {string[]} warnings */
   function tellWarnings(warnings) {
     if (!warnings.length) return;
     put(part("warnings"), warnings.join("\n"));
@@ -311,8 +345,8 @@ export function drive(page) {
     event.preventDefault();
     const form = /** @type {HTMLFormElement} */ (event.target);
     const { project, conversation } = place.dataset;
-    const start = { id: freshId(), project, continues: conversation };
-    start.agent = new FormData(form).get("agent");
+    const agent = String(new FormData(form).get("agent") ?? "");
+    const start = { id: freshId(), project, continues: conversation, agent };
     const trouble = form.querySelector(".composer-trouble");
     trouble.hidden = true;
     try {
@@ -333,9 +367,12 @@ export function drive(page) {
 
   // ── As it happens ──
 
-  /** One that nobody has talked to for long is not among those that are told of. */
+  /**
+   * One that nobody has talked to for long is not among those that are told of.
+   * @param {string} id
+   */
   async function wakeUp(id) {
-    const given = await send("GET", `/${id}`).catch(() => null);
+    const given = await send("GET", `/${id}`).catch(/** @returns {Awaited<ReturnType<typeof send>>} */ () => null);
     if (!given?.ok || sessions.has(id)) return;
     sessions.set(id, given.value);
     update();
@@ -387,7 +424,11 @@ function plain(text) {
   return text.replace(/\s+/g, " ").trim();
 }
 
-/** Only what differs is written: a screen reader says it again otherwise. */
+/**
+ * Only what differs is written: a screen reader says it again otherwise.
+ * @param {Element} element
+ * @param {string} words
+ */
 function put(element, words) {
   if (element.textContent !== (words ?? "")) element.textContent = words ?? "";
 }

@@ -2,11 +2,17 @@
 
 import { DriveFeed, grown } from "./drive-feed.js";
 
+/** @type {Map<string, SessionStatus>} */
 export const sessions = new Map();
+/** @type {Map<string, StreamedBlock>} */
 export const blocks = new Map();
+/** @type {Set<(said: DriveNote) => void>} */
 const listeners = new Set();
 
-/** Hear whatever changes; what is known already is heard at once. */
+/**
+ * Hear whatever changes; what is known already is heard at once.
+ * @param {(said: DriveNote) => void} listener
+ */
 export function follow(listener) {
   listeners.add(listener);
   if (begun) listener({ kind: "all", lost: [] });
@@ -14,6 +20,7 @@ export function follow(listener) {
 
 let begun = false;
 
+/** @param {DriveNote} said */
 function heard(said) {
   if (said.kind === "all") takeAll(said);
   else if (said.kind === "status") sessions.set(said.status.id, said.status);
@@ -23,6 +30,7 @@ function heard(said) {
   for (const listener of listeners) listener(said);
 }
 
+/** @param {Extract<DriveNote, {kind: "all"}>} said */
 function takeAll(said) {
   begun = true;
   sessions.clear();
@@ -34,6 +42,7 @@ function takeAll(said) {
   for (const block of said.blocks) blocks.set(block.id, block);
 }
 
+/** @param {Extract<DriveNote, {kind: "delta"}>} delta */
 function grow({ session, block: id, of: kind, at, text }) {
   const known = blocks.get(id);
   const now = grown(known?.text ?? "", { at, text });
@@ -65,11 +74,15 @@ addEventListener("pageshow", (event) => {
   if (event.persisted) ends = start();
 });
 
-/** The session that drives a conversation now, or drove it last. */
+/**
+ * The session that drives a conversation now, or drove it last.
+ * @param {Set<string>} ids
+ */
 export function sessionOf(ids) {
   const found = [...sessions.values()].filter(
     (status) => ids.has(status.conversation) || ids.has(`bridge/${status.id}`),
   );
+  /** @param {SessionStatus} status */
   const isOver = (status) => (status.state === "ended" || status.state === "failed" ? 1 : 0);
   found.sort((a, b) => isOver(a) - isOver(b) || b.number - a.number);
   return found[0] ?? null;

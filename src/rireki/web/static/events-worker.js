@@ -2,13 +2,20 @@
 
 import { Feed } from "./feed.js";
 
+/** @type {Set<MessagePort>} */
 const tabs = new Set();
+/** @type {Feed} */
 let feed = null;
 
+/** @param {FeedNote} said */
 function tellAll(said) {
   for (const tab of tabs) tab.postMessage(said);
 }
 
+/**
+ * @param {MessagePort} tab
+ * @param {number} after
+ */
 function welcome(tab, after) {
   tabs.add(tab);
   if (feed === null) {
@@ -25,6 +32,7 @@ function welcome(tab, after) {
   if (feed.activities) tab.postMessage({ kind: "activity", activities: feed.activities });
 }
 
+/** @param {MessagePort} tab */
 function leave(tab) {
   tabs.delete(tab);
   if (tabs.size > 0 || feed === null) return;

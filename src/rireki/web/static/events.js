@@ -4,12 +4,17 @@ import { Feed } from "./feed.js";
 
 const LOST_FOR = 700;
 
-/** Handlers: change(touched, news), activity(map). A reset loads the page anew. */
+/**
+ * Handlers: change(touched, news), activity(map). A reset loads the page anew.
+ * @param {{change?: (changes: Touched[]) => void, activity?: (activities: Activities) => void}} handlers
+ */
 export function listen({ change, activity }) {
   let number = Number(document.documentElement.dataset.number);
   const banner = document.getElementById("connection");
+  /** @type {number} */
   let alarm = null;
 
+  /** @param {FeedNote} said */
   function heard(said) {
     if (said.kind === "open") {
       clearTimeout(alarm);
@@ -36,7 +41,11 @@ export function listen({ change, activity }) {
   });
 }
 
-/** Listens with all other tabs, or alone where the browser cannot; gives what ends it. */
+/**
+ * Listens with all other tabs, or alone where the browser cannot; gives what ends it.
+ * @param {number} number
+ * @param {(note: FeedNote) => void} heard
+ */
 function start(number, heard) {
   let end = () => {};
   const alone = () => {

@@ -6,12 +6,18 @@ const LONGEST_WAIT = 3000;
 const REMEMBERED = 500;
 
 export class Feed {
-  /** `tell` gets {kind: "open" | "lost" | "change" | "activity" | "reset", …}. */
+  /**
+   * `tell` gets {kind: "open" | "lost" | "change" | "activity" | "reset", …}.
+   * @param {number} after
+   * @param {(note: FeedNote) => void} tell
+   */
   constructor(after, tell) {
     this.after = after;
     this.from = after;
     this.tell = tell;
+    /** @type {News[]} */
     this.changes = [];
+    /** @type {Activities} */
     this.activities = null;
     this.isOpen = false;
     this.wait = FIRST_WAIT;
@@ -40,6 +46,7 @@ export class Feed {
     source.onerror = () => this.again();
   }
 
+  /** @param {News} news */
   heard(news) {
     this.after = news.number;
     this.changes.push(news);
@@ -55,7 +62,10 @@ export class Feed {
     this.wait = Math.min(this.wait * 2, LONGEST_WAIT);
   }
 
-  /** What came after a number; null when that is too long ago to be remembered. */
+  /**
+   * What came after a number; null when that is too long ago to be remembered.
+   * @param {number} number
+   */
   since(number) {
     if (number < this.from) return null;
     return this.changes.filter((news) => news.number > number);

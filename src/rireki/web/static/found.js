@@ -12,7 +12,11 @@ const MOST = 200;
 const HEADER = 72;
 const FLOAT = 72;
 
-/** The words are pieces of the message as they are written there. */
+/**
+ * The words are pieces of the message as they are written there.
+ * @param {Element} unit
+ * @param {string[]} words
+ */
 export function showFound(unit, words) {
   const message = unit.querySelector(".message");
   if (!message || !words.length) return;
@@ -28,7 +32,10 @@ export function showFound(unit, words) {
   else cut?.scrollIntoView({ block: "center", behavior: "instant" });
 }
 
-/** The text of an element in one piece, and where in it each of its nodes begins. */
+/**
+ * The text of an element in one piece, and where in it each of its nodes begins.
+ * @param {Element} element
+ */
 function textOf(element) {
   const nodes = [];
   let text = "";
@@ -47,7 +54,11 @@ function textOf(element) {
   return { text, nodes };
 }
 
-/** Where a word stands; inside of other words only where it stands nowhere else. */
+/**
+ * Where a word stands; inside of other words only where it stands nowhere else.
+ * @param {string} word
+ * @param {ReturnType<typeof textOf>} all
+ */
 function placesOf(word, { text, nodes }) {
   const letters = escaped(word.trim().split(/\s+/)).join("\\s+");
   const before = /^[a-z0-9]/.test(word) ? "(?<![A-Za-z0-9])" : "";
@@ -60,15 +71,24 @@ function placesOf(word, { text, nodes }) {
   return [];
 }
 
-/** The same where signs became the looks of what they stand around: `**PEP 484** - Type hints`. */
+/**
+ * The same where signs became the looks of what they stand around: `**PEP 484** - Type hints`.
+ * @param {string} word
+ */
 function asRendered(word) {
   return escaped(word.split(SIGNS).filter(Boolean)).join(`(?:${SIGNS.source})?`);
 }
 
+/** @param {string[]} pieces */
 function escaped(pieces) {
   return pieces.map((piece) => piece.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&"));
 }
 
+/**
+ * @param {{node: Text, start: number}[]} nodes
+ * @param {number} start
+ * @param {number} end
+ */
 function rangeOf(nodes, start, end) {
   const range = new Range();
   const first = nodes.findLast((each) => each.start <= start);
@@ -78,6 +98,7 @@ function rangeOf(nodes, start, end) {
   return range;
 }
 
+/** @param {Node} node */
 function unfold(node) {
   for (let fold = node.parentElement.closest("details"); fold; fold = fold.parentElement.closest("details")) {
     // The line that opens it is seen anyway.
@@ -85,7 +106,11 @@ function unfold(node) {
   }
 }
 
-/** What was found is not here: said where something is left out, beside the way to all of it. */
+/**
+ * What was found is not here: said where something is left out, beside the way to all of it.
+ * @param {Element} message
+ * @param {boolean} isPartly
+ */
 function tellCut(message, isPartly) {
   const lines = [...message.querySelectorAll("p.more")];
   if (!lines.length && !isPartly) lines.push(lineIn(message));
@@ -100,7 +125,10 @@ function tellCut(message, isPartly) {
   return lines[0] ?? null;
 }
 
-/** Nothing says that something is left out, as where a program wrote over what it had printed. */
+/**
+ * Nothing says that something is left out, as where a program wrote over what it had printed.
+ * @param {Element} message
+ */
 function lineIn(message) {
   for (const fold of message.querySelectorAll("details")) fold.open = true;
   const line = document.createElement("p");
@@ -108,6 +136,7 @@ function lineIn(message) {
   return message.appendChild(line);
 }
 
+/** @param {Range} range */
 function bringIntoView(range) {
   const { top, bottom } = range.getBoundingClientRect();
   const block = top >= HEADER && bottom <= innerHeight - FLOAT ? "nearest" : "center";

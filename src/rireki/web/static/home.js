@@ -15,10 +15,12 @@ function filters() {
   return given;
 }
 
+/** @param {string} id */
 function rowOf(id) {
   return [...list.querySelectorAll(".row")].find((row) => row.dataset.conversation === id) ?? null;
 }
 
+/** @param {string} day */
 function section(day) {
   const known = [...list.children].find((each) => each.dataset.day === day);
   if (known) return known;
@@ -31,11 +33,18 @@ function section(day) {
   return fresh;
 }
 
+/** @param {Element} row */
 function stampOf(row) {
-  return row.querySelector(".row-when time").dateTime;
+  /** @type {HTMLTimeElement} */
+  const time = row.querySelector(".row-when time");
+  return time.dateTime;
 }
 
-/** Puts a row where it belongs; false when the page has no such place. */
+/**
+ * Puts a row where it belongs; false when the page has no such place.
+ * @param {{id: string, html: string, day: string}} row
+ * @param {boolean} move
+ */
 function put({ id, html, day }, move) {
   const known = rowOf(id);
   if (html === null) {
@@ -59,12 +68,18 @@ function put({ id, html, day }, move) {
   return true;
 }
 
+/**
+ * @param {string[]} ids
+ * @param {boolean} move
+ */
 async function bring(ids, move) {
   const asked = filters();
   for (const id of ids) asked.append("ids", id);
   const response = await fetch(`/fragments/home?${asked}`);
   if (!response.ok) return;
-  const placed = (await response.json()).rows.map((row) => put(row, move));
+  /** @type {{rows: {id: string, html: string, day: string}[]}} */
+  const { rows } = await response.json();
+  const placed = rows.map((row) => put(row, move));
   sweep();
   // Of a day that is not listed yet, or of no day at all.
   if (placed.includes(false)) await bringAll();
@@ -90,8 +105,10 @@ async function bringAll({ rows = true } = {}) {
 
 // ── As it happens ──
 
+/** @type {Set<string>} */
 const changed = new Set();
 let counts = false;
+/** @type {number} */
 let timer = null;
 function soon(wait = SOON) {
   timer ??= setTimeout(async () => {
@@ -111,6 +128,7 @@ function soon(wait = SOON) {
   }, wait);
 }
 
+/** @type {Activities} */
 let doing = {};
 listen({
   change(changes) {
@@ -133,7 +151,7 @@ listen({
 
 const first = document.getElementById("first");
 async function follow() {
-  const response = await fetch("/fragments/status").catch(() => null);
+  const response = await fetch("/fragments/status").catch(/** @returns {Response} */ () => null);
   const answer = response?.ok ? await response.json() : null;
   if (answer?.done) return location.reload();
   if (answer) first.innerHTML = answer.html;
@@ -163,6 +181,7 @@ async function bringMore() {
   return true;
 }
 
+/** @param {string} place */
 function goOnFrom(place) {
   const url = new URL(more.href);
   url.searchParams.set("after", place);
@@ -170,6 +189,7 @@ function goOnFrom(place) {
   more.parentElement.hidden = false;
 }
 
+/** @param {string} html */
 function append(html) {
   const holder = document.createElement("template");
   holder.innerHTML = html;
@@ -199,6 +219,7 @@ addEventListener("pagehide", () => {
   sessionStorage.setItem(KEPT + history.state.list, JSON.stringify({ rows, top: scrollY }));
 });
 
+/** @param {{rows: number, top: number}} kept */
 async function comeBack({ rows, top }) {
   while (list.querySelectorAll(".row").length < rows && more && !more.parentElement.hidden) {
     if (!(await bringMore())) break;

@@ -3,7 +3,10 @@
 import { made } from "./stream.js";
 import { say } from "./words.js";
 
-/** Give every sub-agent in these units a button that tells it in place. */
+/**
+ * Give every sub-agent in these units a button that tells it in place.
+ * @param {Element} element
+ */
 export function offer(element) {
   for (const line of element.querySelectorAll("p.subagent:not([data-offered])")) {
     const link = line.querySelector("a");
@@ -16,6 +19,11 @@ export function offer(element) {
   }
 }
 
+/**
+ * @param {Element} button
+ * @param {Element} line
+ * @param {HTMLAnchorElement} link
+ */
 async function toggle(button, line, link) {
   const open = button.getAttribute("aria-expanded") !== "true";
   const known = line.nextElementSibling?.matches(".nested") ? line.nextElementSibling : null;
@@ -25,6 +33,10 @@ async function toggle(button, line, link) {
   button.textContent = say(open ? "unnest" : "nest");
 }
 
+/**
+ * @param {Element} line
+ * @param {HTMLAnchorElement} link
+ */
 async function bring(line, link) {
   const url = new URL(link.href).pathname.replace(/^\/c\//, "/fragments/");
   const response = await fetch(url);
@@ -32,11 +44,12 @@ async function bring(line, link) {
     location.assign(link.href);
     return false;
   }
+  /** @type {Fragments} */
   const answer = await response.json();
   const nested = made('<div class="nested"></div>');
   nested.append(...answer.units.map((unit) => made(unit.html)));
   if (answer.units.length < answer.total) {
-    const rest = link.cloneNode(true);
+    const rest = /** @type {Element} */ (link.cloneNode(true));
     rest.append(` (${answer.units.length} / ${answer.total})`);
     nested.append(rest);
   }

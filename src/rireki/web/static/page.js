@@ -30,8 +30,13 @@ nameTheme();
 
 // ── Drawers ──
 
+/**
+ * @param {Element} button
+ * @param {Element} panel
+ */
 function drawer(button, panel) {
   if (!button || !panel) return;
+  /** @param {boolean} open */
   const set = (open) => {
     panel.classList.toggle("open", open);
     button.setAttribute("aria-expanded", String(open));
@@ -41,7 +46,8 @@ function drawer(button, panel) {
     if (panel.classList.contains("open")) panel.querySelector("a, button")?.focus({ preventScroll: true });
   });
   document.addEventListener("click", (event) => {
-    if (!panel.contains(event.target) && !button.contains(event.target)) set(false);
+    const target = /** @type {Node} */ (event.target);
+    if (!panel.contains(target) && !button.contains(target)) set(false);
   });
   document.addEventListener("rireki:close", () => set(false));
 }
@@ -50,6 +56,7 @@ drawer(document.querySelector(".outline-switch"), document.getElementById("outli
 
 // ── Copying ──
 
+/** @param {string} text */
 async function copy(text) {
   if (navigator.clipboard) return navigator.clipboard.writeText(text);
   // Without TLS, other machines' browsers offer only this.
@@ -61,14 +68,19 @@ async function copy(text) {
   area.remove();
 }
 
+/** @param {Element} element */
 function textOf(element) {
-  const shown = element.cloneNode(true);
+  const shown = /** @type {Element} */ (element.cloneNode(true));
   for (const number of shown.querySelectorAll(".ln, .copy, .lang")) number.remove();
   return shown.textContent;
 }
 
-/** What a message says as it stands on the page, without what is only there to be pressed. */
+/**
+ * What a message says as it stands on the page, without what is only there to be pressed.
+ * @param {Element} unit
+ */
 function wordsOf(unit) {
+  /** @type {HTMLElement} */
   const said = unit.querySelector(".body") ?? unit.querySelector(".message");
   said.classList.add("copying");
   const text = said.innerText.trim();
@@ -86,6 +98,7 @@ document.addEventListener("click", async (event) => {
   tellCopied(button);
 });
 
+/** @param {Element} button */
 function tellCopied(button) {
   announce(say("copied"));
   if (button.dataset.was) return;
@@ -103,8 +116,9 @@ function tellCopied(button) {
 
 const keys = document.getElementById("keys");
 
+/** @param {EventTarget} target */
 function isTyping(target) {
-  return target.closest("input, textarea, select, [contenteditable]") !== null;
+  return /** @type {Element} */ (target).closest("input, textarea, select, [contenteditable]") !== null;
 }
 
 document.addEventListener("keydown", (event) => {

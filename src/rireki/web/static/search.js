@@ -13,16 +13,26 @@ const PAUSE = 1500;
 /** While the server is away, it is asked again so often. */
 const AGAIN = 2000;
 
+/** @type {number} */
 let timer = null;
+/** @type {number} */
 let telling = null;
+/** @type {AbortController} */
 let asking = null;
-/** What was asked last, and what the panel answers. */
+/**
+ * What was asked last, and what the panel answers.
+ * @type {string}
+ */
 let asked = null;
+/** @type {string} */
 let answered = null;
 /** Enter was pressed before the answer was there. */
 let goesOn = false;
 
-/** Whether a key is one for the input method; 229 is what it sends in between. */
+/**
+ * Whether a key is one for the input method; 229 is what it sends in between.
+ * @param {KeyboardEvent} event
+ */
 export function isComposing(event) {
   return event.isComposing || event.keyCode === 229;
 }
@@ -35,7 +45,10 @@ box.addEventListener("input", () => {
   if (page) lead(box.value);
 });
 
-/** The same search in another order or language is the one that stands in the box. */
+/**
+ * The same search in another order or language is the one that stands in the box.
+ * @param {string} query
+ */
 function lead(query) {
   /** @type {NodeListOf<HTMLAnchorElement>} */
   const links = document.querySelectorAll(".orders a, a[hreflang]");
@@ -82,6 +95,7 @@ function tellAway() {
   timer = setTimeout(find, AGAIN);
 }
 
+/** @param {{query: string, html: string, title: string}} answer */
 function show({ query, html, title }) {
   // An answer to what is not asked any more.
   if (query !== box.value) return;
@@ -168,6 +182,7 @@ quick.addEventListener("click", (event) => {
 });
 if (!page && history.state?.query) box.value = history.state.query;
 
+/** @param {boolean} open */
 function toggleHelp(open) {
   help.hidden = !open;
   helpSwitch.setAttribute("aria-expanded", String(open));

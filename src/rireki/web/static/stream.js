@@ -5,6 +5,7 @@ const KEPT = 220;
 const HEADER = 72;
 const NEAR = 1400;
 
+/** @param {string} html */
 export function made(html) {
   const template = document.createElement("template");
   template.innerHTML = html.trim();
@@ -12,6 +13,7 @@ export function made(html) {
 }
 
 export class Stream {
+  /** @param {HTMLElement} element */
   constructor(element) {
     this.element = element;
     this.earlier = document.getElementById("earlier");
@@ -51,6 +53,7 @@ export class Stream {
     return isLow && (this.later.hidden || this.follows);
   }
 
+  /** @param {string} id */
   find(id) {
     return this.units.find((unit) => unit.dataset.unit === id) ?? null;
   }
@@ -68,7 +71,11 @@ export class Stream {
     return units[low] ?? null;
   }
 
-  /** What the server says; null when it has no such thing. Throws while the server is away. */
+  /**
+   * What the server says; null when it has no such thing. Throws while the server is away.
+   * @param {Asked} query
+   * @returns {Promise<Fragments>}
+   */
   async fetch(query) {
     const { all, asOf } = this.element.dataset;
     const asked = new URLSearchParams(query);
@@ -79,7 +86,10 @@ export class Stream {
     return response.ok ? response.json() : null;
   }
 
-  /** Change the page without moving what the reader looks at. */
+  /**
+   * Change the page without moving what the reader looks at.
+   * @param {() => void} work
+   */
   keeping(work) {
     const anchor = this.reading;
     const top = anchor?.getBoundingClientRect().top ?? 0;
@@ -93,7 +103,11 @@ export class Stream {
     requestAnimationFrame(() => root.classList.remove("still"));
   }
 
-  /** The same while it grows; but a reader at the end stays there when that moves on. */
+  /**
+   * The same while it grows; but a reader at the end stays there when that moves on.
+   * @param {() => void} work
+   * @param {Way} way
+   */
   grow(work, way = "after") {
     this.follows = this.isAtEnd;
     this.keeping(work);
@@ -116,7 +130,10 @@ export class Stream {
     else if (isNear(this.earlier) && (await this.extend("before"))) await this.fill();
   }
 
-  /** One more window before or after; false when there was nothing more. */
+  /**
+   * One more window before or after; false when there was nothing more.
+   * @param {Way} way
+   */
   async extend(way) {
     if (this.busy) return false;
     const edge = this.edge(way);
@@ -149,11 +166,15 @@ export class Stream {
     }
   }
 
+  /** @param {Way} way */
   edge(way) {
     return way === "before" ? this.element.firstElementChild : this.element.lastElementChild;
   }
 
-  /** Far-away units leave the page; they come back when the reader does. */
+  /**
+   * Far-away units leave the page; they come back when the reader does.
+   * @param {Way} way
+   */
   trim(way) {
     const units = this.units;
     if (units.length <= MOST) return;
@@ -173,7 +194,10 @@ export class Stream {
 
   // ── Going somewhere ──
 
-  /** Show a window that the server chose; gives the unit it was asked around. */
+  /**
+   * Show a window that the server chose; gives the unit it was asked around.
+   * @param {Asked} query
+   */
   async load(query) {
     const answer = await this.fetch(query);
     if (answer === null) return null;
@@ -188,12 +212,17 @@ export class Stream {
     return answer !== null;
   }
 
+  /** @param {Fragments} answer */
   take(answer) {
     this.isWhole = true;
     this.journal = answer.journal ?? this.journal;
     this.show(answer.units.map((unit) => unit.html), answer.total);
   }
 
+  /**
+   * @param {string[]} units
+   * @param {number} total
+   */
   show(units, total) {
     this.total = total;
     this.follows = false;
@@ -201,6 +230,7 @@ export class Stream {
     this.settle();
   }
 
+  /** @param {string} message */
   async goTo(message) {
     const known =
       this.find(message) ??
@@ -210,6 +240,7 @@ export class Stream {
     return unit;
   }
 
+  /** @param {Element} unit */
   point(unit) {
     if (unit.dataset.branch) this.openBranch(unit.dataset.branch, true);
     unit.scrollIntoView({ block: "start", behavior: "instant" });
@@ -233,18 +264,24 @@ export class Stream {
 
   // ── Branches ──
 
+  /** @param {Event} event */
   clicked(event) {
-    const button = event.target.closest(".branch-switch");
+    const button = /** @type {Element} */ (event.target).closest(".branch-switch");
     if (!button) return;
     this.openBranch(button.dataset.switch, button.getAttribute("aria-expanded") !== "true");
   }
 
+  /**
+   * @param {string} id
+   * @param {boolean} open
+   */
   openBranch(id, open) {
     if (open) this.branches.add(id);
     else this.branches.delete(id);
     this.showBranches(this.units);
   }
 
+  /** @param {Element[]} units */
   showBranches(units) {
     for (const unit of units) {
       if (!unit.dataset.branch) continue;
@@ -256,7 +293,11 @@ export class Stream {
 
   // ── Changes ──
 
-  /** Put changed units in their places. */
+  /**
+   * Put changed units in their places.
+   * @param {Fragments} answer
+   * @param {string[]} removed
+   */
   apply(answer, removed) {
     this.total = answer.total;
     this.journal = answer.journal ?? this.journal;
@@ -271,7 +312,10 @@ export class Stream {
     this.fill();
   }
 
-  /** The last units in the order the server has: some of them may have moved without a change. */
+  /**
+   * The last units in the order the server has: some of them may have moved without a change.
+   * @param {Fragments["tail"]} tail
+   */
   arrange({ first, ids }) {
     const places = new Map(ids.map((id, place) => [id, first + place]));
     const here = new Map();
@@ -289,7 +333,10 @@ export class Stream {
     if (span > known.length) this.lost();
   }
 
-  /** One whose place is not on the page comes when the reader goes there. */
+  /**
+   * One whose place is not on the page comes when the reader goes there.
+   * @param {UnitHtml} unit
+   */
   place(unit) {
     const node = made(unit.html);
     const known = this.find(unit.id);
@@ -301,13 +348,18 @@ export class Stream {
   }
 }
 
+/** @param {HTMLElement} line */
 function isNear(line) {
   if (line.hidden) return false;
   const { top, bottom } = line.getBoundingClientRect();
   return bottom > -NEAR && top < innerHeight + NEAR;
 }
 
-/** What the reader had open stays open, and focused. */
+/**
+ * What the reader had open stays open, and focused.
+ * @param {Element} old
+ * @param {Element} fresh
+ */
 function keepOpen(old, fresh) {
   const before = [...old.querySelectorAll("details")];
   const now = [...fresh.querySelectorAll("details")];

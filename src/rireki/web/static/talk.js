@@ -34,12 +34,14 @@ function moved() {
   });
 }
 
+/** @param {Element} unit */
 function tellPosition(unit) {
   const all = Number(document.getElementById("facts")?.dataset.turns ?? 0);
   const n = Number(unit.dataset.turn);
   position.textContent = all && n ? say("position", { n, all: Math.max(all, n) }) : "";
 }
 
+/** @param {number} index */
 function markPrompt(index) {
   const lines = prompts.children;
   let low = 0;
@@ -59,7 +61,10 @@ function markPrompt(index) {
   if (here) reveal(here);
 }
 
-/** Scrolls the outline alone: scrollIntoView would move the page as well. */
+/**
+ * Scrolls the outline alone: scrollIntoView would move the page as well.
+ * @param {Element} line
+ */
 function reveal(line) {
   const panel = document.getElementById("outline");
   const { top, bottom } = panel.getBoundingClientRect();
@@ -102,7 +107,10 @@ document.addEventListener("click", async (event) => {
   else location.assign(link.href);
 });
 
-/** Go to a message; what a search that led to this page found there is shown in it. */
+/**
+ * Go to a message; what a search that led to this page found there is shown in it.
+ * @param {string} message
+ */
 async function open(message) {
   const unit = await stream.goTo(message);
   const { opened, found } = stream.element.dataset;
@@ -119,6 +127,10 @@ addEventListener("popstate", async ({ state }) => {
   else if (unit.dataset.index === "0") scrollTo({ top: 0, behavior: "instant" });
 });
 
+/**
+ * @param {string} name
+ * @param {() => void} work
+ */
 function onClick(name, work) {
   document.getElementById(name).addEventListener("click", (event) => {
     event.preventDefault();
@@ -137,6 +149,7 @@ onClick("fresh", () => {
 
 // ── Keys ──
 
+/** @param {number} by */
 async function step(by) {
   const units = stream.units;
   const current = stream.element.querySelector(".unit.current");
@@ -163,7 +176,9 @@ async function step(by) {
 
 function fold() {
   const unit = stream.element.querySelector(".unit.current") ?? stream.reading;
-  const folds = [...(unit?.querySelectorAll(".message details") ?? [])];
+  /** @type {NodeListOf<HTMLDetailsElement>} */
+  const found = unit?.querySelectorAll(".message details");
+  const folds = [...(found ?? [])];
   const open = folds.some((each) => !each.open);
   for (const each of folds) each.open = open;
   unit?.querySelector(".branch-switch")?.click();
@@ -179,7 +194,9 @@ document.addEventListener("rireki:key", ({ detail }) => {
 
 // ── As it happens ──
 
+/** @type {Set<string>} */
 const changed = new Set();
+/** @type {Set<string>} */
 const removed = new Set();
 let whole = false;
 let bringing = false;
@@ -215,6 +232,11 @@ async function bring() {
   bringing = false;
 }
 
+/**
+ * @param {string[]} messages
+ * @param {string[]} gone
+ * @param {boolean} all
+ */
 async function bringSome(messages, gone, all) {
   // The empty one says that messages are meant, were none of them new.
   const asked = ["", ...messages].map((message) => ["messages", message]);
@@ -246,7 +268,10 @@ async function renew() {
   await bringOutline();
 }
 
-/** What surrounds the messages; one that was just begun has no title yet. */
+/**
+ * What surrounds the messages; one that was just begun has no title yet.
+ * @param {Head} head
+ */
 function showHead({ regions, title, continues }) {
   // What has not changed stays: the reader may have something open there, or selected.
   stream.keeping(() => {
@@ -267,6 +292,7 @@ function showHead({ regions, title, continues }) {
   document.title = counted + [waits, heading.textContent.trim(), "rireki"].filter(Boolean).join(" · ");
 }
 
+/** @param {string} conversation */
 function isTied(conversation) {
   const ties = document.querySelectorAll("#ties [data-conversation]");
   return [...ties].some((tie) => tie.dataset.conversation === conversation);
@@ -282,6 +308,7 @@ function tellFresh() {
   announce(say("fresh", { n: unread }));
 }
 
+/** @param {{id: string, html: string}} line */
 function putPrompt({ id: message, html }) {
   const line = made(html);
   const known = [...prompts.children].find((each) => each.firstElementChild.dataset.message === message);
@@ -309,7 +336,7 @@ if (!stream.element.dataset.asOf) {
       const now = JSON.stringify([...ids].map((each) => activities[each] ?? ""));
       if (now === state) return;
       state = now;
-      const answer = await stream.fetch({ messages: "" }).catch(() => null);
+      const answer = await stream.fetch({ messages: "" }).catch(/** @returns {Fragments} */ () => null);
       if (answer?.regions) showHead(answer);
     },
   });

@@ -4,12 +4,15 @@ import { Stream } from "./stream.js";
 
 const slider = document.getElementById("moment");
 const stream = new Stream(document.getElementById("stream"));
+/** @type {Element[]} */
 const moments = [...document.querySelectorAll(".moments a")];
 const summary = document.getElementById("summary");
 const whole = document.getElementById("whole");
 const SOON = 80;
 
+/** @type {number} */
 let timer = null;
+/** @type {AbortController} */
 let asking = null;
 
 slider.addEventListener("input", () => {
@@ -27,6 +30,7 @@ for (const moment of moments) {
   });
 }
 
+/** @param {Element} moment */
 async function show(moment) {
   asking?.abort();
   asking = new AbortController();
