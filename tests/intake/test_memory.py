@@ -49,7 +49,12 @@ def long(home: Path) -> Path:
 
 @pytest.fixture
 def heavy(monkeypatch: pytest.MonkeyPatch) -> None:
-    for place in ("intake.understand", "intake.bulk", "intake.worker", "search.update"):
+    for place in (
+        "intake.interpret",
+        "intake.parallel.bulk",
+        "intake.parallel.worker",
+        "search.index.update",
+    ):
         monkeypatch.setattr(f"rireki.{place}.HEAVY", 1 << 20)
 
 
