@@ -57,3 +57,7 @@ def test_it_counts_what_it_says() -> None:
     more = "from rireki.zebra import A\n"
     modules = {f"{n}/one.py": (text + more, ast.parse(text + more)) for n in "abc"}
     assert missing_words(modules) == ["A", "zebra"]
+
+
+def test_every_word_that_three_packages_use_is_in_the_glossary() -> None:
+    assert missing_words(read_modules()) == [], "add a line to ARCHITECTURE.md, Words"
