@@ -36,7 +36,7 @@ from bench.queries import KINDS, Vocabulary
 from rireki.archive.base import Archive
 from rireki.archive.open import open_archive
 from rireki.intake.interpret import interpret
-from rireki.intake.known_origins import Roster
+from rireki.intake.known_origins import KnownOrigins
 from rireki.intake.sweep import import_history, take_some
 from rireki.search.index.index import index_folder
 from rireki.search.language.match import Doc
@@ -203,10 +203,10 @@ def in_process(archive: Archive, home: Path) -> dict[str, Any]:
     places = Places.at(home)
     search = Search(archive)
     import_history(archive, places=places)
-    roster = Roster(archive)
-    roster.meet(archive)
+    known_origins = KnownOrigins(archive)
+    known_origins.meet(archive)
     search.find("quokkaflux")
-    turns = [timed_turn(search, roster, places, f"laterword{n}") for n in range(REPEAT)]
+    turns = [timed_turn(search, known_origins, places, f"laterword{n}") for n in range(REPEAT)]
     search.close()
     return {
         "together": at_most(round(statistics.median(map(sum, turns)), 2), 20),
@@ -215,11 +215,13 @@ def in_process(archive: Archive, home: Path) -> dict[str, Any]:
     }
 
 
-def timed_turn(search: Search, roster: Roster, places: Places, word: str) -> tuple[float, float]:
+def timed_turn(
+    search: Search, known_origins: KnownOrigins, places: Places, word: str
+) -> tuple[float, float]:
     """Milliseconds to take in one turn, and to find it."""
     file = append_turn(places.home, word)
     started = time.perf_counter()
-    take_some(search.archive, READER.locate(places, str(file)), roster)
+    take_some(search.archive, READER.locate(places, str(file)), known_origins)
     imported = time.perf_counter()
     talks = search.find(word).talks
     found = time.perf_counter()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rireki.archive.base import Archive
-from rireki.model.conversation import Conversation, Reading, Tie
+from rireki.model.conversation import Conversation, LinkToken, Reading
 from rireki.model.record import Content, Origin, Piece, Update, digest_of_bytes
 
 ORIGIN = Origin(source="pad", place="/pad/one", root="/pad", form="lines", role="journal")
@@ -32,15 +32,15 @@ def add(archive: Archive, found: Update, before: Any = None, origin: Origin = OR
         return batch.add(origin, "pad", found, before)
 
 
-def reading(id: str, *tokens: Tie, **more: Any) -> Reading:
+def reading(id: str, *tokens: LinkToken, **more: Any) -> Reading:
     source, _, native_id = id.partition("/")
     conversation = Conversation(id=id, source=source, native_id=native_id, **more)
-    return Reading(conversation=conversation, messages=list, ties=list(tokens))
+    return Reading(conversation=conversation, messages=list, link_tokens=list(tokens))
 
 
 def project(archive: Archive, **readings: list[Reading]) -> None:
     """Store these readings of the groups that wait for one."""
     with archive.writing() as batch:
-        for waiting in archive.dirty():
+        for waiting in archive.pending():
             batch.project(waiting, readings.get(waiting.conversation, []))
         batch.tie()

@@ -9,7 +9,7 @@ import pytest
 
 from rireki.archive.base import Archive, Filter, KnownOrigin, Stale
 from rireki.errors import Ambiguous, NotFound
-from rireki.model.conversation import Tie, Trouble
+from rireki.model.conversation import LinkToken, Trouble
 from rireki.model.record import Origin
 from tests.archive.contract import ORIGIN, add, project, reading, update
 
@@ -116,13 +116,13 @@ def test_what_is_stored_of_a_conversation_that_changed_meanwhile_is_not_its_last
     archive: Archive,
 ) -> None:
     add(archive, update(b"a\n"))
-    (waiting,) = archive.dirty()
+    (waiting,) = archive.pending()
     add(archive, update(b"b\n", cursor=2), before=1)
     with archive.writing() as batch:
         batch.project(waiting, [reading("pad/one")])
-    assert [group[:2] for group in archive.dirty()] == [("pad", "one")]
+    assert [group[:2] for group in archive.pending()] == [("pad", "one")]
     project(archive, one=[reading("pad/one")])
-    assert archive.dirty() == [] and archive.ids() == {"pad/one"}
+    assert archive.pending() == [] and archive.ids() == {"pad/one"}
 
 
 def test_lists_are_newest_first_filtered_and_cut_into_pages(archive: Archive) -> None:
@@ -167,8 +167,8 @@ def test_conversations_are_linked_by_what_one_wants_and_another_offers(archive: 
         add(archive, update(b"a\n", conversation=name, key=name))
     project(
         archive,
-        parent=[reading("pad/parent", Tie("subagent", "offer", "call-1", "call-1"))],
-        child=[reading("pad/child", Tie("subagent", "want", "call-1"))],
+        parent=[reading("pad/parent", LinkToken("subagent", "offer", "call-1", "call-1"))],
+        child=[reading("pad/child", LinkToken("subagent", "want", "call-1"))],
     )
     (link,) = archive.find("pad/child").conversation.links
     assert (link.kind, link.id) == ("subagent", "pad/parent")
@@ -191,9 +191,9 @@ def test_changes_are_numbered_and_told_once(archive: Archive) -> None:
 def test_a_rebuild_waits_for_every_group_and_loses_no_record(archive: Archive) -> None:
     add(archive, update(b"a\n"))
     project(archive, one=[reading("pad/one")])
-    archive.soil_gently()
-    assert archive.ids() == {"pad/one"} and len(archive.dirty()) == 1
-    archive.soil()
+    archive.mark_stale_gently()
+    assert archive.ids() == {"pad/one"} and len(archive.pending()) == 1
+    archive.mark_stale()
     assert archive.ids() == set() and stories(archive) == [b"a\n"]
     project(archive, one=[reading("pad/one")])
     assert archive.ids() == {"pad/one"}

@@ -77,7 +77,7 @@ def test_an_archive_of_the_very_first_version_goes_on(tmp_path: Path, home: Path
         "plain/talk": 20,
         "plain/more": 1,
     }
-    archive.soil()
+    archive.mark_stale()
     import_history(archive, places=Places.at(home))
     assert {c.id: c.messages for c in archive.conversations()} == {
         "plain/talk": 20,

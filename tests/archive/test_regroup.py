@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from rireki.archive.base import Archive, Dirty
-from rireki.model.conversation import Tie
+from rireki.archive.base import Archive, PendingGroup
+from rireki.model.conversation import LinkToken
 from tests.archive.contract import ORIGIN, project, reading, update
 
 
 def marks(archive: Archive) -> list[tuple[str, str]]:
-    return [dirty[:2] for dirty in archive.dirty()]
+    return [pending[:2] for pending in archive.pending()]
 
 
 def begin(archive: Archive) -> None:
@@ -34,7 +34,7 @@ def test_what_it_was_read_as_is_found_until_it_is_read_anew(archive: Archive) ->
     found = archive.find("pad/one")
     assert (found.conversation.id, found.family, found.grouping) == ("pad/one", "book", "two")
     number = archive.number()
-    project(archive, two=[reading("book/two", Tie("alias", "offer", "pad/one"))])
+    project(archive, two=[reading("book/two", LinkToken("alias", "offer", "pad/one"))])
     assert archive.ids() == {"book/two"}
     assert archive.find("pad/one").conversation.id == "book/two"
     changes = {c.conversation: c.reached for c in archive.changes(number, archive.number())}
@@ -62,7 +62,7 @@ def test_an_alias_gives_way_to_a_conversation_of_that_name(archive: Archive) -> 
             update(b"b\n", conversation="two", family="book", cursor=1, key="other"),
             None,
         )
-    alias = Tie("alias", "offer", "pad/one")
+    alias = LinkToken("alias", "offer", "pad/one")
     project(archive, one=[reading("pad/one")], two=[reading("book/two", alias)])
     assert archive.find("pad/one").conversation.id == "pad/one"
     assert archive.find("pad/one").conversation.links == []
@@ -72,4 +72,4 @@ def test_what_stays_where_it_was_marks_nothing_else(archive: Archive) -> None:
     begin(archive)
     with archive.writing() as batch:
         batch.add(ORIGIN, "pad", update(b"b\n", conversation="one", cursor=2), 1)
-    assert archive.dirty() == [Dirty("pad", "one", archive.number())]
+    assert archive.pending() == [PendingGroup("pad", "one", archive.number())]

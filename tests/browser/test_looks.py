@@ -123,11 +123,11 @@ def shown_with(page: Page, path: str) -> Page:
     return page
 
 
-@pytest.mark.parametrize("tongue", ["en-US", "ja-JP"])
+@pytest.mark.parametrize("locale", ["en-US", "ja-JP"])
 def test_pages_can_be_read_by_those_who_do_not_see_them(
-    shown: Site, visit: Visiting, tongue: str
+    shown: Site, visit: Visiting, locale: str
 ) -> None:
-    page = visit(shown, locale=tongue).open()
+    page = visit(shown, locale=locale).open()
     stumbled = {}
     for name, path in PAGES.items():
         stumbled[name] = shown_with(page, path).evaluate(ACCESS)

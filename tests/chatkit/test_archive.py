@@ -18,7 +18,7 @@ from rireki.chatkit.conformance.samples import attachment, reply, thread, typed
 from rireki.chatkit.importing import take_in_store
 from rireki.intake.forget import forget
 from rireki.intake.interpret import read_conversation
-from rireki.intake.pending import project_dirty
+from rireki.intake.pending import interpret_pending
 from rireki.intake.progress import Silent
 from rireki.intake.take import take_origin
 from rireki.live import keeper_work
@@ -124,7 +124,7 @@ def test_a_keeper_that_has_just_read_does_not_bring_back_what_was_erased(
     with closing(open_archive(place)) as archive:
         (origin,) = READER.recognise(store.path)
         assert take_origin(archive, late, origin, archive.forgotten()).trouble is None
-        assert list(project_dirty(archive, Silent(), None)) == []
+        assert list(interpret_pending(archive, Silent(), None)) == []
         assert archive.groups() == [], "its records are there"
     asyncio.run(store.close())
     assert _found(place) is None

@@ -86,7 +86,7 @@ def test_what_an_interrupted_rebuild_left_is_told_until_an_import_finishes_it(
 ) -> None:
     before = imported("list", "--json")
     with closing(open_archive(tmp_path / "archive.sqlite3")) as archive:
-        archive.soil()
+        archive.mark_stale()
     told = "3 conversations wait to be read again: another process is at it, or was interrupted."
     for ran in (imported("list"), imported("list", "--json")):
         assert ran.out == "" and ran.err == f"{told} 'rireki import' finishes it.\n"
@@ -105,8 +105,8 @@ def test_what_an_interrupted_rebuild_left_is_told_until_an_import_finishes_it(
 
 def test_a_list_that_lacks_something_says_so(imported: Rireki, tmp_path: Path) -> None:
     with closing(open_archive(tmp_path / "archive.sqlite3")) as archive:
-        archive.soil()
-        group = next(group for group in archive.dirty() if group.conversation == TALK)
+        archive.mark_stale()
+        group = next(group for group in archive.pending() if group.conversation == TALK)
         with archive.writing() as batch:
             batch.project(group, interpret(TALK, archive.strands(*group[:2])))
     ran = imported("list")
@@ -120,12 +120,12 @@ def test_a_list_is_of_one_moment(
     before = imported("list")
     look = ENGINE.ids
 
-    def soil_and_look(archive: ENGINE) -> set[str]:
+    def mark_stale_and_look(archive: ENGINE) -> set[str]:
         with closing(open_archive(tmp_path / "archive.sqlite3")) as other:
-            other.soil()
+            other.mark_stale()
         return look(archive)
 
-    monkeypatch.setattr(ENGINE, "ids", soil_and_look)
+    monkeypatch.setattr(ENGINE, "ids", mark_stale_and_look)
     assert imported("list") == before
 
 

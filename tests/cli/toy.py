@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from rireki.model.conversation import Answer, Conversation, Reading, Tie, Trouble
+from rireki.model.conversation import Answer, Conversation, LinkToken, Reading, Trouble
 from rireki.model.message import Message, Usage
 from rireki.model.parts import ToolCall, ToolResult
 from rireki.model.strand import Strand
@@ -20,7 +20,7 @@ from rireki.model.tally import Tally
 from rireki.sources.kit.jsonl import read_lines
 from rireki.sources.kit.places import Places
 from rireki.sources.kit.stamps import file_stamp
-from rireki.sources.reader import Discovery, Known, Looked, Origin, Roll, Update
+from rireki.sources.reader import Discovery, Known, Origin, Roll, Scanned, Update
 
 
 class Toy:
@@ -29,7 +29,7 @@ class Toy:
 
     def discover(self, places: Places) -> Discovery:
         root = places.home / ".toy"
-        found = Discovery(looked=[Looked("toy", str(root), root.is_dir())])
+        found = Discovery(looked=[Scanned("toy", str(root), root.is_dir())])
         if root.is_dir():
             found.origins = [_origin(path, root) for path in sorted(root.glob("*.jsonl"))]
         return found
@@ -107,7 +107,7 @@ def _reading(native_id: str, strand: Strand) -> Reading:
             Answer(key, model, Usage(10, output, lower_bound=bound))
             for key, model, output, bound in head.get("answers", [])
         ],
-        ties=[Tie("subagent", role, token) for role, token in tokens],  # type: ignore[arg-type]
+        link_tokens=[LinkToken("subagent", role, token) for role, token in tokens],  # type: ignore[arg-type]
     )
 
 

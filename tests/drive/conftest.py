@@ -96,7 +96,7 @@ class Desk:
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
+def archive_reader(tmp_path: Path) -> Desk:
     return Desk(tmp_path)
 
 

@@ -24,15 +24,15 @@ from tests.drive.conftest import Desk, asked, reach, run, say, until
 PACKAGE_AGENT = Path(__file__).parents[1] / "support" / "acp_package_agent.py"
 
 
-def test_an_agent_made_with_the_package_understands_us(desk: Desk) -> None:
-    (desk.project / "notes.txt").write_text("n")
+def test_an_agent_made_with_the_package_understands_us(archive_reader: Desk) -> None:
+    (archive_reader.project / "notes.txt").write_text("n")
     agent = msgspec.structs.replace(
-        desk.agent(), command=(sys.executable, str(PACKAGE_AGENT)), source=None
+        archive_reader.agent(), command=(sys.executable, str(PACKAGE_AGENT)), source=None
     )
 
     async def story() -> None:
-        async with desk.bridge(agent) as bridge:
-            session = await desk.start(bridge)
+        async with archive_reader.bridge(agent) as bridge:
+            session = await archive_reader.start(bridge)
             image = PromptImage("image/png", "iVBORw0KGgo=")
             await session.send(Prompt("p1", "hello", [image], ["notes.txt"]), "web")
             ask = await asked(session)
@@ -47,19 +47,19 @@ def test_an_agent_made_with_the_package_understands_us(desk: Desk) -> None:
             assert session.conversation == "bridge/one", "it leaves no transcripts"
 
     run(story())
-    assert desk.said() == (
+    assert archive_reader.said() == (
         "got TextContentBlock,ResourceContentBlock,ImageContentBlock; yes, {'colour': 'r'}"
     )
-    assert desk.kinds("result")[0]["output"] == '{"lines": 3}'
+    assert archive_reader.kinds("result")[0]["output"] == '{"lines": 3}'
 
 
-def test_all_messages_are_as_the_package_spells_them(desk: Desk) -> None:
+def test_all_messages_are_as_the_package_spells_them(archive_reader: Desk) -> None:
     """Ours to the scripted agent, and its to us: it stands for real ones."""
     schema = pytest.importorskip("acp.schema")
-    wire = desk.folder / "wire.jsonl"
+    wire = archive_reader.folder / "wire.jsonl"
 
     async def story() -> None:
-        async with desk.session(SCRIPT_WIRE=str(wire), SCRIPT_CANNOT="resume") as session:
+        async with archive_reader.session(SCRIPT_WIRE=str(wire), SCRIPT_CANNOT="resume") as session:
             for text, answer in [
                 ("permission", AskAnswer(option="allow")),
                 ("question", AskAnswer(values={"question_0": ["Blue"]})),

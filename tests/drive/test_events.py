@@ -42,7 +42,7 @@ class Page:
             self.calls[data["call"]["id"]] = data["call"]
 
 
-def test_a_page_sees_all_of_it_as_it_happens(desk: Desk) -> None:
+def test_a_page_sees_all_of_it_as_it_happens(archive_reader: Desk) -> None:
     page = Page()
 
     async def listen(session: Session, events: Any) -> None:
@@ -50,9 +50,9 @@ def test_a_page_sees_all_of_it_as_it_happens(desk: Desk) -> None:
             page.take(event)
 
     async def story() -> None:
-        async with desk.bridge() as bridge:
+        async with archive_reader.bridge() as bridge:
             events = bridge.listen(None)
-            session = await desk.start(bridge)
+            session = await archive_reader.start(bridge)
             listening = asyncio.create_task(listen(session, events))
             await session.send(Prompt("p1", "permission"), "web")
             ask = await asked(session)
@@ -62,7 +62,7 @@ def test_a_page_sees_all_of_it_as_it_happens(desk: Desk) -> None:
             assert page.calls[ask.call or ""]["arguments"]["command"] == "rm -rf build"
             await session.answer(ask.id, AskAnswer(option="allow"), "web")
             await session.send(Prompt("p2", "stream 300"), "web")
-            await until(lambda: len(desk.kinds("turn_end")) == 2)
+            await until(lambda: len(archive_reader.kinds("turn_end")) == 2)
             await reach(session, "idle")
             await until(lambda: page.status["one"]["state"] == "idle")
             await until(lambda: len(page.settled) == 2)
@@ -71,11 +71,11 @@ def test_a_page_sees_all_of_it_as_it_happens(desk: Desk) -> None:
     run(story())
     whole = "".join(f"piece {i} " for i in range(300))
     assert sorted(page.texts.values()) == ["I was told: allow.", whole]
-    assert page.settled == set(page.texts) == {e["block"] for e in desk.kinds("text")}
+    assert page.settled == set(page.texts) == {e["block"] for e in archive_reader.kinds("text")}
     assert page.count < 100, "many small pieces come together"
 
 
-def test_whoever_comes_back_gets_the_text_so_far_and_the_status(desk: Desk) -> None:
+def test_whoever_comes_back_gets_the_text_so_far_and_the_status(archive_reader: Desk) -> None:
     async def some(events: Any, page: Page, enough: Any) -> None:
         async for event in events:
             page.take(event)
@@ -83,9 +83,9 @@ def test_whoever_comes_back_gets_the_text_so_far_and_the_status(desk: Desk) -> N
                 return
 
     async def story() -> None:
-        async with desk.bridge() as bridge:
-            session = await desk.start(bridge)
-            quiet = await desk.start(bridge, "quiet")
+        async with archive_reader.bridge() as bridge:
+            session = await archive_reader.start(bridge)
+            quiet = await archive_reader.start(bridge, "quiet")
             await reach(quiet, "idle")
             page = Page()
             await session.send(Prompt("p1", "forever"), "web")

@@ -18,18 +18,25 @@ SESSIONS = ["one", "two", "three"]
 KILLS = 5
 
 
-def program(desk: Desk, run: str, seed: int) -> subprocess.Popen[bytes]:
+def program(archive_reader: Desk, run: str, seed: int) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        [sys.executable, "-m", "tests.support.bridge_program", str(desk.folder), run, str(seed)],
+        [
+            sys.executable,
+            "-m",
+            "tests.support.bridge_program",
+            str(archive_reader.folder),
+            run,
+            str(seed),
+        ],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
     )
 
 
-def killed(desk: Desk, run: str, word: bytes, chance: random.Random) -> list[str]:
+def killed(archive_reader: Desk, run: str, word: bytes, chance: random.Random) -> list[str]:
     """What it acknowledged before it was killed: any moment after it said the word a few times."""
-    process = program(desk, run, chance.randrange(1 << 30))
+    process = program(archive_reader, run, chance.randrange(1 << 30))
     assert process.stdout is not None
     told: list[bytes] = []
     wanted = chance.randint(1, 6)
@@ -45,20 +52,20 @@ def killed(desk: Desk, run: str, word: bytes, chance: random.Random) -> list[str
     return (b"".join(told) + rest).decode().rpartition("\n")[0].split("\n")
 
 
-def test_what_was_acknowledged_survives_any_kill_and_runs_once(desk: Desk) -> None:
+def test_what_was_acknowledged_survives_any_kill_and_runs_once(archive_reader: Desk) -> None:
     chance = random.Random(7)
     told: list[str] = []
     for number in range(KILLS):
         word = b"answered" if number % 2 == 0 else b"ack"
-        told += killed(desk, f"r{number}", word, chance)
-    end = program(desk, "end", 1)
+        told += killed(archive_reader, f"r{number}", word, chance)
+    end = program(archive_reader, "end", 1)
     out, _ = end.communicate(timeout=180)
     assert end.returncode == 0 and out.decode().split("\n")[-2] == "done"
 
     prompts = [line.split()[1] for line in told if line.startswith("ack ")]
     answers = [line.split()[1] for line in told if line.startswith("answered ")]
     assert len(prompts) > 2 * KILLS and answers
-    entries = [entry for id in SESSIONS for entry in desk.journal(id)]
+    entries = [entry for id in SESSIONS for entry in archive_reader.journal(id)]
     stored = Counter(entry["id"] for entry in entries if entry["kind"] == "prompt")
     given = Counter(entry["id"] for entry in entries if entry["kind"] == "given")
     ended = Counter(entry["prompt"] for entry in entries if entry["kind"] == "turn_end")
@@ -66,14 +73,14 @@ def test_what_was_acknowledged_survives_any_kill_and_runs_once(desk: Desk) -> No
     assert {stored[id] for id in prompts} == {1}
     assert {given[id] for id in prompts} == {1} and {ended[id] for id in prompts} == {1}
     assert {answered[id] for id in answers} == {1}
-    assert max(Counter(desk.given_prompts()).values()) == 1
+    assert max(Counter(archive_reader.given_prompts()).values()) == 1
     # What was not interrupted reached its agent.
     whole = {e["prompt"] for e in entries if e["kind"] == "turn_end" and e["reason"] == "end_turn"}
     texts = {entry["id"]: entry["text"] for entry in entries if entry["kind"] == "prompt"}
-    assert {texts[id] for id in whole} <= set(desk.given_prompts())
+    assert {texts[id] for id in whole} <= set(archive_reader.given_prompts())
 
 
-def test_no_agent_outlives_the_bridge_for_long(desk: Desk) -> None:
+def test_no_agent_outlives_the_bridge_for_long(archive_reader: Desk) -> None:
     """One that takes no hint is ended by the bridge that comes after."""
     ignorant = """
 import asyncio, sys
@@ -95,7 +102,7 @@ async def main():
     await bridge.close()
 asyncio.run(main())
 """
-    command = [sys.executable, "-c", ignorant, str(desk.folder)]
+    command = [sys.executable, "-c", ignorant, str(archive_reader.folder)]
     first = subprocess.Popen(
         command, cwd=ROOT, stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": f"{ROOT}/src"}
     )
@@ -103,7 +110,7 @@ asyncio.run(main())
     first.kill()
     first.wait()
     first.stdout.close()
-    pid = desk.kinds("process")[0]["pid"]
+    pid = archive_reader.kinds("process")[0]["pid"]
     os.kill(pid, 0)
     subprocess.run(
         [*command, "again"], cwd=ROOT, env={**os.environ, "PYTHONPATH": f"{ROOT}/src"}, check=True
@@ -112,8 +119,8 @@ asyncio.run(main())
     while _runs(pid) and time.monotonic() < gone:
         time.sleep(0.05)
     assert not _runs(pid)
-    assert desk.kinds("turn_end")[0]["reason"] == "interrupted"
-    assert "and" in desk.said() or not desk.kinds("text")
+    assert archive_reader.kinds("turn_end")[0]["reason"] == "interrupted"
+    assert "and" in archive_reader.said() or not archive_reader.kinds("text")
 
 
 def _runs(pid: int) -> bool:

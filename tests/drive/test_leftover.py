@@ -28,10 +28,10 @@ def child() -> Iterator[subprocess.Popen[bytes]]:
     process.wait()
 
 
-def plant(desk: Desk, pid: int, folder: Path) -> Path:
+def plant(archive_reader: Desk, pid: int, folder: Path) -> Path:
     """A journal whose conversation was cut off, and that names this process as its agent's."""
     at, number = "2026-11-15T10:00:00.000Z", 1_790_000_000_000_000
-    start = {"agent": "scripted", "source": "claude-code", "project": str(desk.project)}
+    start = {"agent": "scripted", "source": "claude-code", "project": str(archive_reader.project)}
     entries: list[tuple[str, dict[str, Any]]] = [
         ("start", start),
         ("process", {"pid": pid, "born": born(pid)}),
@@ -45,41 +45,44 @@ def plant(desk: Desk, pid: int, folder: Path) -> Path:
     return file
 
 
-def recover(desk: Desk) -> None:
+def recover(archive_reader: Desk) -> None:
     """As after a restart, and then with a prompt."""
 
     async def story() -> None:
-        async with desk.bridge() as bridge:
+        async with archive_reader.bridge() as bridge:
             await bridge.session("one").send(Prompt("p1", "hello"), "web")
-            await until(lambda: desk.kinds("turn_end"))
+            await until(lambda: archive_reader.kinds("turn_end"))
 
     run(story())
 
 
 def test_a_journal_in_a_foreign_folder_ends_no_process(
-    desk: Desk, child: subprocess.Popen[bytes]
+    archive_reader: Desk, child: subprocess.Popen[bytes]
 ) -> None:
-    plant(desk, child.pid, desk.archive.parent)
-    recover(desk)
+    plant(archive_reader, child.pid, archive_reader.archive.parent)
+    recover(archive_reader)
     assert child.poll() is None
-    assert [entry["kind"] for entry in desk.kinds("turn_end")] == ["turn_end"]
+    assert [entry["kind"] for entry in archive_reader.kinds("turn_end")] == ["turn_end"]
 
 
 def test_one_in_the_users_data_directory_does(
-    desk: Desk, child: subprocess.Popen[bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    archive_reader: Desk,
+    child: subprocess.Popen[bytes],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """As earlier versions left it: noted in the journal alone."""
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
-    desk.archive = tmp_path / "data" / "rireki" / "archive.sqlite3"
-    plant(desk, child.pid, desk.archive.parent)
-    recover(desk)
+    archive_reader.archive = tmp_path / "data" / "rireki" / "archive.sqlite3"
+    plant(archive_reader, child.pid, archive_reader.archive.parent)
+    recover(archive_reader)
     assert child.wait(30) < 0
 
 
 def test_what_is_noted_counts_for_its_own_journal_and_once(
-    desk: Desk, child: subprocess.Popen[bytes], tmp_path: Path
+    archive_reader: Desk, child: subprocess.Popen[bytes], tmp_path: Path
 ) -> None:
-    journal = plant(desk, child.pid, desk.archive.parent)
+    journal = plant(archive_reader, child.pid, archive_reader.archive.parent)
     other = journal.with_name("two.jsonl")
     note_process(other, child.pid)
     end_leftover(journal, {"pid": child.pid, "born": born(child.pid)})
@@ -90,9 +93,9 @@ def test_what_is_noted_counts_for_its_own_journal_and_once(
 
 
 def test_another_process_of_the_same_number_is_left_alone(
-    desk: Desk, child: subprocess.Popen[bytes]
+    archive_reader: Desk, child: subprocess.Popen[bytes]
 ) -> None:
-    journal = desk.archive.parent / "bridge" / "one.jsonl"
+    journal = archive_reader.archive.parent / "bridge" / "one.jsonl"
     note_process(journal, child.pid)
     note = private_path(journal, "one.process")
     note.write_text(note.read_text().replace(born(child.pid), "1"))
@@ -102,22 +105,22 @@ def test_another_process_of_the_same_number_is_left_alone(
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"pid": "1", "born": 2}', b"\xff"])
 def test_a_note_that_makes_no_sense_ends_nothing(
-    desk: Desk, child: subprocess.Popen[bytes], content: bytes
+    archive_reader: Desk, child: subprocess.Popen[bytes], content: bytes
 ) -> None:
-    journal = desk.archive.parent / "bridge" / "one.jsonl"
+    journal = archive_reader.archive.parent / "bridge" / "one.jsonl"
     note_process(journal, child.pid)
     private_path(journal, "one.process").write_bytes(content)
     end_leftover(journal, {"pid": child.pid, "born": born(child.pid)})
     assert child.poll() is None
 
 
-def test_nothing_is_noted_of_an_agent_that_has_ended(desk: Desk) -> None:
-    note = private_path(desk.archive.parent / "bridge" / "one.jsonl", "one.process")
+def test_nothing_is_noted_of_an_agent_that_has_ended(archive_reader: Desk) -> None:
+    note = private_path(archive_reader.archive.parent / "bridge" / "one.jsonl", "one.process")
 
     async def story() -> None:
-        async with desk.session() as session:
+        async with archive_reader.session() as session:
             await session.send(Prompt("p1", "hello"), "web")
-            await until(lambda: desk.kinds("turn_end"))
+            await until(lambda: archive_reader.kinds("turn_end"))
             assert note.exists()
 
     run(story())

@@ -25,11 +25,11 @@ LATEST = 0.5
 
 async def main(folder: Path) -> None:
     """Tells what a page would show, as it would."""
-    desk = Desk(folder)
-    bridge = Bridge(desk.settings())
+    archive_reader = Desk(folder)
+    bridge = Bridge(archive_reader.settings())
     await bridge.open()
     listening = bridge.listen(None)
-    session = await desk.start(bridge)
+    session = await archive_reader.start(bridge)
     await session.send(Prompt("p1", "stream 400 0.02"), "web")
     async for event in listening:
         if event.kind == "delta":
@@ -37,9 +37,9 @@ async def main(folder: Path) -> None:
             os.write(1, line.encode() + b"\n")
 
 
-def shown_and_killed(desk: Desk) -> tuple[float, list[tuple[float, str]]]:
+def shown_and_killed(archive_reader: Desk) -> tuple[float, list[tuple[float, str]]]:
     process = subprocess.Popen(
-        [sys.executable, "-m", "tests.drive.test_streaming_kill", str(desk.folder)],
+        [sys.executable, "-m", "tests.drive.test_streaming_kill", str(archive_reader.folder)],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
@@ -58,10 +58,10 @@ def shown_and_killed(desk: Desk) -> tuple[float, list[tuple[float, str]]]:
     return killed, [(at, text) for at, text in told]
 
 
-def texts_of(desk: Desk) -> list[str]:
+def texts_of(archive_reader: Desk) -> list[str]:
     """What the archive shows of the agent's words."""
-    archive = open_archive(desk.archive, create=True)
-    import_history(archive, places=desk.settings().places, sources=["bridge"])
+    archive = open_archive(archive_reader.archive, create=True)
+    import_history(archive, places=archive_reader.settings().places, sources=["bridge"])
     (found,) = [archive.find(id) for id in archive.ids()]
     messages = read_conversation(archive, found).messages()
     archive.close()
@@ -74,24 +74,26 @@ def texts_of(desk: Desk) -> list[str]:
     ]
 
 
-def test_text_that_was_on_the_screen_survives_a_kill_in_the_middle_of_it(desk: Desk) -> None:
-    killed, told = shown_and_killed(desk)
+def test_text_that_was_on_the_screen_survives_a_kill_in_the_middle_of_it(
+    archive_reader: Desk,
+) -> None:
+    killed, told = shown_and_killed(archive_reader)
     shown = "".join(text for at, text in told if at <= killed - LATEST)
     assert shown.count("piece") > 10
-    kept = desk.said()
+    kept = archive_reader.said()
     assert kept.startswith(shown), "what was shown is in the journal, each piece once"
-    assert len(desk.kinds("text")) > 3, "in pieces, and all of one block"
-    assert len({entry["block"] for entry in desk.kinds("text")}) == 1
-    assert texts_of(desk) == [kept]
+    assert len(archive_reader.kinds("text")) > 3, "in pieces, and all of one block"
+    assert len({entry["block"] for entry in archive_reader.kinds("text")}) == 1
+    assert texts_of(archive_reader) == [kept]
 
     async def restart() -> None:
-        bridge = Bridge(desk.settings())
+        bridge = Bridge(archive_reader.settings())
         await bridge.open()
         await bridge.close()
 
     run(restart())
-    assert desk.said() == kept
-    assert texts_of(desk) == [kept], "one text, once, also after the restart"
+    assert archive_reader.said() == kept
+    assert texts_of(archive_reader) == [kept], "one text, once, also after the restart"
 
 
 if __name__ == "__main__":

@@ -76,7 +76,7 @@ def whole(place: Path) -> dict[str, StoredConversation]:
     with closing(open_archive(place)) as archive:
         return {
             reading.conversation.id: StoredConversation(
-                reading.conversation, reading.answers, list(reading.ties), True
+                reading.conversation, reading.answers, list(reading.link_tokens), True
             )
             for group in archive.groups()
             for reading in interpret(group.conversation, archive.strands(*group[:2]))

@@ -19,7 +19,7 @@ from rireki.errors import NotFound
 from rireki.intake import sweep
 from rireki.intake.forget import forget
 from rireki.intake.interpret import read_at, read_conversation
-from rireki.intake.known_origins import Roster
+from rireki.intake.known_origins import KnownOrigins
 from rireki.intake.rebuild import rebuild
 from rireki.intake.restore import restore
 from rireki.intake.sweep import Report, import_history, take_some
@@ -347,8 +347,8 @@ def test_it_is_found_while_it_is_being_read_anew(
     next(steps)
     # Kept, and not yet understood: what another process sees in between.
     (origin,) = READER.discover(Places.at(home)).origins
-    take_some(archive, [origin], Roster(archive), understand=False)
-    assert [group[:2] for group in archive.dirty()] == [
+    take_some(archive, [origin], KnownOrigins(archive), understand=False)
+    assert [group[:2] for group in archive.pending()] == [
         ("bridge", "drive-1"),
         ("claude-code", SESSION),
     ]
@@ -356,7 +356,7 @@ def test_it_is_found_while_it_is_being_read_anew(
     with closing(Search(archive)) as search:
         assert search.find("What", SearchOptions()).messages <= 1
     take_in()
-    assert archive.dirty() == [] and archive.ids() == {OWN}
+    assert archive.pending() == [] and archive.ids() == {OWN}
     assert ids(archive, DRIVEN) == ["p1"]
 
 

@@ -62,7 +62,7 @@ def test_beside_other_threads_a_new_process_is_started() -> None:
 
 def test_what_reads_the_archive_is_no_copy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spawn, "_is_alone", lambda: True)
-    worker = spawn.hire(copy=False)
+    worker = spawn.spawn(copy=False)
     worker.kill()
     worker.wait()
     assert isinstance(worker, spawn._Started)
@@ -77,7 +77,7 @@ def test_no_pipe_stays_open_where_no_copy_can_be_made(monkeypatch: pytest.Monkey
     monkeypatch.setattr(spawn, "_is_alone", lambda: True)
     before = sorted(Path("/proc/self/fd").iterdir())
     with pytest.raises(BlockingIOError):
-        spawn.hire(copy=True)
+        spawn.spawn(copy=True)
     assert sorted(Path("/proc/self/fd").iterdir()) == before
 
 

@@ -44,7 +44,7 @@ def test_many_can_make_the_archive_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("verb", ["groups", "strands", "kept_as"])
-@pytest.mark.parametrize("interpret_anew", [Archive.soil, rebuild], ids=["begun", "finished"])
+@pytest.mark.parametrize("interpret_anew", [Archive.mark_stale, rebuild], ids=["begun", "finished"])
 def test_what_another_process_interprets_anew_meanwhile_is_no_trouble(
     home: Path,
     tmp_path: Path,

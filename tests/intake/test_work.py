@@ -15,8 +15,9 @@ import pytest
 from rireki.archive.base import Archive
 from rireki.archive.pack import FULL
 from rireki.intake import sweep
-from rireki.intake.parallel import pool, spawn
-from rireki.intake.parallel.spawn import Worker, hire
+from rireki.intake.parallel import pool
+from rireki.intake.parallel import spawn as spawning
+from rireki.intake.parallel.spawn import Worker, spawn
 from rireki.intake.rebuild import rebuild
 from rireki.intake.sweep import import_history
 from rireki.search.index.update import catch_up
@@ -215,29 +216,29 @@ def test_without_workers_the_work_is_done_all_the_same(
     sessions(home, 250)
     left = 1 if refused == "all but one" else 0
 
-    def hire_no_more(copy: bool) -> Worker:
+    def spawn_no_more(copy: bool) -> Worker:
         nonlocal left
         if not left:
             raise BlockingIOError(11, "Resource temporarily unavailable")
         left -= 1
-        return hire(copy)
+        return spawn(copy)
 
     def no_thread(_: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")
 
     if refused == "Python":
         monkeypatch.setattr(sys, "executable", "/gone/python")
-        monkeypatch.setattr(spawn, "_is_alone", lambda: False)
+        monkeypatch.setattr(spawning, "_is_alone", lambda: False)
     elif refused == "threads":
         monkeypatch.setattr(threading.Thread, "start", no_thread)
     else:
-        monkeypatch.setattr(pool, "hire", hire_no_more)
+        monkeypatch.setattr(pool, "spawn", spawn_no_more)
     monkeypatch.setattr(pool, "processors", lambda: 2)
     monkeypatch.setattr(sweep, "BULK", 0)
     take_in(archive, home)
-    assert len(archive.ids()) == 250 and not archive.dirty()
+    assert len(archive.ids()) == 250 and not archive.pending()
     assert rebuild(archive) == 250
-    assert len(archive.ids()) == 250 and not archive.dirty()
+    assert len(archive.ids()) == 250 and not archive.pending()
     if refused != "threads":
         # Tantivy has threads of its own, without which there is no index.
         assert catch_up(archive)

@@ -12,7 +12,7 @@ import pytest
 from rireki.archive.base import Archive
 from rireki.intake.forget import forget
 from rireki.intake.interpret import read_conversation
-from rireki.intake.known_origins import Roster
+from rireki.intake.known_origins import KnownOrigins
 from rireki.intake.rebuild import rebuild
 from rireki.intake.sweep import Report, discover, take_some
 from rireki.live.feed import MANY, Feed, News, Touched
@@ -182,8 +182,8 @@ def test_what_the_keeper_read_is_what_the_archive_says(
     take_in()
     start = archive.number()
     append(file, note("c", "three"))
-    roster = Roster(archive)
-    take_some(archive, discover_all(notes.parent), roster, witness=readings.witness)
+    known_origins = KnownOrigins(archive)
+    take_some(archive, discover_all(notes.parent), known_origins, witness=readings.witness)
     handed = Feed(archive, readings).since(start)
     assert named(handed) == named(Feed(archive).since(start)) == {"plain/talk": ["c"]}
     found = archive.find("plain/talk")
@@ -195,7 +195,7 @@ def test_what_the_keeper_read_is_what_the_archive_says(
 def test_nothing_is_laid_down_that_nobody_wants(archive: Archive, notes: Path) -> None:
     readings = Readings()
     (notes / "talk.jsonl").write_text(note("a", "one"))
-    take_some(archive, discover_all(notes.parent), Roster(archive), witness=readings.witness)
+    take_some(archive, discover_all(notes.parent), KnownOrigins(archive), witness=readings.witness)
     assert not readings._told
 
 

@@ -28,7 +28,7 @@ def test_each_of_them_is_counted(tmp_path: Path) -> None:
         writer.add(talk, talk, [row])
     writer.commit(1)
     writer.close()
-    counts = WordReader(index).per_talk()
+    counts = WordReader(index).per_conversation()
     assert [counts[talk] for talk in range(1, TALKS + 1)] == [1] * TALKS
 
 

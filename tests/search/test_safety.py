@@ -538,7 +538,7 @@ def test_an_import_goes_through_though_its_index_does_not(
         patch.setattr(IndexWriter, method, fail)
         with suppress(RirekiError):
             take_in(archive, Places.at(place.home))
-        assert len(archive.ids()) >= SESSIONS and not archive.dirty()
+        assert len(archive.ids()) >= SESSIONS and not archive.pending()
     assert len(found(place, "quokkaflux")) == 7
 
 
@@ -803,10 +803,10 @@ def test_forgetting_makes_a_damaged_index_anew_since_it_may_hold_anything(living
 def _without_interpreting(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     """An import that is killed between keeping records and saying what they mean."""
     with monkeypatch.context() as patch:
-        patch.setattr(sweep, "project_dirty", lambda *_, **__: iter(()))
+        patch.setattr(sweep, "interpret_pending", lambda *_, **__: iter(()))
         place.take_in()
     with opened(place) as archive:
-        assert archive.dirty()
+        assert archive.pending()
 
 
 def test_a_message_is_found_before_it_is_interpreted(
@@ -817,7 +817,7 @@ def test_a_message_is_found_before_it_is_interpreted(
     assert {id for _, id in found(living, "wolpertinger")} == {ids[0]}
 
 
-@pytest.mark.parametrize("verb", ["headings", "dirty", "number"])
+@pytest.mark.parametrize("verb", ["headings", "pending", "number"])
 def test_a_message_is_found_while_it_is_interpreted(
     living: Place, monkeypatch: pytest.MonkeyPatch, verb: str
 ) -> None:
@@ -853,22 +853,22 @@ def test_everything_is_found_while_everything_is_interpreted_anew(
     place: Place, expected: Answers
 ) -> None:
     with opened(place) as archive:
-        archive.soil()
+        archive.mark_stale()
     assert answers(place, QUERIES[:3]) == {query: expected[query] for query in QUERIES[:3]}
 
 
 def test_who_searches_what_an_interrupted_rebuild_left_is_told_what_finishes_it(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(search_module, "MANY_DIRTY", SESSIONS - 1)
+    monkeypatch.setattr(search_module, "MANY_PENDING", SESSIONS - 1)
     with opened(place) as archive:
-        archive.soil()
+        archive.mark_stale()
     with searching(place) as search:
         assert "'rireki import' finishes it" in search.find("quokkaflux").scope.slower
 
 
 @pytest.mark.parametrize("after", [True, False], ids=["after", "before"])
-@pytest.mark.parametrize("verb", ["number", "dirty", "headings", "pick", "note_of"])
+@pytest.mark.parametrize("verb", ["number", "pending", "headings", "pick", "note_of"])
 def test_everything_is_found_though_another_process_begins_to_interpret_it_anew(
     place: Place, expected: Answers, monkeypatch: pytest.MonkeyPatch, verb: str, after: bool
 ) -> None:
@@ -876,14 +876,14 @@ def test_everything_is_found_though_another_process_begins_to_interpret_it_anew(
         look = getattr(search.archive, verb)
         begun: list[str] = []
 
-        def look_and_soil(*arguments: Any, **named: Any) -> Any:
+        def look_and_mark_stale(*arguments: Any, **named: Any) -> Any:
             seen = look(*arguments, **named) if after else None
             if not begun:
                 begun.append(verb)
-                other.soil()
+                other.mark_stale()
             return seen if after else look(*arguments, **named)
 
-        monkeypatch.setattr(search.archive, verb, look_and_soil)
+        monkeypatch.setattr(search.archive, verb, look_and_mark_stale)
         for query in QUERIES[:3]:
             results = search.find(query, ALL)
             assert messages(results) == expected[query]
@@ -939,7 +939,7 @@ def test_prompts_of_the_history_are_not_found_twice_while_everything_is_interpre
     (living.home / ".claude" / "history.jsonl").write_text(json.dumps(line) + "\n")
     living.take_in()
     with opened(living) as archive:
-        archive.soil()
+        archive.mark_stale()
     with searching(living) as search:
         (talk,) = search.find("wolpertinger", ALL).talks
     assert len(talk.hits) == 1 and talk.conversation.nature == "conversation"

@@ -7,7 +7,7 @@ from typing import Any
 from rireki.model.conversation import Conversation
 from rireki.model.message import Message
 from rireki.model.parts import Text, ToolCall, ToolResult
-from rireki.show.text import TextOptions, tell_story
+from rireki.show.text import TextOptions, render_transcript
 from rireki.show.transcript import Transcript
 
 
@@ -39,4 +39,6 @@ def result(id: str, call_id: str, output: str, status: Any = "ok", **facts: Any)
 
 
 def told(story: Transcript, view: TextOptions | None = None) -> list[str]:
-    return [line for block in tell_story(story, view or TextOptions()) for line in block.lines]
+    return [
+        line for block in render_transcript(story, view or TextOptions()) for line in block.lines
+    ]

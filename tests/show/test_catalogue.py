@@ -254,7 +254,7 @@ def test_what_was_seen_at_a_place_is_told_in_japanese() -> None:
     told = {
         text
         for name, call in calls("sources", "intake")
-        if name == "Looked" and len(call.args) > 3
+        if name == "Scanned" and len(call.args) > 3
         for text in texts_in(call.args[3])
     }
     assigned = {

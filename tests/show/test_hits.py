@@ -22,8 +22,8 @@ from rireki.show.hits import (
     nothing,
     painted,
     quoted,
+    render_results,
     short_message,
-    tell_results,
     who,
     wrapped,
 )
@@ -73,7 +73,7 @@ def results(*talks: ConversationHits, **facts: Any) -> Results:
 
 
 def told(found: Results, **facts: Any) -> list[str]:
-    return list(tell_results(found, HitsView(NOW, **facts)))
+    return list(render_results(found, HitsView(NOW, **facts)))
 
 
 def brackets(line: Marked) -> str:

@@ -233,7 +233,7 @@ def family(child_messages: list[Message], call_id: str | None = "A") -> Transcri
 
 
 def test_a_sub_agent_is_linked_from_the_call_that_started_it() -> None:
-    look = RenderOptions(talk_url=lambda id: f"/c/{id}")
+    look = RenderOptions(conversation_url=lambda id: f"/c/{id}")
     subagent = (
         first(TranscriptRenderer(family([]), look).render(0))
         .one(kind="started")

@@ -36,7 +36,7 @@ from tests.support.homes import NAMES, lay_out
 from tests.support.payloads import parsed, problems
 
 HTML = files("rireki.show.html")
-TALK_CSS = HTML.joinpath("talk.css").read_text(encoding="utf-8")
+CONVERSATION_CSS = HTML.joinpath("talk.css").read_text(encoding="utf-8")
 
 
 def small() -> Transcript:
@@ -79,7 +79,7 @@ def test_a_branch_that_was_left_is_folded_in_its_place() -> None:
 def test_its_policy_allows_its_own_style_and_nothing_else() -> None:
     html = "".join(export_html(small(), RenderOptions()))
     style = html.partition("<style>")[2].partition("</style>")[0]
-    assert TALK_CSS in style
+    assert CONVERSATION_CSS in style
     policy = parsed(html).find("meta")[1].attributes["content"]
     digest = base64.b64encode(sha256(style.encode()).digest()).decode()
     assert f"style-src 'sha256-{digest}'" in policy
@@ -94,7 +94,7 @@ def test_nothing_is_cut_where_all_is_wanted() -> None:
 
 def test_links_of_a_page_do_not_get_into_the_document() -> None:
     look = RenderOptions(
-        talk_url=str, message_url=str, raw_url=str, attachment_url=lambda part: "/a"
+        conversation_url=str, message_url=str, raw_url=str, attachment_url=lambda part: "/a"
     )
     picture = message("8", "person", parts=[Attachment("image/png", "d", "a.png", 1)])
     story = Transcript(small().conversation, [*small().messages, picture])
@@ -211,12 +211,15 @@ def test_words_without_translation_stay_english() -> None:
 
 def test_every_colour_of_a_terminal_has_a_class() -> None:
     for number in range(256):
-        assert f".a-f{number}{{color:#" in TALK_CSS and f".a-b{number}{{background:#" in TALK_CSS
+        assert (
+            f".a-f{number}{{color:#" in CONVERSATION_CSS
+            and f".a-b{number}{{background:#" in CONVERSATION_CSS
+        )
 
 
 def test_letters_can_be_read_on_their_paper() -> None:
     """Contrast of at least 4.5 to 1, in the light and in the dark."""
-    found = dict(re.findall(r"(--r-[\w-]+): light-dark\(([^)]*)\)", TALK_CSS))
+    found = dict(re.findall(r"(--r-[\w-]+): light-dark\(([^)]*)\)", CONVERSATION_CSS))
     colours = {name: [part.strip() for part in value.split(",")] for name, value in found.items()}
     inks = ["ink", "muted", "link", "person", "agent", "tool", "harness", "good", "bad", "warn"]
     for mode in (0, 1):
@@ -224,11 +227,11 @@ def test_letters_can_be_read_on_their_paper() -> None:
             assert _contrast(colours[f"--r-{ink}"][mode], colours["--r-paper"][mode]) >= 4.5, ink
         for ink, paper in [("muted", "soft"), ("bad", "bad-paper"), ("warn", "warn-paper")]:
             assert _contrast(colours[f"--r-{ink}"][mode], colours[f"--r-{paper}"][mode]) >= 4.5, ink
-        for code in re.findall(r"\.h-\w { color: light-dark\(([^)]*)\)", TALK_CSS):
+        for code in re.findall(r"\.h-\w { color: light-dark\(([^)]*)\)", CONVERSATION_CSS):
             ink = code.split(",")[mode].strip()
             assert _contrast(ink, colours["--r-code"][mode]) >= 4.5, code
     for number in range(16):
-        (ink,) = re.findall(rf"\.a-f{number}{{color:(#\w+)}}", TALK_CSS)
+        (ink,) = re.findall(rf"\.a-f{number}{{color:(#\w+)}}", CONVERSATION_CSS)
         assert _contrast(ink, "#1e2228") >= 4, number
 
 

@@ -20,7 +20,7 @@ from tests.show.made import conversation, message
 from tests.support.payloads import MARKER, PAYLOADS, parsed, problems
 
 LINKED = RenderOptions(
-    talk_url=lambda id: "/c/" + quote(id, errors="replace"),
+    conversation_url=lambda id: "/c/" + quote(id, errors="replace"),
     message_url=lambda id: "/c/x?at=" + quote(id, errors="replace"),
     raw_url=lambda id: "/raw/x?message=" + quote(id, errors="replace"),
     attachment_url=lambda part: "/a/" + quote(part.digest, errors="replace"),

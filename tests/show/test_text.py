@@ -20,7 +20,7 @@ from rireki.model.parts import (
 )
 from rireki.show.safe import safe
 from rireki.show.style import Style
-from rireki.show.text import TextOptions, tell_story
+from rireki.show.text import TextOptions, render_transcript
 from rireki.show.transcript import Transcript, choose
 from rireki.show.width import width
 from tests.show.made import call, conversation, message, result, told
@@ -131,7 +131,7 @@ def chip(
 ) -> list[str]:
     """The lines of a chip."""
     about = message("1", author, display="chip", label=label, parts=list(parts), **facts)
-    *_, block = tell_story(Transcript(conversation(), [about]), view or TextOptions())
+    *_, block = render_transcript(Transcript(conversation(), [about]), view or TextOptions())
     return block.lines
 
 
@@ -156,7 +156,9 @@ def test_an_error_of_the_agent_stands_out() -> None:
 
 def shown(*messages: Message, **facts: Any) -> str:
     story = Transcript(conversation(**facts), list(messages))
-    return "\n".join(line for block in tell_story(story, TextOptions()) for line in block.lines)
+    return "\n".join(
+        line for block in render_transcript(story, TextOptions()) for line in block.lines
+    )
 
 
 def test_a_prompt_that_was_never_answered_says_so() -> None:
@@ -174,7 +176,7 @@ def test_a_prompt_that_was_never_answered_says_so() -> None:
     stopped = message("6", "person", display="chip", label="interrupted")
     assert "never answered" not in shown(prompt, stopped)
     recent = Transcript(conversation(), [last], over=False)
-    lines = [line for block in tell_story(recent, TextOptions()) for line in block.lines]
+    lines = [line for block in render_transcript(recent, TextOptions()) for line in block.lines]
     assert "never answered" not in "\n".join(lines), "it may still come"
 
 
@@ -340,7 +342,7 @@ def test_colours_change_no_word() -> None:
 
 def test_each_message_has_its_block() -> None:
     messages = [call("1", "A", "ls"), result("2", "A", "x")]
-    blocks = list(tell_story(Transcript(conversation(), messages), TextOptions()))
+    blocks = list(render_transcript(Transcript(conversation(), messages), TextOptions()))
     assert [block.message for block in blocks] == [None, "1", "2"]
     assert blocks[2].lines == []
 

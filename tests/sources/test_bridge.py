@@ -372,7 +372,7 @@ def test_without_a_reader_for_what_the_agent_leaves_it_stays_its_own(
     (update,) = updates(home)
     assert (update.family, update.conversation) == (None, "drive-1")
     assert tell(home).conversation.id == "bridge/drive-1"
-    assert tell(home).ties == []
+    assert tell(home).link_tokens == []
 
 
 def test_what_is_continued_is_known_from_the_beginning(home: Path) -> None:

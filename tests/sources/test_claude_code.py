@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from rireki.model.conversation import Reading, Tie
+from rireki.model.conversation import LinkToken, Reading
 from rireki.model.parts import Text, Thinking, ToolCall
 from rireki.sources.claude_code import READER
 from tests.sources.transcripts import (
@@ -26,7 +26,7 @@ from tests.support.memory import Memory
 
 
 def tokens(reading: Reading, role: str) -> set[str]:
-    return {tie.token for tie in reading.ties if tie.role == role}
+    return {tie.token for tie in reading.link_tokens if tie.role == role}
 
 
 # --- one answer, many lines ------------------------------------------------------------------
@@ -333,8 +333,10 @@ def test_a_continued_session_offers_itself_to_its_successor(home: Path) -> None:
     transcript = Transcript()
     transcript.user("go")
     transcript.meta("continued-in", continuedInSessionId="next")
-    assert Tie("continuation", "offer", "next:next") in tell(home, transcript).ties
-    assert Tie("continuation", "want", f"next:{SESSION}") in tell(home, transcript).ties
+    assert LinkToken("continuation", "offer", "next:next") in tell(home, transcript).link_tokens
+    assert (
+        LinkToken("continuation", "want", f"next:{SESSION}") in tell(home, transcript).link_tokens
+    )
 
 
 def test_a_session_that_says_what_it_was_made_from_looks_for_it(home: Path) -> None:

@@ -258,7 +258,7 @@ def _at_once(home: Path) -> Memory:
 
 def _told(memory: Memory) -> list[object]:
     return [
-        msgspec.to_builtins((r.conversation, r.messages(), r.answers, r.ties))
+        msgspec.to_builtins((r.conversation, r.messages(), r.answers, r.link_tokens))
         for r in memory.readings().values()
     ]
 

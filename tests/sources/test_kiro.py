@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rireki.model.conversation import Reading, Tie
+from rireki.model.conversation import LinkToken, Reading
 from rireki.model.message import Message, Usage
 from rireki.model.parts import Attachment, Text, Thinking, ToolCall, ToolResult, Unknown
 from rireki.sources.amazon_q.kiro import READER
@@ -372,8 +372,8 @@ def test_a_subagent_looks_for_the_session_that_started_it(kiro: Sessions) -> Non
     kiro.session(parent_session_id="s0", session_created_reason="subagent")
     reading = kiro.look()
     assert reading.conversation.nature == "subagent"
-    assert Tie("subagent", "want", "session:s0") in reading.ties
-    assert Tie("subagent", "offer", "session:s1") in reading.ties
+    assert LinkToken("subagent", "want", "session:s0") in reading.link_tokens
+    assert LinkToken("subagent", "offer", "session:s1") in reading.link_tokens
 
 
 def test_the_prompts_of_a_subagent_were_written_by_the_agent_that_started_it(
@@ -697,8 +697,8 @@ def test_a_conversation_born_of_a_compaction_continues_the_one_before(stores: St
     stores.save_in_kiro(talk("old", ONE, TWO))
     stores.save_in_kiro(talk("new", TWO, latest_summary=["summary", None]))
     found = stores.look()
-    assert Tie("continuation", "share", "answer:m2") in found["new"].ties
-    assert Tie("fork", "share", "answer:m2") in found["old"].ties
+    assert LinkToken("continuation", "share", "answer:m2") in found["new"].link_tokens
+    assert LinkToken("fork", "share", "answer:m2") in found["old"].link_tokens
 
 
 def test_a_compaction_that_kept_no_answer_is_known_by_how_the_transcript_begins(
@@ -711,7 +711,7 @@ def test_a_compaction_that_kept_no_answer_is_known_by_how_the_transcript_begins(
     stores.save_in_kiro(talk("elsewhere", ONE), "/home/u/other")
     found = stores.look()
     (offer,), (want,), (other,) = (
-        [tie for tie in found[name].ties if tie.token.startswith("opening:")]
+        [tie for tie in found[name].link_tokens if tie.token.startswith("opening:")]
         for name in ("old", "new", "elsewhere")
     )
     assert (offer.kind, offer.role, want.role) == ("continuation", "offer", "want")

@@ -67,8 +67,8 @@ async def ending(bridge: Bridge) -> None:
 
 async def main(folder: Path, run: str, seed: int) -> None:
     chance = random.Random(seed)
-    desk = Desk(folder)
-    bridge = Bridge(desk.settings())
+    archive_reader = Desk(folder)
+    bridge = Bridge(archive_reader.settings())
     await bridge.open()
     # What an earlier run left waits for the person, who says yes to all of it.
     for session in bridge.sessions():
@@ -80,7 +80,7 @@ async def main(folder: Path, run: str, seed: int) -> None:
         await bridge.close()
         tell("done")
     else:
-        sessions = [await desk.start(bridge, id) for id in SESSIONS]
+        sessions = [await archive_reader.start(bridge, id) for id in SESSIONS]
         await asyncio.gather(*(sending(session, run, chance) for session in sessions))
 
 

@@ -17,7 +17,7 @@ from rireki.sources.kit.jsonl import LANE, read_lines
 from rireki.sources.kit.pending import PendingMessage, conversation_of, count, upstream_of
 from rireki.sources.kit.places import Places
 from rireki.sources.kit.stamps import file_stamp
-from rireki.sources.reader import Discovery, Known, Looked, Origin, Roll, Update
+from rireki.sources.reader import Discovery, Known, Origin, Roll, Scanned, Update
 
 
 class Plain:
@@ -27,7 +27,7 @@ class Plain:
     def discover(self, places: Places) -> Discovery:
         folder = places.home / "notes"
         origins = self.recognise(folder) if folder.is_dir() else []
-        return Discovery(origins, [Looked(self.name, str(folder), bool(origins))])
+        return Discovery(origins, [Scanned(self.name, str(folder), bool(origins))])
 
     def recognise(self, path: Path) -> list[Origin]:
         files = sorted(path.rglob("*.jsonl")) if path.is_dir() else [path]

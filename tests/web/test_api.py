@@ -294,7 +294,7 @@ def test_the_records_of_a_message_are_the_bytes_that_were_written(
 
 
 def test_the_whole_transcript_is_something_to_save(web: httpx.Client, shown: Server) -> None:
-    (file,) = shown.desk.places.home.rglob("becdaf4e-5d54-4031-a161-6c017325d5ec.jsonl")
+    (file,) = shown.archive_reader.places.home.rglob("becdaf4e-5d54-4031-a161-6c017325d5ec.jsonl")
     address = f"{API}/conversations/claude-code/{file.stem}/raw"
     answer = web.get(address)
     assert file.read_bytes() in answer.content

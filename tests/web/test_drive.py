@@ -342,8 +342,8 @@ def test_a_conversation_outside_the_roots_says_why_it_cannot_be_continued(tmp_pa
         import_history(opened, places=places)
     with serving(archive, home, drive=settings) as server, client_of(server) as web:
 
-        def page(name: str, tongue: str = "en") -> str:
-            shown = web.get(f"/c/{talks[name].id}?lang={tongue}").text
+        def page(name: str, locale: str = "en") -> str:
+            shown = web.get(f"/c/{talks[name].id}?lang={locale}").text
             return html.unescape(re.sub(r"<[^>]+>", " ", shown))
 
         outside = page("outside")

@@ -29,7 +29,7 @@ from rireki.intake import take
 from rireki.intake.sweep import import_history
 from rireki.search.language.parse import parse
 from rireki.search.search import too_slow
-from rireki.show.catalogue.errors import in_tongue
+from rireki.show.catalogue.errors import in_locale
 from rireki.sources.kit.places import Places
 from rireki.web.serve import Server
 from tests.browser.serving import Session
@@ -75,21 +75,21 @@ def test_what_is_wrong_with_a_query_is_told_in_japanese(query: str) -> None:
     with pytest.raises(RirekiError) as raised:
         parse(query, NOW, SOURCES)
     for sentence in filter(None, (raised.value.message, raised.value.hint)):
-        assert KANA.search(in_tongue("ja", sentence)), sentence
-        assert in_tongue("en", sentence) == sentence
+        assert KANA.search(in_locale("ja", sentence)), sentence
+        assert in_locale("en", sentence) == sentence
 
 
 def test_a_pattern_that_takes_too_long_is_told_in_japanese() -> None:
     error = too_slow("a /(b|b)+c/", "(b|b)+c")
-    told = in_tongue("ja", error.message)
-    assert KANA.search(told) and "/(b|b)+c/" in told and KANA.search(in_tongue("ja", error.hint))
+    told = in_locale("ja", error.message)
+    assert KANA.search(told) and "/(b|b)+c/" in told and KANA.search(in_locale("ja", error.hint))
 
 
 def test_what_somebody_wrote_stays_as_it_is() -> None:
-    told = in_tongue("ja", "author: does not know 'a, b' at character 8, only person and agent")
+    told = in_locale("ja", "author: does not know 'a, b' at character 8, only person and agent")
     assert "'a, b'" in told and "person、agent" in told
-    assert in_tongue("ja", "the disk is full") == "the disk is full"
-    assert in_tongue("ja", "x cannot be written") == "x cannot be written"
+    assert in_locale("ja", "the disk is full") == "the disk is full"
+    assert in_locale("ja", "x cannot be written") == "x cannot be written"
 
 
 def test_pages_tell_in_the_readers_language(web: httpx.Client) -> None:
@@ -107,8 +107,8 @@ def test_a_parameter_that_cannot_be_read_is_named_in_japanese(
     assert KANA.search(told["hint"])
 
 
-def _main(web: httpx.Client, address: str, tongue: str) -> str:
-    whole = web.get(address, headers={"accept-language": tongue}).text
+def _main(web: httpx.Client, address: str, locale: str) -> str:
+    whole = web.get(address, headers={"accept-language": locale}).text
     found = re.search(
         r'<(div class="page-head trouble"|[a-z]+ class="[^"]*fault).*', whole, re.DOTALL
     )
@@ -139,7 +139,7 @@ def test_what_goes_wrong_with_an_agent_is_told_in_japanese(tmp_path: Path) -> No
         with pytest.raises(RirekiError) as raised:
             attempt()
         for sentence in filter(None, (raised.value.message, raised.value.hint)):
-            assert KANA.search(in_tongue("ja", sentence)), sentence
+            assert KANA.search(in_locale("ja", sentence)), sentence
 
 
 def told_by(package: Path) -> set[str]:
@@ -169,11 +169,11 @@ def test_every_trouble_of_a_source_is_told_in_japanese(package: ModuleType) -> N
     # One whose reason is another's, and one that `rireki verify` alone tells.
     found -= {"GAP: GAP (GAP)", "the projection does not fit the records"}
     found -= {"Restore the archive from a backup."}
-    assert [text for text in sorted(found) if not KANA.search(in_tongue("ja", text))] == []
+    assert [text for text in sorted(found) if not KANA.search(in_locale("ja", text))] == []
 
 
 def test_a_hint_with_another_one_behind_it_is_told_whole() -> None:
-    told = in_tongue("ja", "Try again when it has finished. It is tried again in 5 s.")
+    told = in_locale("ja", "Try again when it has finished. It is tried again in 5 s.")
     assert told == "終わってからやり直してください。 5 秒後に再試行します。"
 
 

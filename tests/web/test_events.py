@@ -179,7 +179,7 @@ def test_an_end_of_the_server_ends_the_streams_at_once(
     with serving(archive.path, home) as server, Ear(server.port) as ear:
         server.stop()
         until(lambda: not ear.open)
-    assert server.hub.closed
+    assert server.broadcaster.closed
 
 
 def test_a_listener_that_goes_is_not_kept(server: Server) -> None:
@@ -187,8 +187,8 @@ def test_a_listener_that_goes_is_not_kept(server: Server) -> None:
         # Kept: an iterator that is thrown away closes the connection.
         lines = answer.iter_lines()
         next(lines)
-        until(lambda: server.hub.listeners == 1)
-    until(lambda: server.hub.listeners == 0)
+        until(lambda: server.broadcaster.listeners == 1)
+    until(lambda: server.broadcaster.listeners == 0)
 
 
 def test_a_listener_that_does_not_read_holds_up_nobody(
@@ -210,9 +210,9 @@ def test_whoever_was_busy_gets_everything_since_as_one_event(
     """A backlog is a number: nothing waits in line for a listener."""
 
     async def listen() -> list[str]:
-        hub = Broadcaster(archive.path)
-        hub.start()
-        listener = hub.listen()
+        broadcaster = Broadcaster(archive.path)
+        broadcaster.start()
+        listener = broadcaster.listen()
         try:
             heard = [await listener.next(PATIENCE)]
             for message in "abc":
@@ -220,8 +220,8 @@ def test_whoever_was_busy_gets_everything_since_as_one_event(
             heard.append(await listener.next(PATIENCE))
             return [(data or b"").decode() for data in heard]
         finally:
-            hub.close()
-            hub.wait()
+            broadcaster.close()
+            broadcaster.wait()
 
     hello, change = asyncio.run(listen())
     assert hello.startswith("event: hello\n")
@@ -236,9 +236,9 @@ def test_what_agents_are_doing_is_told_when_it_changes(
     doing: dict[str, str] = {}
 
     async def listen() -> list[dict[str, str]]:
-        hub = Broadcaster(archive.path, lambda archive: dict(doing))
-        hub.start()
-        listener = hub.listen()
+        broadcaster = Broadcaster(archive.path, lambda archive: dict(doing))
+        broadcaster.start()
+        listener = broadcaster.listen()
         told: list[dict[str, str]] = []
         try:
             while len(told) < 2:
@@ -250,8 +250,8 @@ def test_what_agents_are_doing_is_told_when_it_changes(
                         doing["plain/talk"] = "working"
             return told
         finally:
-            hub.close()
-            hub.wait()
+            broadcaster.close()
+            broadcaster.wait()
 
     assert asyncio.run(listen()) == [{}, {"plain/talk": "working"}]
 
@@ -268,9 +268,9 @@ def test_the_feed_goes_on_after_a_failure(
         return {}
 
     async def listen() -> str:
-        hub = Broadcaster(archive.path, failing)
-        hub.start()
-        listener = hub.listen()
+        broadcaster = Broadcaster(archive.path, failing)
+        broadcaster.start()
+        listener = broadcaster.listen()
         heard = ""
         try:
             while "event: activity" not in heard:
@@ -278,8 +278,8 @@ def test_the_feed_goes_on_after_a_failure(
             write("talk", "a")
             return heard + (await listener.next(PATIENCE) or b"").decode()
         finally:
-            hub.close()
-            hub.wait()
+            broadcaster.close()
+            broadcaster.wait()
 
     kinds = [event.kind for event in events_in(asyncio.run(listen()).splitlines())]
     assert kinds == ["hello", "activity", "change"]
@@ -303,15 +303,15 @@ def test_one_listener_that_cannot_be_told_costs_the_others_nothing(
     monkeypatch.setattr(Feed, "since", failing)
 
     async def listen() -> list[str]:
-        hub = Broadcaster(archive.path)
-        listeners = [hub.listen(after) for after in (start, 0, start)]
-        hub.start()
+        broadcaster = Broadcaster(archive.path)
+        listeners = [broadcaster.listen(after) for after in (start, 0, start)]
+        broadcaster.start()
         try:
             heard = await asyncio.gather(*(listener.next(PATIENCE) for listener in listeners))
             return [(data or b"").decode() for data in heard]
         finally:
-            hub.close()
-            hub.wait()
+            broadcaster.close()
+            broadcaster.wait()
 
     told = [events_in(heard.splitlines()) for heard in asyncio.run(listen())]
     named = [

@@ -228,7 +228,7 @@ def test_every_answer_has_the_headers_that_keep_it_harmless(
 
 
 def test_a_name_that_something_in_front_uses_can_be_allowed(shown: Server) -> None:
-    home = shown.desk.places.home
+    home = shown.archive_reader.places.home
     with (
         serving(shown.archive, home, allowed=("rireki.example",)) as server,
         client_of(server) as web,
@@ -254,7 +254,7 @@ def test_a_mistake_of_ours_leaves_through_the_guard_too(
     async def broken(work: object) -> object:
         raise RuntimeError("a secret of the archive")
 
-    monkeypatch.setattr(shown.desk, "read", broken)
+    monkeypatch.setattr(shown.archive_reader, "read", broken)
     for address in ("/api/v1/health", "/"):
         answer = web.get(address)
         assert answer.status_code == 500

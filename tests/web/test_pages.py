@@ -83,10 +83,10 @@ class Checked(HTMLParser):
 
 @pytest.mark.parametrize("path", PAGES)
 def test_a_page_answers_in_english_and_japanese(pages: httpx.Client, path: str) -> None:
-    for tongue, said in zip(("en", "ja"), PAGES[path], strict=True):
-        answer = pages.get(path, headers={"Accept-Language": tongue})
+    for locale, said in zip(("en", "ja"), PAGES[path], strict=True):
+        answer = pages.get(path, headers={"Accept-Language": locale})
         assert answer.status_code == 200
-        assert f'<html lang="{tongue}"' in answer.text
+        assert f'<html lang="{locale}"' in answer.text
         assert said in answer.text
         seen = Checked(answer.text)
         assert seen.forbidden == []
@@ -255,11 +255,11 @@ def test_what_is_not_there_is_said_and_linked_home(pages: httpx.Client) -> None:
 
 def test_the_demo_is_marked_as_such(demo: Server, pages: httpx.Client) -> None:
     assert 'id="demo"' not in pages.get("/").text
-    demo.desk.demo = True
+    demo.archive_reader.demo = True
     try:
         assert "Invented history" in pages.get("/").text
     finally:
-        demo.desk.demo = False
+        demo.archive_reader.demo = False
 
 
 def test_an_empty_machine_is_told_where_was_looked(tmp_path: Path) -> None:

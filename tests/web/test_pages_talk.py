@@ -209,14 +209,14 @@ def test_the_way_to_go_on_is_told(pages: httpx.Client) -> None:
 
 
 @pytest.mark.parametrize(
-    ("tongue", "taken", "took"),
+    ("locale", "taken", "took"),
     [
         ("en", "its place was taken by", "took the place of"),
         ("ja", "置き換えられた先", "置き換えた会話"),
     ],
 )
 def test_ties_are_told_in_the_words_of_the_terminal(
-    tmp_path: Path, tongue: str, taken: str, took: str
+    tmp_path: Path, locale: str, taken: str, took: str
 ) -> None:
     for name in ("one", "two"):
         save_row(tmp_path / "home", "/home/u/w", talk(name, said(name, f"prompt {name}", "done")))
@@ -227,8 +227,8 @@ def test_ties_are_told_in_the_words_of_the_terminal(
         serving(tmp_path / "archive.sqlite3", tmp_path / "home") as server,
         client_of(server) as pages,
     ):
-        one = pages.get(f"/c/amazon-q/one?lang={tongue}").text
-        two = pages.get(f"/c/amazon-q/two?lang={tongue}").text
+        one = pages.get(f"/c/amazon-q/one?lang={locale}").text
+        two = pages.get(f"/c/amazon-q/two?lang={locale}").text
     assert f'<span class="muted">{taken}</span> <a href="/c/amazon-q/two">' in one
     assert f'<span class="muted">{took}</span> <a href="/c/amazon-q/one">' in two
     assert "supersedes" not in one + two
@@ -264,9 +264,9 @@ def test_the_part_that_drives_agents_is_not_named_by_our_word_for_it(tmp_path: P
         serving(tmp_path / "archive.sqlite3", tmp_path / "home") as server,
         client_of(server) as pages,
     ):
-        for tongue, name in (("en", "rireki (driven)"), ("ja", "rireki（操作）")):
+        for locale, name in (("en", "rireki (driven)"), ("ja", "rireki（操作）")):
             for address in ("/", "/c/bridge/d1"):
-                html = pages.get(f"{address}?lang={tongue}").text
+                html = pages.get(f"{address}?lang={locale}").text
                 assert f'<span class="source" data-source="bridge">{name}</span>' in html
                 assert not re.search(r">\s*bridge\s*<", html)
 

@@ -70,7 +70,7 @@ def test_values_stand_in_both_languages() -> None:
 
 
 @pytest.mark.parametrize(
-    ("tongue", "number", "what", "told"),
+    ("locale", "number", "what", "told"),
     [
         ("en", 1, "turn", "1 turn"),
         ("en", 1234, "message", "1,234 messages"),
@@ -79,8 +79,8 @@ def test_values_stand_in_both_languages() -> None:
         ("ja", 3, "conversation", "3 件の会話"),
     ],
 )
-def test_things_are_counted(tongue: str, number: int, what: str, told: str) -> None:
-    assert words.counted(tongue, number, what) == told
+def test_things_are_counted(locale: str, number: int, what: str, told: str) -> None:
+    assert words.counted(locale, number, what) == told
 
 
 def test_times_are_told_in_the_readers_language() -> None:

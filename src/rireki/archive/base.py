@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import msgspec
 
-from rireki.model.conversation import Answer, Conversation, Reading, Tie, Trouble
+from rireki.model.conversation import Answer, Conversation, LinkToken, Reading, Trouble
 
 if TYPE_CHECKING:
     from rireki.archive.pack import Chunk, OpenChunk
@@ -25,7 +25,7 @@ __all__ = [
     "Archive",
     "Batch",
     "Change",
-    "Dirty",
+    "PendingGroup",
     "Filter",
     "Found",
     "Heading",
@@ -54,7 +54,7 @@ class KnownOrigin(msgspec.Struct, frozen=True):
     vanished_at: str | None
 
 
-class Dirty(NamedTuple):
+class PendingGroup(NamedTuple):
     """A conversation whose records changed since it was interpreted, and the number of the change."""
 
     family: str
@@ -124,7 +124,7 @@ class StoredConversation(NamedTuple):
 
     conversation: Conversation
     answers: list[Answer]
-    ties: list[Tie]
+    link_tokens: list[LinkToken]
     #: Whether the copies for filtering are those of the conversation.
     copies: bool
 
@@ -177,7 +177,7 @@ class Batch(Protocol):
         """The origin as a whole could not be read, or can again."""
         ...
 
-    def project(self, dirty: Dirty, readings: Sequence[Reading]) -> list[Conversation]:
+    def project(self, pending: PendingGroup, readings: Sequence[Reading]) -> list[Conversation]:
         """Store what the records of a conversation mean, unless they changed meanwhile.
 
         Returns the conversations that were stored.
@@ -246,9 +246,9 @@ class Archive(Protocol):
         or last stored up to a number."""
         ...
 
-    def dirty(self) -> list[Dirty]: ...
+    def pending(self) -> list[PendingGroup]: ...
 
-    def is_dirty(self, family: str, conversation: str) -> bool: ...
+    def is_pending(self, family: str, conversation: str) -> bool: ...
 
     def forgotten(self) -> set[tuple[str, str]]:
         """(family, conversation) of everything the user said to forget."""
@@ -256,11 +256,11 @@ class Archive(Protocol):
 
     def ids(self) -> set[str]: ...
 
-    def soil(self) -> None:
+    def mark_stale(self) -> None:
         """Mark every conversation for a new interpretation and drop the projection."""
         ...
 
-    def soil_gently(self) -> None:
+    def mark_stale_gently(self) -> None:
         """The same, but what is stored stays until each is interpreted again."""
         ...
 
@@ -339,7 +339,7 @@ class Archive(Protocol):
         """Take back that a conversation was to be forgotten; the next import may bring it again."""
         ...
 
-    def groups(self) -> list[Dirty]:
+    def groups(self) -> list[PendingGroup]:
         """Every group of strands that makes up conversations."""
         ...
 

@@ -14,7 +14,7 @@ from rireki.archive.base import Found
 from rireki.archive.open import open_archive
 from rireki.errors import RirekiError, SourceTrouble
 from rireki.intake.forget import forget
-from rireki.intake.pending import project_dirty
+from rireki.intake.pending import interpret_pending
 from rireki.intake.progress import Silent
 from rireki.intake.take import take_origin
 from rireki.live.lock import is_kept
@@ -75,6 +75,6 @@ def _take(archive: Path, store: Path) -> None:
             taken = take_origin(opened, READER, origin, opened.forgotten())
             if taken.trouble is not None:
                 raise SourceTrouble(taken.trouble.message, taken.trouble.hint)
-        for _ in project_dirty(opened, Silent(), alone=True):
+        for _ in interpret_pending(opened, Silent(), alone=True):
             # Each is stored as it comes.
             continue

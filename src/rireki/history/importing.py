@@ -17,7 +17,7 @@ import msgspec
 
 from rireki.archive.open import open_archive
 from rireki.errors import ArchiveTrouble, SourceTrouble
-from rireki.intake.pending import project_dirty
+from rireki.intake.pending import interpret_pending
 from rireki.intake.progress import Silent
 from rireki.intake.take import take_origin
 from rireki.live.lock import is_kept
@@ -59,7 +59,7 @@ def _take(archive: Archive, journal: Path) -> None:
     taken = take_origin(archive, READER, origin, archive.forgotten(), goes=goes)
     if taken.trouble is not None:
         raise SourceTrouble(taken.trouble.message, taken.trouble.hint)
-    for _ in project_dirty(archive, Silent(), alone=True):
+    for _ in interpret_pending(archive, Silent(), alone=True):
         # Each is stored as it comes.
         continue
 
@@ -75,7 +75,7 @@ def _folded(
         or not before
         or before["tail"]
         or name is None
-        or archive.is_dirty(NAME, name)
+        or archive.is_pending(NAME, name)
     ):
         return None
     try:
@@ -91,7 +91,9 @@ def _folded(
     if found is None:
         return None
     conversation, answers = found
-    return Reading(conversation=conversation, messages=list, answers=answers, ties=kept.ties)
+    return Reading(
+        conversation=conversation, messages=list, answers=answers, link_tokens=kept.link_tokens
+    )
 
 
 def _only_lines(items: Sequence[Update | Roll]) -> list[bytes] | None:

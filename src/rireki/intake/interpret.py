@@ -10,7 +10,7 @@ import msgspec
 from rireki.archive.base import Archive, Found
 from rireki.errors import ArchiveTrouble, NotFound, RirekiError
 from rireki.intake.memory import HEAVY, free
-from rireki.model.conversation import Answer, Conversation, Reading, Tie, Trouble
+from rireki.model.conversation import Answer, Conversation, LinkToken, Reading, Trouble
 from rireki.model.message import Message
 from rireki.model.strand import Strand
 from rireki.sources import registry
@@ -180,12 +180,12 @@ def _join(conversation: str, journals: list[Strand], readings: list[Reading]) ->
 
 
 def as_readings(
-    summaries: Sequence[tuple[Conversation, list[Answer], list[Tie]]],
+    summaries: Sequence[tuple[Conversation, list[Answer], list[LinkToken]]],
 ) -> list[Reading]:
     """Readings that another process made; their messages stayed there."""
     return [
-        Reading(conversation=conversation, messages=list, answers=answers, ties=ties)
-        for conversation, answers, ties in summaries
+        Reading(conversation=conversation, messages=list, answers=answers, link_tokens=link_tokens)
+        for conversation, answers, link_tokens in summaries
     ]
 
 
@@ -224,7 +224,7 @@ def _pick(strands: list[Strand], found: Found) -> Reading:
 
 def _is_called(reading: Reading, conversation: Conversation) -> bool:
     """Whether it is this conversation, or what this one has just turned out to be."""
-    known_as = {tie.token for tie in reading.ties if tie.kind == "alias"}
+    known_as = {tie.token for tie in reading.link_tokens if tie.kind == "alias"}
     about = reading.conversation
     same = about.native_id == conversation.native_id and about.nature != "titles"
     return same or conversation.id in known_as

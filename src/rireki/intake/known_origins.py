@@ -12,10 +12,10 @@ from rireki.archive.base import Archive, KnownOrigin
 from rireki.model.record import Origin
 from rireki.sources.kit.journals import ROLE
 
-__all__ = ["Roster", "name_of"]
+__all__ = ["KnownOrigins", "name_of"]
 
 
-class Roster:
+class KnownOrigins:
     """Holds no archive: it outlives the one it was made from, where that is closed and opened again."""
 
     def __init__(self, archive: Archive) -> None:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
-from rireki.archive.base import Archive, Dirty
+from rireki.archive.base import Archive, PendingGroup
 from rireki.intake.interpret import as_readings, interpret
 from rireki.intake.progress import Progress
 from rireki.model.conversation import Conversation, Reading
 
-__all__ = ["Witness", "project_dirty"]
+__all__ = ["Witness", "interpret_pending"]
 
 #: Sees what each group was read as, with its messages, before it is stored.
-Witness: TypeAlias = Callable[[Dirty, Sequence[Reading]], None]
+Witness: TypeAlias = Callable[[PendingGroup, Sequence[Reading]], None]
 
 #: From this many conversations on, other processors are worth their start.
 MANY = 100
@@ -22,7 +22,7 @@ TASK = 12
 BATCH = 200
 
 
-def project_dirty(
+def interpret_pending(
     archive: Archive, progress: Progress, witness: Witness | None = None, *, alone: bool = False
 ) -> Iterator[Conversation]:
     """Bring the projection up to date with the records, conversation by conversation.
@@ -30,9 +30,9 @@ def project_dirty(
     Other processors help where there is much to do, unless it is to be done `alone`. The
     `witness` sees only what is read in this process.
     """
-    groups = archive.dirty()
+    groups = archive.pending()
     progress.start("understanding", len(groups))
-    batch: list[tuple[Dirty, list[Reading]]] = []
+    batch: list[tuple[PendingGroup, list[Reading]]] = []
     for group, readings in _interpreted(archive, groups, witness, alone):
         batch.append((group, readings))
         if len(batch) >= BATCH:
@@ -42,7 +42,7 @@ def project_dirty(
 
 
 def _store(
-    archive: Archive, batch: list[tuple[Dirty, list[Reading]]], progress: Progress
+    archive: Archive, batch: list[tuple[PendingGroup, list[Reading]]], progress: Progress
 ) -> list[Conversation]:
     if not batch:
         return []
@@ -58,28 +58,28 @@ def _store(
 
 def _interpreted(
     archive: Archive,
-    groups: Sequence[Dirty],
+    groups: Sequence[PendingGroup],
     witness: Witness | None,
     alone: bool,
-) -> Iterator[tuple[Dirty, list[Reading]]]:
+) -> Iterator[tuple[PendingGroup, list[Reading]]]:
     if alone or len(groups) < MANY:
         for group in groups:
             readings = interpret(group.conversation, archive.strands(*group[:2]))
             if witness is not None:
                 witness(group, readings)
             # A reading holds the records it was made of: many of them wait here, and only to be stored.
-            yield group, as_readings([(r.conversation, r.answers, r.ties) for r in readings])
+            yield group, as_readings([(r.conversation, r.answers, r.link_tokens) for r in readings])
         return
     # Imported late: a run with little to do needs no crew.
-    from rireki.intake.parallel.pool import Crew, LostTask, processors
+    from rireki.intake.parallel.pool import LostTask, WorkerPool, processors
     from rireki.intake.parallel.worker import Projected, ProjectTask
 
     tasks = [
         ProjectTask(str(archive.path), list(groups[i : i + TASK]))
         for i in range(0, len(groups), TASK)
     ]
-    with Crew(processors()) as crew:
-        for answer in crew.run(tasks):
+    with WorkerPool(processors()) as pool:
+        for answer in pool.run(tasks):
             if isinstance(answer, LostTask):
                 yield from _interpreted(archive, answer.task.groups, witness, True)
                 continue

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from rireki.archive.open import salvage_archive
-from rireki.intake.pending import project_dirty
+from rireki.intake.pending import interpret_pending
 from rireki.intake.progress import Progress, Silent
 from rireki.intake.verify import verify
 from rireki.model.conversation import Trouble
@@ -29,7 +29,7 @@ def salvage(old: Path, new: Path, progress: Progress | None = None) -> Salvaged:
     progress = progress or Silent()
     archive, lost = salvage_archive(old, new)
     try:
-        for _ in project_dirty(archive, progress):
+        for _ in interpret_pending(archive, progress):
             pass
         troubles = verify(archive, progress)
         archive.settle()

@@ -11,7 +11,7 @@ from rireki.intake.interpret import UNREADABLE
 from rireki.model.conversation import Trouble
 from rireki.sources import registry
 from rireki.sources.kit.places import Places
-from rireki.sources.reader import Discovery, Looked, Reader
+from rireki.sources.reader import Discovery, Reader, Scanned
 from rireki.sources.unread import Unread, unread_stores
 
 __all__ = ["Surveyed", "survey", "survey_unread"]
@@ -24,7 +24,7 @@ class Surveyed(msgspec.Struct, kw_only=True):
     """One source: on this machine, and in the archive."""
 
     source: str
-    looked: list[Looked]
+    looked: list[Scanned]
     #: Files and databases that are there now, and their size.
     found: int
     bytes: int

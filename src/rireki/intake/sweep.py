@@ -17,9 +17,9 @@ from rireki.archive.base import Archive, KnownOrigin
 from rireki.errors import NotFound
 from rireki.intake.check import Checker
 from rireki.intake.interpret import is_for_lack_of_memory
-from rireki.intake.known_origins import Roster, name_of
+from rireki.intake.known_origins import KnownOrigins, name_of
 from rireki.intake.naming import name_in_text, named_in_text
-from rireki.intake.pending import Witness, project_dirty
+from rireki.intake.pending import Witness, interpret_pending
 from rireki.intake.progress import Progress, Silent
 from rireki.intake.rules import ensure_current
 from rireki.intake.take import take_origin
@@ -28,7 +28,7 @@ from rireki.model.names import as_path
 from rireki.model.record import Origin
 from rireki.sources import registry
 from rireki.sources.kit.places import Places
-from rireki.sources.reader import Discovery, Looked, Reader
+from rireki.sources.reader import Discovery, Reader, Scanned
 
 if TYPE_CHECKING:
     from rireki.intake.parallel.follow import Follower
@@ -71,7 +71,7 @@ class SourceReport(msgspec.Struct):
 
 class Report(msgspec.Struct):
     sources: list[SourceReport]
-    looked: list[Looked] = msgspec.field(default_factory=list)
+    looked: list[Scanned] = msgspec.field(default_factory=list)
     seconds: float = 0.0
     #: What was kept, and yet waits to be indexed: why.
     index: Trouble | None = None
@@ -85,7 +85,7 @@ class Swept(msgspec.Struct):
     read: list[Origin]
     #: What of it could not be, and why.
     failed: list[tuple[Origin, Trouble]]
-    roster: Roster
+    known_origins: KnownOrigins
     troubles: list[Trouble]
     #: What of it looked unchanged, and was not.
     compared: list[Origin] = msgspec.field(default_factory=list)
@@ -111,10 +111,10 @@ def import_history(
     ensure_current(archive)
     readers = registry.readers(sources)
     discovery = discover(readers, places, paths)
-    roster = Roster(archive)
+    known_origins = KnownOrigins(archive)
     if not paths:
-        _look_again(readers, roster, discovery)
-    walk = _Walk(archive, readers, discovery, progress or Silent(), follower, roster)
+        _look_again(readers, known_origins, discovery)
+    walk = _Walk(archive, readers, discovery, progress or Silent(), follower, known_origins)
     walk.checker = Checker() if check else None
     walk.run()
     if not sources:
@@ -137,20 +137,20 @@ def sweep(
     ensure_current(archive)
     readers = registry.readers()
     discovery = discover(readers, places)
-    roster = Roster(archive)
-    _look_again(readers, roster, discovery)
-    walk = _Walk(archive, readers, discovery, Silent(), None, roster)
+    known_origins = KnownOrigins(archive)
+    _look_again(readers, known_origins, discovery)
+    walk = _Walk(archive, readers, discovery, Silent(), None, known_origins)
     walk.leaving = leaving
     walk.checker = checker
     walk.run()
     report = walk.report(started)
-    return Swept(report, walk.read, walk.failed, roster, discovery.troubles, walk.differing)
+    return Swept(report, walk.read, walk.failed, known_origins, discovery.troubles, walk.differing)
 
 
 def take_some(
     archive: Archive,
     origins: Sequence[Origin],
-    roster: Roster,
+    known_origins: KnownOrigins,
     understand: bool = True,
     witness: Witness | None = None,
 ) -> Swept:
@@ -163,13 +163,13 @@ def take_some(
     found = Discovery(origins=list(origins))
     name_in_text(found)
     readers = registry.readers()
-    if roster.newcomers and not all(map(roster.find, found.origins)):
-        roster = Roster(archive)
-    walk = _Walk(archive, readers, found, Silent(), None, roster)
+    if known_origins.newcomers and not all(map(known_origins.find, found.origins)):
+        known_origins = KnownOrigins(archive)
+    walk = _Walk(archive, readers, found, Silent(), None, known_origins)
     walk.run_some()
     if understand:
         walk.understand(witness, alone=True)
-    return Swept(walk.report(started), walk.read, walk.failed, roster, found.troubles)
+    return Swept(walk.report(started), walk.read, walk.failed, known_origins, found.troubles)
 
 
 def discover(readers: Sequence[Reader], places: Places, paths: Sequence[Path] = ()) -> Discovery:
@@ -177,7 +177,7 @@ def discover(readers: Sequence[Reader], places: Places, paths: Sequence[Path] = 
     whole = Discovery()
     for path in paths:
         whole.origins += _recognise(readers, path)
-        whole.looked += [Looked(r.name, str(path), True) for r in readers]
+        whole.looked += [Scanned(r.name, str(path), True) for r in readers]
     for reader in readers if not paths else ():
         found = reader.discover(places)
         whole.origins += found.origins
@@ -187,16 +187,16 @@ def discover(readers: Sequence[Reader], places: Places, paths: Sequence[Path] = 
     return whole
 
 
-def _look_again(readers: Sequence[Reader], roster: Roster, found: Discovery) -> None:
+def _look_again(readers: Sequence[Reader], known_origins: KnownOrigins, found: Discovery) -> None:
     """At what was once named by its path, where a source has no place of its own."""
     anywhere = {reader.name: reader for reader in readers if getattr(reader, "anywhere", False)}
     here = {(o.source, o.place) for o in found.origins if o.source in anywhere}
-    for known in roster.origins.values():
+    for known in known_origins.origins.values():
         if known.source not in anywhere or (known.source, known.place) in here:
             continue
         path = Path(as_path(known.place))
         there = path.exists()
-        found.looked.append(Looked(known.source, known.place, there, "named before"))
+        found.looked.append(Scanned(known.source, known.place, there, "named before"))
         again = anywhere[known.source].recognise(path) if there else []
         found.origins += map(named_in_text, again)
 
@@ -219,7 +219,7 @@ class _Walk:
         discovery: Discovery,
         progress: Progress,
         follower: Follower | None,
-        roster: Roster,
+        known_origins: KnownOrigins,
     ) -> None:
         self.archive = archive
         self.follower = follower
@@ -239,7 +239,7 @@ class _Walk:
         self.failed: list[tuple[Origin, Trouble]] = []
         #: What looked unchanged and was not what is kept of it.
         self.differing: list[Origin] = []
-        self.roster = roster
+        self.known_origins = known_origins
 
     def report(self, started: float) -> Report:
         seconds = round(time.monotonic() - started, 3)
@@ -252,21 +252,21 @@ class _Walk:
 
     def run_some(self) -> None:
         """Only the origins that were found: of others nothing is asked, and nothing is missed."""
-        self.roster.meet(self.archive)
+        self.known_origins.meet(self.archive)
         self._note_moves()
         forgotten = self.archive.forgotten()
         for origin in self.discovery.origins:
             self.reports[origin.source].found += 1
-            self._take_singly(origin, forgotten, self.roster.find(origin))
+            self._take_singly(origin, forgotten, self.known_origins.find(origin))
 
     def run(self) -> None:
         for trouble in self.discovery.troubles:
             self._report_for(trouble).troubles.append(trouble)
         self._note_absent()
         todo = [origin for origin in self.discovery.origins if self._may_have_changed(origin)]
-        fresh = [o for o in todo if o.form != "database" and self.roster.find(o) is None]
-        if todo or self.archive.dirty():
-            self.roster.meet(self.archive)
+        fresh = [o for o in todo if o.form != "database" and self.known_origins.find(o) is None]
+        if todo or self.archive.pending():
+            self.known_origins.meet(self.archive)
         self._take(todo, fresh)
         todo += self._check(todo)
         self.understand()
@@ -283,7 +283,7 @@ class _Walk:
     def _may_have_changed(self, origin: Origin) -> bool:
         report = self.reports[origin.source]
         report.found += 1
-        known = self.roster.find(origin)
+        known = self.known_origins.find(origin)
         if known and known.stamp == origin.stamp and known.vanished_at is None:
             report.unchanged += 1
             return False
@@ -293,14 +293,15 @@ class _Walk:
 
     def _note_absent(self) -> None:
         """Known origins that are not there any more: moved, or vanished."""
-        known = self.roster.origins
+        known = self.known_origins.origins
         missing = [known[name] for name in known.keys() - self.found]
         absent = [each for each in missing if self._is_absent(each)]
         homeless = (
             {name_of(o, o.conversation): o for o in self._unknown_origins()} if absent else {}
         )
         moved = [
-            (each, homeless.pop(self.roster.name_of(self.archive, each), None)) for each in absent
+            (each, homeless.pop(self.known_origins.name_of(self.archive, each), None))
+            for each in absent
         ]
         news = [(each, place) for each, place in moved if place or each.vanished_at is None]
         if not news:
@@ -312,7 +313,7 @@ class _Walk:
                     self._remember_move(each, place)
                 else:
                     batch.vanish(each)
-                    self.roster.vanish(each)
+                    self.known_origins.vanish(each)
                     self.reports[each.source].vanished += 1
 
     def _note_moves(self) -> None:
@@ -320,7 +321,8 @@ class _Walk:
         moved = [
             (known, origin)
             for origin in self._unknown_origins()
-            if (known := self.roster.namesake(self.archive, origin)) and not _exists(known.place)
+            if (known := self.known_origins.namesake(self.archive, origin))
+            and not _exists(known.place)
         ]
         if moved:
             with self.archive.writing() as batch:
@@ -345,12 +347,12 @@ class _Walk:
         return (
             origin
             for origin in self.discovery.origins
-            if origin.form != "database" and self.roster.find(origin) is None
+            if origin.form != "database" and self.known_origins.find(origin) is None
         )
 
     def _remember_move(self, known: KnownOrigin, origin: Origin) -> None:
         self.reports[known.source].moved += 1
-        self.roster.move(known, origin)
+        self.known_origins.move(known, origin)
 
     # ── what is new ──
 
@@ -373,14 +375,14 @@ class _Walk:
         done = {(o.source, o.place) for o in taken}
         rest = [o for o in self.discovery.origins if (o.source, o.place) not in done]
         rest = [o for o in rest if o.place not in self.leaving]
-        files = [o for o in rest if o.form != "database" and self.roster.find(o)]
+        files = [o for o in rest if o.form != "database" and self.known_origins.find(o)]
         again = self.differing = list(self.checker.differing(self.archive, files))
         if self.checker.budget is None:
             again = [*again, *(o for o in rest if o.form == "database")]
             for origin in rest:
                 self.reports[origin.source].compared += 1
         if again:
-            self.roster.meet(self.archive)
+            self.known_origins.meet(self.archive)
         forgotten = self.archive.forgotten() if again else set()
         for origin in again:
             self._take_singly(origin, forgotten, thorough=True)
@@ -411,11 +413,11 @@ class _Walk:
         wanted = [o for o in fresh if (families[o.source], o.conversation) not in forgotten]
         # Imported late: a run with little to do needs none.
         from rireki.intake.parallel.bulk import Bulk
-        from rireki.intake.parallel.pool import Crew, processors
+        from rireki.intake.parallel.pool import WorkerPool, processors
 
         bulk = Bulk(self.archive, families, self._count, self.follower, forgotten)
-        with Crew(processors(), copies=True) as crew:
-            self._count_conversations(bulk.take(crew, wanted))
+        with WorkerPool(processors(), copies=True) as pool:
+            self._count_conversations(bulk.take(pool, wanted))
         done = {(o.source, o.place) for o in wanted if o.place not in bulk.left}
         return [o for o in todo if (o.source, o.place) not in done]
 
@@ -427,14 +429,14 @@ class _Walk:
             report.troubles.append(trouble)
             self.failed.append((origin, trouble))
         else:
-            self.roster.take(origin)
+            self.known_origins.take(origin)
         self.read.append(origin)
         self.progress.advance(origin.size)
 
     def understand(self, witness: Witness | None = None, *, alone: bool = False) -> None:
-        if not self.archive.dirty():
+        if not self.archive.pending():
             return
-        stored = project_dirty(self.archive, self.progress, witness, alone=alone)
+        stored = interpret_pending(self.archive, self.progress, witness, alone=alone)
         self._count_conversations(stored)
 
     def _count_conversations(self, stored: Iterable[Conversation]) -> None:
@@ -443,13 +445,13 @@ class _Walk:
             if report is None:
                 continue
             report.troubles += filter(is_for_lack_of_memory, conversation.troubles)
-            if conversation.id in self.roster.conversations:
+            if conversation.id in self.known_origins.conversations:
                 report.changed_conversations += 1
             elif conversation.nature == "subagent":
                 report.new_subagents += 1
             else:
                 report.new_conversations += 1
-            self.roster.conversations.add(conversation.id)
+            self.known_origins.conversations.add(conversation.id)
 
     def _collect_troubles(self, todo: Sequence[Origin]) -> None:
         """What the origins that were read could not give."""

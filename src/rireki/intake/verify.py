@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import msgspec
 
-from rireki.archive.base import Archive, Dirty, StoredConversation
+from rireki.archive.base import Archive, PendingGroup, StoredConversation
 from rireki.errors import RirekiError
 from rireki.intake.interpret import interpret
 from rireki.intake.progress import Progress, Silent
@@ -36,7 +36,7 @@ def verify(archive: Archive, progress: Progress | None = None) -> list[Trouble]:
     return list(dict.fromkeys(troubles))
 
 
-def _verify_group(archive: Archive, group: Dirty) -> list[Trouble]:
+def _verify_group(archive: Archive, group: PendingGroup) -> list[Trouble]:
     """Every version of every strand can be put together again, and means what is stored."""
     place = f"{group.family}/{group.conversation}"
     strands = archive.strands(group.family, group.conversation)
@@ -48,7 +48,7 @@ def _verify_group(archive: Archive, group: Dirty) -> list[Trouble]:
         except (RirekiError, ValueError) as error:
             message = error.message if isinstance(error, RirekiError) else str(error)
             troubles.append(Trouble(f"{place} ({strand.place})", message, HINT))
-    if troubles or group.conversation.startswith("@") or archive.is_dirty(*group[:2]):
+    if troubles or group.conversation.startswith("@") or archive.is_pending(*group[:2]):
         return troubles
     if not is_current(archive):
         # The next import interprets it again.
@@ -67,7 +67,7 @@ def _fits(kept: StoredConversation, reading: Reading) -> bool:
         kept.copies
         and _plain(kept.conversation) == _plain(reading.conversation)
         and kept.answers == reading.answers
-        and kept.ties == list(reading.ties)
+        and kept.link_tokens == list(reading.link_tokens)
     )
 
 

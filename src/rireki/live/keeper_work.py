@@ -14,7 +14,7 @@ from rireki.archive.base import Archive
 from rireki.archive.open import now
 from rireki.errors import ArchiveTrouble
 from rireki.intake.check import PER_SWEEP, Checker
-from rireki.intake.known_origins import Roster
+from rireki.intake.known_origins import KnownOrigins
 from rireki.intake.memory import give_back
 from rireki.intake.naming import named_in_text
 from rireki.intake.progress import Progress
@@ -29,7 +29,7 @@ from rireki.search.index.importing import take_in
 from rireki.search.index.update import catch_up
 from rireki.sources import registry
 from rireki.sources.kit.places import Places
-from rireki.sources.reader import Looked, Origin, Reader, Watched
+from rireki.sources.reader import Origin, Reader, Scanned, Watched
 
 __all__ = ["Keeping", "Replaced"]
 
@@ -78,10 +78,10 @@ class Keeping:
         self.watcher: Watcher | None = None
         self.watch_at = 0.0
         self.watch_trouble: list[Trouble] = []
-        self.looked: list[Looked] = []
+        self.looked: list[Scanned] = []
         #: Folders behind links, found to be out of the watches' reach.
         self.beyond: set[Watched] = set()
-        self.roster: Roster | None = None
+        self.known_origins: KnownOrigins | None = None
         self.retries = Retries()
         self.checker = Checker(PER_SWEEP)
         self.check_at = 0.0
@@ -110,9 +110,9 @@ class Keeping:
         self._watch()
         report = take_in(self.archive, self.places, progress=progress, index=self.index)
         self.looked = report.looked
-        self.roster = Roster(self.archive)
-        self.roster.meet(self.archive)
-        self.told.tell(report=report, swept_at=now(), origins=len(self.roster.origins))
+        self.known_origins = KnownOrigins(self.archive)
+        self.known_origins.meet(self.archive)
+        self.told.tell(report=report, swept_at=now(), origins=len(self.known_origins.origins))
         # Soon for once: it tells what could not be read, and what changed out of our hearing.
         self.sweep_at = self._clock() + min(EAGER, self._calm())
         self._announce()
@@ -166,14 +166,14 @@ class Keeping:
 
     def _paths(self, hinted: Hinted, at: float) -> set[str]:
         """What to look at now; what went is left to a sweep, unless it only goes with a database."""
-        assert self.roster is not None
+        assert self.known_origins is not None
         if len(hinted.gone) > MANY or any(map(self._is_missed, hinted.gone)):
             self.sweep_at = min(self.sweep_at, at + SOON)
         return hinted.touched | hinted.gone
 
     def _is_missed(self, path: str) -> bool:
-        assert self.roster is not None
-        return self.roster.has_below(as_text(path))
+        assert self.known_origins is not None
+        return self.known_origins.has_below(as_text(path))
 
     def _due(self, at: float) -> set[str]:
         due = {path for path, date in self.later.items() if date <= at}
@@ -199,12 +199,12 @@ class Keeping:
         locate = getattr(reader, "locate", None)
         if locate is not None:
             return (origin for path in paths for origin in locate(self.places, path))
-        assert self.roster is not None
+        assert self.known_origins is not None
         folders = tuple(watched.folder for watched in self._wanted_by(reader))
         if not any(path.startswith(folders) for path in paths):
             return ()
         everything = reader.discover(self.places).origins
-        return (o for o in everything if not _is_known(self.roster, named_in_text(o)))
+        return (o for o in everything if not _is_known(self.known_origins, named_in_text(o)))
 
     # ── taking in ──
 
@@ -221,11 +221,11 @@ class Keeping:
 
     def _take(self, origins: list[Origin], at: float) -> None:
         """Keep what is new at once; understand it too, unless that takes long and was just done."""
-        assert self.roster is not None
+        assert self.known_origins is not None
         understand = at >= self.understand_at
         if not origins and not (self.waiting and understand):
             return
-        swept = take_some(self.archive, origins, self.roster, understand, self.witness)
+        swept = take_some(self.archive, origins, self.known_origins, understand, self.witness)
         self.waiting = not understand
         took = self._clock() - at
         if understand and took > QUICK:
@@ -274,8 +274,8 @@ class Keeping:
 
     def _note(self, swept: Swept) -> None:
         at = self._clock()
-        self.roster = swept.roster
-        self.told.tell(origins=len(swept.roster.origins))
+        self.known_origins = swept.known_origins
+        self.told.tell(origins=len(swept.known_origins.origins))
         failed = {origin.place: trouble for origin, trouble in swept.failed}
         for origin in swept.read:
             if origin.place in failed:
@@ -366,8 +366,8 @@ def _identity(archive: Archive) -> tuple[int, int] | None:
     return status.st_dev, status.st_ino
 
 
-def _is_known(roster: Roster, origin: Origin) -> bool:
-    known = roster.find(origin)
+def _is_known(known_origins: KnownOrigins, origin: Origin) -> bool:
+    known = known_origins.find(origin)
     return known is not None and known.stamp == origin.stamp and known.vanished_at is None
 
 

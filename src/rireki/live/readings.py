@@ -11,7 +11,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 
-from rireki.archive.base import Archive, Dirty, Found
+from rireki.archive.base import Archive, Found, PendingGroup
 from rireki.intake.interpret import read_at
 from rireki.model.conversation import Conversation, Reading
 from rireki.model.message import Message
@@ -45,7 +45,7 @@ class Readings:
         with busy:
             return self._remembered(name, lambda: _read(archive, found, number))
 
-    def witness(self, group: Dirty, readings: Sequence[Reading]) -> None:
+    def witness(self, group: PendingGroup, readings: Sequence[Reading]) -> None:
         """Lay down what was just read anew, before anybody has heard of it."""
         if not self.wanted:
             return

@@ -22,7 +22,7 @@ __all__ = [
     "LinkKind",
     "Pattern",
     "Reading",
-    "Tie",
+    "LinkToken",
     "Trouble",
 ]
 
@@ -58,7 +58,7 @@ class Answer(msgspec.Struct, frozen=True):
     at: str | None = None
 
 
-class Tie(msgspec.Struct, frozen=True):
+class LinkToken(msgspec.Struct, frozen=True):
     """A token that two conversations may share; equal tokens become links, or hand over a title.
 
     `offer` and `want` meet: a sub-agent wants its parent's call, a parent offers it.
@@ -131,7 +131,7 @@ class Reading(msgspec.Struct, kw_only=True):
     #: The same one by one, where the reader can: for who does not keep them all.
     stream: Callable[[], Iterator[Message]] | None = None
     answers: list[Answer] = msgspec.field(default_factory=list)
-    ties: list[Tie] = msgspec.field(default_factory=list)
+    link_tokens: list[LinkToken] = msgspec.field(default_factory=list)
     #: The bytes of an attachment, by its digest.
     attachment: Callable[[str], bytes | None] = lambda digest: None
     #: The records each message was made of, by message id; what is shown of it stands in them.

@@ -36,7 +36,7 @@ REBUILT = (
     "'rireki import' finishes it): this search read them from their records"
 )
 #: So many that it can be felt.
-MANY_DIRTY = 20
+MANY_PENDING = 20
 
 
 @contextmanager
@@ -210,7 +210,7 @@ class Search:
         )
 
     def _why_slower(self, view: IndexView) -> str:
-        if len(view.dirty) > MANY_DIRTY:
+        if len(view.pending) > MANY_PENDING:
             return REBUILT
         return self.slower if view.direct else ""
 

@@ -35,7 +35,7 @@ __all__ = [
     "painted",
     "quoted",
     "short_message",
-    "tell_results",
+    "render_results",
     "who",
     "wrapped",
 ]
@@ -220,7 +220,7 @@ class HitsView(NamedTuple):
         return self.style.bold(self.style.yellow(text))
 
 
-def tell_results(results: Results, view: HitsView) -> Iterator[str]:
+def render_results(results: Results, view: HitsView) -> Iterator[str]:
     """Every conversation with its hits, an empty line between two."""
     teller = _Teller(results, view)
     for place, talk in enumerate(results.talks):
@@ -317,14 +317,14 @@ def html_results(results: Results, link: Callable[[str, str | None], str]) -> st
     if not results.talks:
         said = "\n".join(f"<p>{escape(line)}</p>" for line in nothing(results))
         return f'<section class="results nothing">\n{said}\n</section>'
-    talks = "\n".join(_html_talk(talk, link) for talk in results.talks)
+    talks = "\n".join(_html_conversation(talk, link) for talk in results.talks)
     return (
         f'<section class="results">\n<p class="count">{escape(counted(results))}</p>\n'
         f"{talks}\n</section>"
     )
 
 
-def _html_talk(talk: ConversationHits, link: Callable[[str, str | None], str]) -> str:
+def _html_conversation(talk: ConversationHits, link: Callable[[str, str | None], str]) -> str:
     about = talk.conversation
     title = marked(about.title, talk.title_marks)
     kinds = ["talk", about.upstream, *(["subagent"] if about.nature == "subagent" else [])]

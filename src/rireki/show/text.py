@@ -26,7 +26,7 @@ from rireki.show.transcript import NEVER_ANSWERED, Transcript, error_in, unanswe
 from rireki.show.width import truncate, width, wrap
 from rireki.show.words import AUTHORS, count
 
-__all__ = ["TextBlock", "TextOptions", "tell_story"]
+__all__ = ["TextBlock", "TextOptions", "render_transcript"]
 
 Painter: TypeAlias = Callable[[str], str]
 
@@ -72,7 +72,7 @@ class TextBlock(NamedTuple):
     found: int | None = None
 
 
-def tell_story(story: Transcript, view: TextOptions) -> Iterator[TextBlock]:
+def render_transcript(story: Transcript, view: TextOptions) -> Iterator[TextBlock]:
     """The heading and every message of the story, in order."""
     about = heading(story.conversation, view.columns, view.style, view.full)
     waits = truncate(one_line(view.waits), view.columns)

@@ -16,7 +16,7 @@ from rireki.model.parts import Text
 from rireki.model.record import Origin, Roll, Update
 from rireki.model.strand import Strand
 from rireki.sources.kit.places import Places
-from rireki.sources.reader import Discovery, Known, Looked, Reader
+from rireki.sources.reader import Discovery, Known, Reader, Scanned
 
 __all__ = ["Guarded", "mistakes"]
 
@@ -58,7 +58,7 @@ class Guarded:
         except Exception as error:  # noqa: BLE001
             trouble = self._trouble("discover", error)
             return Discovery(
-                looked=[Looked(self.name, trouble.place, False, trouble.message)],
+                looked=[Scanned(self.name, trouble.place, False, trouble.message)],
                 troubles=[trouble],
             )
 

@@ -27,7 +27,7 @@ __all__ = [
     "Form",
     "Known",
     "Lively",
-    "Looked",
+    "Scanned",
     "Origin",
     "Piece",
     "Reader",
@@ -41,7 +41,7 @@ __all__ = [
 LARGEST = 256 << 20
 
 
-class Looked(msgspec.Struct, frozen=True):
+class Scanned(msgspec.Struct, frozen=True):
     """One place a reader looked at, and what came of it (for `rireki sources`)."""
 
     source: str
@@ -52,7 +52,7 @@ class Looked(msgspec.Struct, frozen=True):
 
 class Discovery(msgspec.Struct):
     origins: list[Origin] = msgspec.field(default_factory=list)
-    looked: list[Looked] = msgspec.field(default_factory=list)
+    looked: list[Scanned] = msgspec.field(default_factory=list)
     troubles: list[Trouble] = msgspec.field(default_factory=list)
 
 

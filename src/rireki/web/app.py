@@ -34,8 +34,8 @@ FOREVER = "private, max-age=31536000, immutable"
 
 
 def create_app(
-    desk: ArchiveReader,
-    hub: Broadcaster,
+    archive_reader: ArchiveReader,
+    broadcaster: Broadcaster,
     guard_settings: GuardSettings,
     driving: Driving | None = None,
     access: Access | None = None,
@@ -45,8 +45,8 @@ def create_app(
         guard_settings,
         access,
     )
-    app.state.desk = desk
-    app.state.hub = hub
+    app.state.archive_reader = archive_reader
+    app.state.broadcaster = broadcaster
     app.state.driving = driving
     return app
 

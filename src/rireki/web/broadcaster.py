@@ -51,8 +51,10 @@ def event(kind: str, value: Any, number: int | None = None) -> bytes:
 class Subscriber:
     """One open connection. Made and used in the event loop; the hub's thread fills it."""
 
-    def __init__(self, hub: Broadcaster, after: int | None, conversation: str | None) -> None:
-        self.hub = hub
+    def __init__(
+        self, broadcaster: Broadcaster, after: int | None, conversation: str | None
+    ) -> None:
+        self.broadcaster = broadcaster
         #: Everything up to this number was handed over; None until the hub has first looked.
         self.position = after
         self.conversation = conversation
@@ -67,12 +69,12 @@ class Subscriber:
 
     async def next(self, timeout: float) -> bytes | None:
         """What came since the last time; b"" when nothing did, None when the hub has closed."""
-        if self.hub.closed:
+        if self.broadcaster.closed:
             return None
         if self.waiting is None:
             self.waiting = self.loop.create_future()
             self.ready = True
-            self.hub.kick()
+            self.broadcaster.kick()
         done, _ = await asyncio.wait([self.waiting], timeout=timeout)
         if not done:
             return b""
@@ -82,7 +84,7 @@ class Subscriber:
 
     def reached(self) -> int | None:
         """The number it has heard everything up to; None while something is on its way to it."""
-        with self.hub.lock:
+        with self.broadcaster.lock:
             return self.position if self.ready else None
 
     def hear(self, data: bytes | None) -> None:
@@ -108,7 +110,7 @@ class Broadcaster:
         self._closed = False
         #: What last went wrong.
         self._trouble = ""
-        self._thread = threading.Thread(target=self._run, name="hub", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="broadcaster", daemon=True)
 
     def start(self) -> None:
         self._thread.start()

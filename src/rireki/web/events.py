@@ -48,8 +48,10 @@ def start_of(request: Request, after: int | None) -> int | None:
 class EventStream:
     """The answer to one listener: it ends when the listener goes or the server does."""
 
-    def __init__(self, hub: Broadcaster, after: int | None, conversation: str | None) -> None:
-        self.hub = hub
+    def __init__(
+        self, broadcaster: Broadcaster, after: int | None, conversation: str | None
+    ) -> None:
+        self.broadcaster = broadcaster
         self.after = after
         self.conversation = conversation
 
@@ -58,13 +60,13 @@ class EventStream:
         if scope["method"] == "HEAD":
             await send({"type": "http.response.body", "body": b""})
             return
-        listener = self.hub.listen(self.after, self.conversation)
+        listener = self.broadcaster.listen(self.after, self.conversation)
         talking = asyncio.ensure_future(self._talk(listener, send))
         gone = asyncio.ensure_future(hang_up(receive))
         try:
             await asyncio.wait([talking, gone], return_when=asyncio.FIRST_COMPLETED)
         finally:
-            self.hub.leave(listener)
+            self.broadcaster.leave(listener)
             for task in (talking, gone):
                 task.cancel()
             with suppress(asyncio.CancelledError):

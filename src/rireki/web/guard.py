@@ -20,11 +20,11 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from rireki.show.catalogue.errors import in_tongue
+from rireki.show.catalogue.errors import in_locale
 from rireki.web.api.body import LARGEST, TooLarge
 from rireki.web.api.failures import failure
 from rireki.web.driving import OFF
-from rireki.web.locale.language import tongue_of
+from rireki.web.locale.language import locale_of
 from rireki.web.token import Access, cookie_value
 
 __all__ = ["CSP", "DRIVEN", "Guard", "GuardSettings"]
@@ -303,8 +303,8 @@ _CODES = {
 def _refused(request: Request, refusal: Refusal) -> Response:
     if request.url.path.startswith("/api/"):
         code = _CODES.get(refusal.status, "method")
-        tongue = tongue_of(request)
-        message, hint = in_tongue(tongue, refusal.message), in_tongue(tongue, refusal.hint)
+        locale = locale_of(request)
+        message, hint = in_locale(locale, refusal.message), in_locale(locale, refusal.hint)
         response = failure(refusal.status, code, message, hint)
     else:
         response = HTMLResponse(_page(request, refusal), refusal.status)
@@ -316,30 +316,30 @@ def _refused(request: Request, refusal: Refusal) -> Response:
 
 
 def _page(request: Request, refusal: Refusal) -> str:
-    tongue = tongue_of(request)
+    locale = locale_of(request)
     again = ""
     if refusal.status == 401 and _is_from_elsewhere(request):
         # A browser keeps its cookie back when a link of another site leads here; from here it does not.
         path = (request.scope.get("raw_path") or b"/").decode("latin-1").lstrip("/")
         asked = request.scope["query_string"].decode("latin-1")
         target = escape("/" + path + (f"?{asked}" if asked else ""))
-        link = f'<a href="{target}">{in_tongue(tongue, "open this page")}</a>'
-        again = f"<p>{in_tongue(tongue, f'If you were here before: {link}.')}</p>"
+        link = f'<a href="{target}">{in_locale(locale, "open this page")}</a>'
+        again = f"<p>{in_locale(locale, f'If you were here before: {link}.')}</p>"
     return (
-        f'<!doctype html><html lang="{tongue}"><meta charset="utf-8">'
+        f'<!doctype html><html lang="{locale}"><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width">'
-        f"<title>rireki</title><h1>rireki</h1><p>{escape(in_tongue(tongue, refusal.message))}</p>"
-        f"<p>{escape(in_tongue(tongue, refusal.hint))}</p>{again}</html>"
+        f"<title>rireki</title><h1>rireki</h1><p>{escape(in_locale(locale, refusal.message))}</p>"
+        f"<p>{escape(in_locale(locale, refusal.hint))}</p>{again}</html>"
     )
 
 
 def _onward(request: Request, target: str) -> str:
     """A page of ours that leads on at once."""
-    tongue, address = tongue_of(request), escape(target)
+    locale, address = locale_of(request), escape(target)
     return (
-        f'<!doctype html><html lang="{tongue}"><meta charset="utf-8">'
+        f'<!doctype html><html lang="{locale}"><meta charset="utf-8">'
         f'<meta http-equiv="refresh" content="0; url={address}">'
-        f'<title>rireki</title><p><a href="{address}">{in_tongue(tongue, "open this page")}</a></p>'
+        f'<title>rireki</title><p><a href="{address}">{in_locale(locale, "open this page")}</a></p>'
         "</html>"
     )
 

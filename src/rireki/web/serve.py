@@ -126,11 +126,11 @@ class Server:
         self.driving = Driving(drive) if drive else None
         # What the feed has read to name the new messages, pages ask for a moment later.
         readings = Readings()
-        self.hub = Broadcaster(stand_in or archive, self._activities, readings)
-        self.keeper = _keeper(archive, places, self.hub, readings) if keep else None
-        self.desk = ArchiveReader(stand_in or archive, places, self.keeper, readings)
-        self.desk.demo = demo or stand_in is not None
-        self.desk.drives = drive is not None
+        self.broadcaster = Broadcaster(stand_in or archive, self._activities, readings)
+        self.keeper = _keeper(archive, places, self.broadcaster, readings) if keep else None
+        self.archive_reader = ArchiveReader(stand_in or archive, places, self.keeper, readings)
+        self.archive_reader.demo = demo or stand_in is not None
+        self.archive_reader.drives = drive is not None
         self.access = token if isinstance(token, Access) else Access(token)
         settings = GuardSettings(
             token=self.access.token,
@@ -139,8 +139,8 @@ class Server:
             allowed=allowed,
             drive=drive is not None,
         )
-        app = create_app(self.desk, self.hub, settings, self.driving, self.access)
-        self._server = _Uvicorn(app, self.hub, self.driving)
+        app = create_app(self.archive_reader, self.broadcaster, settings, self.driving, self.access)
+        self._server = _Uvicorn(app, self.broadcaster, self.driving)
         self._ended = threading.Event()
 
     @property
@@ -157,24 +157,24 @@ class Server:
 
     def run(self) -> None:
         """Until `stop`, or a signal when this is the main thread."""
-        self.hub.start()
+        self.broadcaster.start()
         if self.keeper is not None:
             self.keeper.start()
-        if self.desk.path != self.archive:
+        if self.archive_reader.path != self.archive:
             threading.Thread(target=self._hope, name="hope", daemon=True).start()
         try:
             self._server.run(sockets=[self.socket])
         finally:
             self._ended.set()
-            self.hub.close()
-            self.hub.wait()
+            self.broadcaster.close()
+            self.broadcaster.wait()
             if self.keeper is not None:
                 self.keeper.stop()
-            self.desk.close()
+            self.archive_reader.close()
 
     def stop(self) -> None:
         """May be called from any thread."""
-        self.hub.close()
+        self.broadcaster.close()
         self._server.should_exit = True
 
     @property
@@ -190,13 +190,13 @@ class Server:
         """Go over to the real history as soon as there is some, whoever took it in."""
         while not self._ended.wait(HOPE):
             if _has_history(self.archive):
-                self.desk.turn_to(self.archive)
-                self.hub.turn_to(self.archive)
+                self.archive_reader.turn_to(self.archive)
+                self.broadcaster.turn_to(self.archive)
                 return
 
 
-def _keeper(archive: Path, places: Places, hub: Broadcaster, readings: Readings) -> Keeper:
-    return Keeper(archive, places, on_change=hub.kick, readings=readings)
+def _keeper(archive: Path, places: Places, broadcaster: Broadcaster, readings: Readings) -> Keeper:
+    return Keeper(archive, places, on_change=broadcaster.kick, readings=readings)
 
 
 def _has_history(path: Path) -> bool:
@@ -212,7 +212,9 @@ def _has_history(path: Path) -> bool:
 class _Uvicorn(uvicorn.Server):
     """Streams never end by themselves: they are ended first, then the server waits for the rest."""
 
-    def __init__(self, app: object, hub: Broadcaster, driving: Driving | None = None) -> None:
+    def __init__(
+        self, app: object, broadcaster: Broadcaster, driving: Driving | None = None
+    ) -> None:
         super().__init__(
             uvicorn.Config(
                 app,  # type: ignore[arg-type]
@@ -228,7 +230,7 @@ class _Uvicorn(uvicorn.Server):
                 timeout_graceful_shutdown=GRACE,
             )
         )
-        self.hub = hub
+        self.broadcaster = broadcaster
         self.driving = driving
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -244,5 +246,5 @@ class _Uvicorn(uvicorn.Server):
             await self.driving.close()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        self.hub.close()
+        self.broadcaster.close()
         super().handle_exit(sig, frame)

@@ -17,7 +17,7 @@ from rireki.show.html.export import export_html
 from rireki.show.html.options import RenderOptions
 from rireki.show.json import line
 from rireki.show.markdown import markdown
-from rireki.show.text import TextOptions, tell_story
+from rireki.show.text import TextOptions, render_transcript
 from rireki.show.transcript import Transcript, choose
 from rireki.sources import registry
 from rireki.sources.amazon_q.rows import HEAD, split
@@ -170,7 +170,7 @@ def show(reading: Reading, messages: Sequence[Message]) -> None:
     """In every way there is; what comes out can be written to a file or a screen."""
     for everything in (False, True):
         story = Transcript(reading.conversation, choose(messages, everything))
-        for block in tell_story(story, TextOptions(columns=80, full=everything)):
+        for block in render_transcript(story, TextOptions(columns=80, full=everything)):
             _writable(block.lines)
         _writable(markdown(story, everything))
         look = RenderOptions(

@@ -13,7 +13,7 @@ import apsw
 
 from rireki.archive.sqlite.values import select
 
-__all__ = ["tie_together"]
+__all__ = ["resolve_links"]
 
 #: Whoever may have another parent now: what changed, its relatives, and its children so far.
 _AFFECTED = """
@@ -76,7 +76,7 @@ _ELDER = """
 """
 
 
-def tie_together(sql: apsw.Connection, conversations: Sequence[int], change: int) -> None:
+def resolve_links(sql: apsw.Connection, conversations: Sequence[int], change: int) -> None:
     """Find the links of these conversations anew, and of those they may concern.
 
     `change` is the number of this change, noted with conversations that get another title, or

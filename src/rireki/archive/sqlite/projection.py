@@ -11,10 +11,18 @@ from typing import Any
 import apsw
 import msgspec
 
-from rireki.archive.base import Change, Dirty, Filter, Found, Heading, Sighting, StoredConversation
+from rireki.archive.base import (
+    Change,
+    Filter,
+    Found,
+    Heading,
+    PendingGroup,
+    Sighting,
+    StoredConversation,
+)
 from rireki.archive.sqlite.values import BadValue, decoded, first, select, value_of
 from rireki.errors import Ambiguous, NotFound
-from rireki.model.conversation import Answer, Conversation, Link, Reading, Tie
+from rireki.model.conversation import Answer, Conversation, Link, LinkToken, Reading
 from rireki.model.names import as_text, is_bytes
 from rireki.model.tally import pattern_of
 
@@ -47,32 +55,32 @@ class Projection:
 
     # ── what is to be interpreted again ──
 
-    def soil(self, family: str, conversation: str, number: int) -> None:
+    def mark_stale(self, family: str, conversation: str, number: int) -> None:
         self.sql.execute(
             "INSERT OR REPLACE INTO dirty (family, conversation, number) VALUES (?, ?, ?)",
             (family, conversation, number),
         )
 
-    def soil_all(self, number: int) -> None:
+    def mark_all_stale(self, number: int) -> None:
         for table in ("link", "tie", "naming", "answers", "conversation", "dirty"):
             self.sql.execute(f"DELETE FROM {table}")
-        self.soil_groups(number)
+        self.mark_groups_stale(number)
 
-    def soil_groups(self, number: int) -> None:
+    def mark_groups_stale(self, number: int) -> None:
         self.sql.execute(
             """INSERT OR REPLACE INTO dirty (family, conversation, number)
                SELECT DISTINCT family, conversation, ? FROM strand WHERE conversation IS NOT NULL""",
             (number,),
         )
 
-    def dirty(self) -> list[Dirty]:
+    def pending(self) -> list[PendingGroup]:
         # "@" groups (files that many conversations share) come last: a transcript outranks them.
         rows = select(
             self.sql,
             """SELECT family, conversation, number FROM dirty
                 ORDER BY conversation LIKE '@%', family, conversation""",
         )
-        return [Dirty(*row) for row in rows]
+        return [PendingGroup(*row) for row in rows]
 
     def waiting(self, family: str, conversation: str) -> int | None:
         """The number of the change that waits to be interpreted, if one does."""
@@ -83,10 +91,10 @@ class Projection:
         )
         return row[0] if row else None
 
-    def clean(self, dirty: Dirty) -> bool:
+    def clean(self, pending: PendingGroup) -> bool:
         """Take the mark away; False when the records changed since, and the reading is stale."""
         self.sql.execute(
-            "DELETE FROM dirty WHERE family = ? AND conversation = ? AND number = ?", dirty
+            "DELETE FROM dirty WHERE family = ? AND conversation = ? AND number = ?", pending
         )
         return self.sql.changes() > 0
 
@@ -100,30 +108,30 @@ class Projection:
     # ── storing readings ──
 
     def store(
-        self, dirty: Dirty, readings: Sequence[Reading], number: int
+        self, pending: PendingGroup, readings: Sequence[Reading], number: int
     ) -> dict[int, Conversation]:
         """Replace what a group was read as; returns the conversations that were stored, by row."""
         stored: dict[int, Conversation] = {}
         same: set[int] = set()
-        self.sql.execute("DELETE FROM naming WHERE family = ? AND grouping = ?", dirty[:2])
+        self.sql.execute("DELETE FROM naming WHERE family = ? AND grouping = ?", pending[:2])
         for reading in readings:
             if reading.conversation.nature == "titles":
-                self._keep_titles(dirty, reading)
+                self._keep_titles(pending, reading)
                 continue
-            if known := self._same(dirty, reading.conversation):
+            if known := self._same(pending, reading.conversation):
                 same.add(known)
                 continue
-            row = self._store_one(dirty, reading, number)
+            row = self._store_one(pending, reading, number)
             if row is not None:
                 stored[row] = reading.conversation
-                self.log(number, reading.conversation.id, dirty.number)
-        self._drop_others(dirty, stored.keys() | same, number)
+                self.log(number, reading.conversation.id, pending.number)
+        self._drop_others(pending, stored.keys() | same, number)
         return stored
 
-    def _keep_titles(self, dirty: Dirty, reading: Reading) -> None:
+    def _keep_titles(self, pending: PendingGroup, reading: Reading) -> None:
         self.sql.executemany(
             "INSERT OR REPLACE INTO naming (family, grouping, token, title) VALUES (?, ?, ?, ?)",
-            [(*dirty[:2], t.token, t.detail) for t in reading.ties if t.kind == "title"],
+            [(*pending[:2], t.token, t.detail) for t in reading.link_tokens if t.kind == "title"],
         )
 
     def named_by(self, family: str, grouping: str) -> list[int]:
@@ -137,7 +145,7 @@ class Projection:
         )
         return [number for (number,) in rows]
 
-    def _same(self, dirty: Dirty, conversation: Conversation) -> int | None:
+    def _same(self, pending: PendingGroup, conversation: Conversation) -> int | None:
         """The row of surviving prompts that are what they were: one file holds those of hundreds of
         conversations, and a line that is added to it concerns one."""
         if conversation.nature != "prompts":
@@ -146,7 +154,7 @@ class Projection:
             self.sql,
             """SELECT number FROM conversation
                 WHERE id = ? AND family = ? AND grouping = ? AND data = ?""",
-            (conversation.id, *dirty[:2], msgspec.json.encode(conversation).decode()),
+            (conversation.id, *pending[:2], msgspec.json.encode(conversation).decode()),
         )
         return row[0] if row else None
 
@@ -180,7 +188,7 @@ class Projection:
         )
         return msgspec.convert(rows, list[Change])
 
-    def _store_one(self, dirty: Dirty, reading: Reading, number: int) -> int | None:
+    def _store_one(self, pending: PendingGroup, reading: Reading, number: int) -> int | None:
         # Imported late: who only reads compresses nothing.
         from rireki.archive.pack import squeeze
 
@@ -190,11 +198,11 @@ class Projection:
             "SELECT number, family, grouping, nature FROM conversation WHERE id = ?",
             (conversation.id,),
         )
-        if conversation.nature == "prompts" and known and known[1:3] != dirty[:2]:
+        if conversation.nature == "prompts" and known and known[1:3] != pending[:2]:
             return None
-        if self.is_forgotten(dirty.family, conversation.native_id):
+        if self.is_forgotten(pending.family, conversation.native_id):
             return None
-        row = self._upsert(dirty, conversation, number)
+        row = self._upsert(pending, conversation, number)
         self.sql.execute(
             "INSERT OR REPLACE INTO answers (conversation, data) VALUES (?, ?)",
             (row, squeeze(msgspec.json.encode(reading.answers))),
@@ -203,11 +211,11 @@ class Projection:
         self.sql.executemany(
             """INSERT INTO tie (token, kind, role, family, conversation, detail)
                VALUES (?, ?, ?, ?, ?, ?)""",
-            [(t.token, t.kind, t.role, dirty.family, row, t.detail) for t in reading.ties],
+            [(t.token, t.kind, t.role, pending.family, row, t.detail) for t in reading.link_tokens],
         )
         return row
 
-    def _upsert(self, dirty: Dirty, conversation: Conversation, number: int) -> int:
+    def _upsert(self, pending: PendingGroup, conversation: Conversation, number: int) -> int:
         row: int = self.sql.execute(
             """INSERT INTO conversation (id, native_id, family, grouping, source, nature, project,
                    title, started_at, updated_at, upstream, changed, data)
@@ -221,8 +229,8 @@ class Projection:
             (
                 conversation.id,
                 conversation.native_id,
-                dirty.family,
-                dirty.conversation,
+                pending.family,
+                pending.conversation,
                 conversation.source,
                 conversation.nature,
                 conversation.project,
@@ -236,12 +244,12 @@ class Projection:
         ).get
         return row
 
-    def _drop_others(self, dirty: Dirty, rows: set[int], number: int) -> None:
+    def _drop_others(self, pending: PendingGroup, rows: set[int], number: int) -> None:
         """Conversations this group was read as before, and is no longer."""
         known = select(
             self.sql,
             "SELECT number, id FROM conversation WHERE family = ? AND grouping = ?",
-            dirty[:2],
+            pending[:2],
         )
         for row, conversation in known:
             if row not in rows:
@@ -293,7 +301,7 @@ class Projection:
     def _kept(self, row: tuple[Any, ...]) -> StoredConversation:
         number, data, *copies = row
         told = _opened(data)
-        ties = select(
+        link_tokens = select(
             self.sql,
             "SELECT kind, role, token, detail FROM tie WHERE conversation = ? ORDER BY rowid",
             (number,),
@@ -304,7 +312,9 @@ class Projection:
             *(told.started_at, told.updated_at, told.upstream),
         ]
         kept = _answers(answers[0]) if answers else []
-        return StoredConversation(told, kept, [Tie(*tie) for tie in ties], said == copies)
+        return StoredConversation(
+            told, kept, [LinkToken(*tie) for tie in link_tokens], said == copies
+        )
 
     def _links(self, only: Sequence[int] | None = None) -> dict[int, list[Link]]:
         """The links of every conversation (or of some), from both of their ends."""

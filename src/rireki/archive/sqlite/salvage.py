@@ -38,7 +38,7 @@ def salvage(old: Path, new: Path, clock: Callable[[], str]) -> tuple[SqliteArchi
         archive = SqliteArchive(new, create=True, clock=clock)
         with archive.writing():
             _write(archive.sql, recovered, facts)
-        archive.soil()
+        archive.mark_stale()
         return archive, facts.lost
     finally:
         recovered.close()

@@ -13,18 +13,18 @@ import apsw
 
 from rireki.archive.base import (
     Change,
-    Dirty,
     Filter,
     Found,
     Heading,
     KnownOrigin,
+    PendingGroup,
     Sighting,
     StoredConversation,
 )
 from rireki.archive.database import Frozen
 from rireki.archive.sqlite.connect import DAMAGE, connect, damage, explain
 from rireki.archive.sqlite.lenient import lenient, lenient_rows
-from rireki.archive.sqlite.links import tie_together
+from rireki.archive.sqlite.links import resolve_links
 from rireki.archive.sqlite.projection import Projection
 from rireki.archive.sqlite.sums import ensure_triggers
 from rireki.archive.sqlite.values import BadValue, first, select, value_of
@@ -180,11 +180,11 @@ class SqliteArchive:
         return self.projection.reached(conversation, number)
 
     @lenient
-    def dirty(self) -> list[Dirty]:
-        return self.projection.dirty()
+    def pending(self) -> list[PendingGroup]:
+        return self.projection.pending()
 
     @lenient
-    def is_dirty(self, family: str, conversation: str) -> bool:
+    def is_pending(self, family: str, conversation: str) -> bool:
         return self.projection.waiting(family, conversation) is not None
 
     @lenient
@@ -196,14 +196,14 @@ class SqliteArchive:
         rows = select(self.sql, "SELECT id FROM conversation")
         return {id for (id,) in rows}
 
-    def soil(self) -> None:
+    def mark_stale(self) -> None:
         with self.writing() as batch:
-            self.projection.soil_all(batch.number)
+            self.projection.mark_all_stale(batch.number)
 
-    def soil_gently(self) -> None:
+    def mark_stale_gently(self) -> None:
         if self.groups():
             with self.writing() as batch:
-                self.projection.soil_groups(batch.number)
+                self.projection.mark_groups_stale(batch.number)
 
     @lenient_rows
     def conversations(self, wanted: Filter = Filter()) -> Iterator[Conversation]:  # noqa: B008
@@ -333,13 +333,13 @@ class SqliteArchive:
             return known
 
     @lenient
-    def groups(self) -> list[Dirty]:
+    def groups(self) -> list[PendingGroup]:
         rows = select(
             self.sql,
             """SELECT DISTINCT family, conversation FROM strand
                 WHERE conversation IS NOT NULL ORDER BY family, conversation""",
         )
-        return [Dirty(family, conversation, 0) for family, conversation in rows]
+        return [PendingGroup(family, conversation, 0) for family, conversation in rows]
 
     @lenient
     def kept_as(self, family: str, grouping: str) -> dict[str, StoredConversation]:
@@ -416,7 +416,7 @@ class SqliteBatch:
         )
         self.records.note(number, update.key, update.troubles, self.now)
         if changed:
-            self._soil(family, update.conversation)
+            self._mark_stale(family, update.conversation)
         if left is not None:
             self._leave(left, (family, update.conversation))
         if update.replaces is not None:
@@ -425,7 +425,7 @@ class SqliteBatch:
 
     def _leave(self, left: Group, group: Group) -> None:
         """A strand belongs to another conversation now: both are to be read anew."""
-        self._soil(*left)
+        self._mark_stale(*left)
         if None not in (*left, *group) and not self.records.count(*left):  # type: ignore[arg-type]
             # What it was read as so far is found until it is read as what it turned out to be.
             self.projection.hand_over(left, group)
@@ -464,23 +464,23 @@ class SqliteBatch:
             else:
                 self.records.vanish_strand(strand, self.number, self.now)
                 self.records.note(number, key, [], self.now)
-            self._soil(family, conversation)
+            self._mark_stale(family, conversation)
 
-    def _soil(self, family: str, conversation: str | None) -> None:
+    def _mark_stale(self, family: str, conversation: str | None) -> None:
         if conversation is not None:
-            self.projection.soil(family, conversation, self.number)
+            self.projection.mark_stale(family, conversation, self.number)
 
     def vanish(self, origin: KnownOrigin) -> None:
         self.records.vanish_origin(origin.id, self.now)
         for strand, _, family, conversation, vanished in self.records.held(origin.id):
             if not vanished:
                 self.records.vanish_strand(strand, self.number, self.now)
-                self._soil(family, conversation)
+                self._mark_stale(family, conversation)
 
     def move(self, known: KnownOrigin, origin: Origin) -> None:
         self.records.move(known, origin)
         for _, _, family, conversation, _ in self.records.held(known.id):
-            self._soil(family, conversation)
+            self._mark_stale(family, conversation)
 
     def note(self, origin: Origin, trouble: Trouble | None) -> None:
         number = self._origin(origin)
@@ -492,19 +492,19 @@ class SqliteBatch:
         number = self.projection.waiting(family, conversation)
         if number is None or self.records.count(family, conversation) != strands:
             return []
-        return self.project(Dirty(family, conversation, number), readings)
+        return self.project(PendingGroup(family, conversation, number), readings)
 
-    def project(self, dirty: Dirty, readings: Sequence[Reading]) -> list[Conversation]:
-        if not self.projection.clean(dirty):
+    def project(self, pending: PendingGroup, readings: Sequence[Reading]) -> list[Conversation]:
+        if not self.projection.clean(pending):
             return []
-        stored = self.projection.store(dirty, readings, self.number)
+        stored = self.projection.store(pending, readings, self.number)
         self.projected += stored
         if any(reading.conversation.nature == "titles" for reading in readings):
-            self.projected += self.projection.named_by(*dirty[:2])
+            self.projected += self.projection.named_by(*pending[:2])
         return list(stored.values())
 
     def tie(self) -> None:
-        tie_together(self.sql, self.projected, self.number)
+        resolve_links(self.sql, self.projected, self.number)
 
     def forget(self, found: Found, together: str) -> int:
         """Remove what belongs to one conversation; `together` names what it was forgotten with."""

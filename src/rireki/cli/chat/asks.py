@@ -18,7 +18,7 @@ from rireki.show.safe import one_line, safe
 if TYPE_CHECKING:
     from rireki.cli.chat.bridge import Running
     from rireki.cli.chat.lines import ChatInput
-    from rireki.cli.chat.output import Paper
+    from rireki.cli.chat.output import ChatOutput
 
 __all__ = ["Asker"]
 
@@ -27,7 +27,7 @@ YES, NO = ("y", "yes", "はい"), ("n", "no", "いいえ")
 
 
 class Asker:
-    def __init__(self, running: Running, paper: Paper, lines: ChatInput) -> None:
+    def __init__(self, running: Running, paper: ChatOutput, lines: ChatInput) -> None:
         self._running, self._paper, self._lines = running, paper, lines
         self._done: set[str] = set()
 

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from rireki.errors import RirekiError
     from rireki.sources.bridge.entry import BridgeEntry
 
-__all__ = ["JsonPaper", "Paper"]
+__all__ = ["JsonChatOutput", "ChatOutput"]
 
 
-class Paper:
+class ChatOutput:
     """For people; also for those who read a pipe."""
 
     def __init__(self) -> None:
@@ -140,7 +140,7 @@ class Paper:
         self._at_start = text.endswith(("\n", "\n\x1b[0m"))
 
 
-class JsonPaper(Paper):
+class JsonChatOutput(ChatOutput):
     """For programs: an event per line, and nothing else."""
 
     def show(self, event: Event) -> None:

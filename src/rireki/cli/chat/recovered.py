@@ -13,7 +13,7 @@ from rireki.show.safe import safe
 if TYPE_CHECKING:
     from rireki.cli.chat.bridge import Running
     from rireki.cli.chat.lines import ChatInput
-    from rireki.cli.chat.output import Paper
+    from rireki.cli.chat.output import ChatOutput
     from rireki.drive.values import Ask, PromptReceipt
 
 __all__ = ["Decision", "decide"]
@@ -33,7 +33,7 @@ _CHOICES: dict[str, Decision] = {
 
 
 def decide(
-    running: Running, paper: Paper, lines: ChatInput
+    running: Running, paper: ChatOutput, lines: ChatInput
 ) -> tuple[Decision, PromptReceipt | None]:
     """Ask what is to become of them, if there are any; "give" with nothing given means there are none."""
     ask = next((ask for ask in running.status().asks if ask.what == "prompts"), None)
@@ -51,7 +51,7 @@ def decide(
     return decision, running.answer(ask.id, AskAnswer(option=option))
 
 
-def _asked(ask: Ask, paper: Paper, lines: ChatInput) -> Decision:
+def _asked(ask: Ask, paper: ChatOutput, lines: ChatInput) -> Decision:
     style = paper.style
     paper.line(f"{style.yellow(say('Waiting for your yes:'))} {style.bold(say(ask.title))}")
     for line in safe(ask.detail).splitlines():

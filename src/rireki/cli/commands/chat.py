@@ -18,7 +18,7 @@ from rireki.cli.archive import archive_path, opened
 from rireki.cli.chat.asks import Asker
 from rireki.cli.chat.bridge import Running
 from rireki.cli.chat.lines import ChatInput
-from rireki.cli.chat.output import JsonPaper, Paper
+from rireki.cli.chat.output import ChatOutput, JsonChatOutput
 from rireki.cli.chat.recovered import decide
 from rireki.cli.drive_options import config_file
 from rireki.cli.options import archive_option, json_option
@@ -72,7 +72,7 @@ def command(
     known = _agents()
     chosen = _agent(known, agent, found)
     project = _project(directory, found)
-    paper = JsonPaper() if as_json else Paper()
+    paper = JsonChatOutput() if as_json else ChatOutput()
     lines = ChatInput(paper.style)
     with _running(known, chosen, project, model, found) as running:
         paper.begin(chosen.title, project)
@@ -156,7 +156,7 @@ def _running(
 
 
 def _talk(
-    running: Running, paper: Paper, lines: ChatInput, asker: Asker, given: PromptReceipt | None
+    running: Running, paper: ChatOutput, lines: ChatInput, asker: Asker, given: PromptReceipt | None
 ) -> None:
     """Prompts and answers, until the person leaves; at first what was `given` already."""
     # One that comes between two prompts, or while a hint is printed, means leaving as well.
@@ -165,7 +165,7 @@ def _talk(
             _go_on(running, paper, lines, asker)
 
 
-def _go_on(running: Running, paper: Paper, lines: ChatInput, asker: Asker) -> None:
+def _go_on(running: Running, paper: ChatOutput, lines: ChatInput, asker: Asker) -> None:
     impatient = False
     while True:
         try:
@@ -191,7 +191,7 @@ def _go_on(running: Running, paper: Paper, lines: ChatInput, asker: Asker) -> No
             return
 
 
-def _turn(running: Running, paper: Paper, asker: Asker, given: PromptReceipt) -> bool:
+def _turn(running: Running, paper: ChatOutput, asker: Asker, given: PromptReceipt) -> bool:
     """Everything until the agent is done; False when the person left in the middle."""
     stopped = False
     while True:
@@ -216,7 +216,7 @@ def _turn(running: Running, paper: Paper, asker: Asker, given: PromptReceipt) ->
             stopped = True
 
 
-def _stop(running: Running, paper: Paper) -> bool:
+def _stop(running: Running, paper: ChatOutput) -> bool:
     """False when the person does not even wait for that."""
     try:
         paper.hint(say("Stopping; once more to leave."))

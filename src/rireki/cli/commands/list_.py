@@ -123,7 +123,7 @@ def _tell_lacking(lacking: int) -> None:
 def _lacking(archive: Archive) -> int:
     """How many conversations are kept and cannot be listed before they are read again."""
     # "@" groups are files that many conversations share.
-    waiting = {group[:2] for group in archive.dirty() if not group.conversation.startswith("@")}
+    waiting = {group[:2] for group in archive.pending() if not group.conversation.startswith("@")}
     if not waiting or archive.damage:
         # Of a damaged archive more is said than that.
         return 0

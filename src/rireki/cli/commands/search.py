@@ -29,8 +29,8 @@ from rireki.show.hits import (
     html_results,
     notes,
     nothing,
+    render_results,
     short_message,
-    tell_results,
 )
 from rireki.show.safe import one_line, safe
 from rireki.show.width import clusters, truncate, width, wrap
@@ -201,7 +201,7 @@ def _told(
     results: Results, names: dict[str, str], wish: SearchOptions, screen: StandardOutput
 ) -> Iterator[str]:
     view = HitsView(now(), screen.columns, screen.style, names, marks)
-    yield from tell_results(results, view)
+    yield from render_results(results, view)
     if screen.terminal:
         yield ""
         for text in _footer(results, view, wish):

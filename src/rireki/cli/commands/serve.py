@@ -260,10 +260,10 @@ def _announce(
     if as_json:
         # It listens already: whoever connects now is answered in a moment.
         told = {"url": server.url, "port": server.port, "pid": os.getpid(), "running": False}
-        more = {"archive": str(server.archive), "demo": server.desk.demo}
+        more = {"archive": str(server.archive), "demo": server.archive_reader.demo}
         screen.json([{**told, **more, "drive": server.driving is not None}])
     else:
-        if server.desk.path != server.archive:
+        if server.archive_reader.path != server.archive:
             screen.say([say("This machine has no history yet: here is an invented one.")])
         # The browser brings a ticket: the token need not be seen on the screen.
         first = say(f"Opening {server.plain_url} in your browser.") if opens else _to_open(server)

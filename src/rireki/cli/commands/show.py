@@ -20,7 +20,7 @@ from rireki.show.catalogue import language, say
 from rireki.show.hits import short_message
 from rireki.show.markdown import markdown
 from rireki.show.safe import safe
-from rireki.show.text import TextOptions, tell_story
+from rireki.show.text import TextOptions, render_transcript
 from rireki.show.transcript import Transcript, choose
 from rireki.sources import registry
 
@@ -214,7 +214,7 @@ def _html(
     from rireki.show.html import export, options
 
     document = export.export_html(
-        story, options.RenderOptions(tongue=language(), attachment_bytes=teller.bytes_of), full
+        story, options.RenderOptions(locale=language(), attachment_bytes=teller.bytes_of), full
     )
     if screen.terminal:
         screen.page("".join(document).splitlines(), pager)
@@ -254,7 +254,7 @@ def _finder(query: str | None) -> Callable[[str], Sequence[tuple[int, int]]] | N
 def _tell(
     story: Transcript, screen: StandardOutput, view: TextOptions, pager: bool, stay: bool = False
 ) -> None:
-    blocks = tell_story(story, view)
+    blocks = render_transcript(story, view)
     if view.opened is None and not stay:
         screen.page((line for block in blocks for line in block.lines), pager)
         return

@@ -21,7 +21,7 @@ from rireki.show.words import count, size
 if TYPE_CHECKING:
     from rireki.intake.survey import Surveyed
     from rireki.sources.kit.places import Places
-    from rireki.sources.reader import Looked
+    from rireki.sources.reader import Scanned
     from rireki.sources.unread import Unread
 
 __all__ = ["command"]
@@ -84,7 +84,7 @@ def _told(source: Surveyed, screen: StandardOutput) -> Iterator[str]:
     yield ""
 
 
-def _looked(looked: Sequence[Looked], screen: StandardOutput) -> Iterator[str]:
+def _looked(looked: Sequence[Scanned], screen: StandardOutput) -> Iterator[str]:
     for place in looked:
         note = one_line(place.note or ("there" if place.found else "not there"))
         line = say(f"  looked at {one_line(place.place)}: {note}")

@@ -52,7 +52,7 @@ def _verify(as_json: bool) -> int:
     with opened(checking=True) as archive:
         troubles = verify(archive, progress()) + verify_index(archive)
         # "@" groups are files that many conversations share.
-        groups = [group for group in archive.dirty() if not group.conversation.startswith("@")]
+        groups = [group for group in archive.pending() if not group.conversation.startswith("@")]
         groups = [] if archive.damage else groups
         path = archive.path
     if as_json:

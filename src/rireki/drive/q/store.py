@@ -13,7 +13,7 @@ from typing import Any
 from rireki.archive.open import open_archive
 from rireki.drive.driver import AgentGone, AgentTask
 from rireki.errors import SourceTrouble
-from rireki.intake.known_origins import Roster
+from rireki.intake.known_origins import KnownOrigins
 from rireki.intake.sweep import take_some
 from rireki.model.record import Origin
 from rireki.sources import registry
@@ -65,7 +65,7 @@ class QStore:
         if warning is None:
             return []
         with closing(open_archive(self._work.archive, create=True)) as archive:
-            swept = take_some(archive, self._databases(), Roster(archive))
+            swept = take_some(archive, self._databases(), KnownOrigins(archive))
         if swept.failed:
             _, trouble = swept.failed[0]
             raise AgentGone(

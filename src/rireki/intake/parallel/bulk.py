@@ -11,7 +11,7 @@ from rireki.archive.base import Archive, Batch, Stale
 from rireki.intake.interpret import as_readings
 from rireki.intake.memory import HEAVY
 from rireki.intake.parallel.follow import Followed, Follower
-from rireki.intake.parallel.pool import Crew, LostTask
+from rireki.intake.parallel.pool import LostTask, WorkerPool
 from rireki.intake.parallel.worker import FreshGroup, Packed, PackedGroup, PackedOrigin, PackTask
 from rireki.intake.take import is_forgotten
 from rireki.model.conversation import Conversation, Trouble
@@ -44,10 +44,10 @@ class Bulk(msgspec.Struct):
     cursors: dict[str, Any] = msgspec.field(default_factory=dict)
     sizes: dict[str, int] = msgspec.field(default_factory=dict)
 
-    def take(self, crew: Crew, origins: Sequence[Origin]) -> Iterator[Conversation]:
+    def take(self, pool: WorkerPool, origins: Sequence[Origin]) -> Iterator[Conversation]:
         """Keep the files; yields the conversations they turn out to be."""
         whole = left = sum(origin.size for origin in origins) or 1
-        for group in self._batches(crew, self._tasks(origins)):
+        for group in self._batches(pool, self._tasks(origins)):
             kept = [item for item in group if not self._is_left(item)]
             try:
                 with self.archive.writing() as batch:
@@ -118,11 +118,11 @@ class Bulk(msgspec.Struct):
             group.whole = group.whole and sum(o.size for o in group.origins) < HEAVY
         return sorted(groups.values(), key=lambda g: -sum(o.size for o in g.origins))
 
-    def _batches(self, crew: Crew, tasks: Sequence[PackTask]) -> Iterator[list[Any]]:
+    def _batches(self, pool: WorkerPool, tasks: Sequence[PackTask]) -> Iterator[list[Any]]:
         """What goes into one transaction: so much, or at last what there is."""
         group: list[Any] = []
         size, left = 0, sum(origin.size for task in tasks for origin in _of_task(task))
-        for answer in crew.run(tasks):
+        for answer in pool.run(tasks):
             if isinstance(answer, LostTask):
                 self.left.update((origin.place, origin) for origin in _of_task(answer.task))
                 continue
@@ -133,7 +133,7 @@ class Bulk(msgspec.Struct):
                 left -= answer.origin.size
             # What is left becomes about a quarter as large: some six more of these.
             enough = min(BATCH, max(left // 24, LAST_BATCH))
-            if size >= enough or (crew.waits and left < END):
+            if size >= enough or (pool.waits and left < END):
                 yield group
                 group, size = [], 0
         if group:

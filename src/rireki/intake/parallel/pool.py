@@ -16,10 +16,10 @@ from queue import Queue
 from typing import IO, Any, NamedTuple
 
 from rireki.intake.memory import use_sparingly
-from rireki.intake.parallel.spawn import Worker, hire
+from rireki.intake.parallel.spawn import Worker, spawn
 from rireki.intake.parallel.worker import receive, send
 
-__all__ = ["Crew", "LostTask", "processors"]
+__all__ = ["WorkerPool", "LostTask", "processors"]
 
 #: Answers that wait to be written; bounds memory when the writer is slower than the workers.
 WAITING = 6
@@ -41,7 +41,7 @@ def processors() -> int:
         return os.cpu_count() or 1
 
 
-class Crew:
+class WorkerPool:
     def __init__(self, size: int, *, copies: bool = False) -> None:
         """`copies` of this process are there sooner, but may not open the archive."""
         # A crew is there for much work, and its answers are large.
@@ -50,13 +50,13 @@ class Crew:
         # The user may have no more processes, or Python may have been moved since we started.
         with suppress(OSError):
             for _ in range(size):
-                self.workers.append(hire(copies))
+                self.workers.append(spawn(copies))
         for worker in self.workers:
             _widen(worker.answers)
         #: Whether an answer that was just given is the last for the time being.
         self.waits = False
 
-    def __enter__(self) -> Crew:
+    def __enter__(self) -> WorkerPool:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -20,7 +20,7 @@ from typing import IO, Protocol, cast
 from rireki.intake.parallel.worker import work
 from rireki.python_path import child_environment, python_command
 
-__all__ = ["Worker", "hire"]
+__all__ = ["Worker", "spawn"]
 
 _COMMAND = "from rireki.intake.parallel.worker import main; main({})"
 #: Where the copy finds its pipes.
@@ -39,7 +39,7 @@ class Worker(Protocol):
         """Until it is gone, and its pipes with it."""
 
 
-def hire(copy: bool) -> Worker:
+def spawn(copy: bool) -> Worker:
     """A worker, a `copy` if that will do; raises OSError when there can be no more."""
     return _Copy() if copy and _is_alone() else _Started()
 

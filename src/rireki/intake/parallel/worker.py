@@ -24,7 +24,7 @@ from typing import IO, Any, TypeAlias
 
 import msgspec
 
-from rireki.archive.base import Dirty
+from rireki.archive.base import PendingGroup
 from rireki.archive.open import open_archive
 from rireki.archive.pack import Chunk, pack
 from rireki.errors import SourceTrouble
@@ -33,7 +33,7 @@ from rireki.intake.limits import largest
 from rireki.intake.memory import HEAVY, hold_on
 from rireki.intake.naming import read_origin
 from rireki.intake.parallel.follow import digest_of
-from rireki.model.conversation import Answer, Conversation, Tie, Trouble
+from rireki.model.conversation import Answer, Conversation, LinkToken, Trouble
 from rireki.model.names import as_text
 from rireki.model.record import Content, Origin, Update
 from rireki.model.strand import PIECES, Run, State, Strand, extended
@@ -83,14 +83,14 @@ class PackTask(msgspec.Struct):
 
 class ProjectTask(msgspec.Struct):
     archive: str
-    groups: list[Dirty]
+    groups: list[PendingGroup]
 
 
 class DigestTask(msgspec.Struct):
     """Conversations to be read again for a follower, by family and group."""
 
     archive: str
-    groups: list[Dirty]
+    groups: list[PendingGroup]
     digest: str
 
 
@@ -109,11 +109,11 @@ class PackedOrigin(msgspec.Struct):
     trouble: Trouble | None = None
 
 
-Summary: TypeAlias = tuple[Conversation, list[Answer], list[Tie]]
+Summary: TypeAlias = tuple[Conversation, list[Answer], list[LinkToken]]
 
 
 class Projected(msgspec.Struct):
-    group: Dirty
+    group: PendingGroup
     readings: list[Summary]
 
 
@@ -127,7 +127,7 @@ class PackedGroup(msgspec.Struct):
 
 
 class Digested(msgspec.Struct):
-    group: Dirty
+    group: PendingGroup
     #: By the id of the conversation; None when it is too much to be handed over.
     digests: dict[str, Any] | None
 
@@ -291,7 +291,9 @@ def _packed_group(group: FreshGroup, strands: list[Strand], digest: str) -> Pack
     assert group.conversation is not None
     readings = interpret(group.conversation, strands)
     digests = [digest_of(digest)(reading, strands) for reading in readings] if digest else []
-    return PackedGroup(group, [(r.conversation, r.answers, r.ties) for r in readings], digests)
+    return PackedGroup(
+        group, [(r.conversation, r.answers, r.link_tokens) for r in readings], digests
+    )
 
 
 def project(task: ProjectTask) -> Iterator[Projected]:
@@ -301,7 +303,7 @@ def project(task: ProjectTask) -> Iterator[Projected]:
             readings = interpret(
                 group.conversation, archive.strands(group.family, group.conversation)
             )
-            yield Projected(group, [(r.conversation, r.answers, r.ties) for r in readings])
+            yield Projected(group, [(r.conversation, r.answers, r.link_tokens) for r in readings])
     finally:
         archive.close()
 

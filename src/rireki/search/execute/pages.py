@@ -43,7 +43,7 @@ def _dropped(hunt: Hunt, groups: list[Group]) -> dict[str, Conversation]:
 
 def _talk(hunt: Hunt, group: Group, conversation: Conversation) -> ConversationHits:
     total = hunt.total(conversation.id)
-    if total is None and (hunt.exhausted or conversation.id in hunt.direct_talks):
+    if total is None and (hunt.exhausted or conversation.id in hunt.direct_conversations):
         total = len(group.messages)
     return ConversationHits(
         conversation=conversation,

@@ -328,11 +328,11 @@ class Planner:
     def _filter(self, node: FilterNode) -> Plan:
         if node.name in ("since", "before"):
             return Plan(self._silent(self._times(node)), True)
-        about_talk = talk_test(node)
-        if about_talk is not None:
+        about_conversation = talk_test(node)
+        if about_conversation is not None:
             kind = _TOLD.get(node.name) or _TOLD.get(f"{node.name}:{node.value}")
-            told = self._told(kind, about_talk) if kind else None
-            return told or self._talks(node, about_talk)
+            told = self._told(kind, about_conversation) if kind else None
+            return told or self._talks(node, about_conversation)
         passes = fact_test(node)
         known = self.searcher.terms_with_prefix("facts", f"{node.name}:")
         found = [fact for fact, _ in known if passes(fact)]

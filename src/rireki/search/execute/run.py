@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from rireki.archive.base import Dirty, Heading
+from rireki.archive.base import Heading, PendingGroup
 from rireki.model.conversation import Conversation
 from rireki.search.execute.plan import PERSON, Plan, Planner
 from rireki.search.execute.view import IndexView, titles
@@ -118,9 +118,9 @@ class Hunt:
         #: Messages that answered so far, and how many of them the index did not know of.
         self.messages = 0
         self.direct = 0
-        self.direct_talks: set[str] = set()
+        self.direct_conversations: set[str] = set()
         #: Conversations whose title answers, as far as they were met.
-        self.title_talks: set[str] = set()
+        self.title_conversations: set[str] = set()
         #: Conversations whose records changed and were not interpreted yet.
         self.uninterpreted: dict[str, Conversation] = {}
         #: The best hit of each conversation, as far as it was looked for.
@@ -194,7 +194,7 @@ class Hunt:
                 self._note(candidate)
         if self.planner is not None and self.view.reader is not None and self.plan.exact:
             answers = self.planner.messages(self.plan, self.query.root, None)
-            totals = self.view.reader.per_talk(answers)
+            totals = self.view.reader.per_conversation(answers)
             found = {self.view.covered[n].id for n in totals if n in self.view.covered}
             found |= self.best.keys()
             return found if among is None else found & among
@@ -236,7 +236,7 @@ class Hunt:
         for order, _, heading in self._looked_up(planner.headings(plan)):
             for doc in titles(heading):
                 if self.matcher.matches(heading, doc):
-                    self.title_talks.add(heading.id)
+                    self.title_conversations.add(heading.id)
                     yield Candidate(order + self._boost(TITLE), heading, doc=doc, checked=True)
                     break
 
@@ -340,22 +340,22 @@ class Hunt:
         shown = [numbers[group.heading.id] for group in page if group.heading.id in numbers]
         if self.matched is not None and self.matched > MANY:
             assert self.view.reader is not None
-            self.totals, _ = self._per_talk(COUNTED, shown)
-            talks = self.view.reader.more_talks_than(self.matched)
+            self.totals, _ = self._per_conversation(COUNTED, shown)
+            talks = self.view.reader.more_conversations_than(self.matched)
             return Counts(self.matched + self.direct, talks, True)
-        self.totals, rest = self._per_talk(COUNTED)
+        self.totals, rest = self._per_conversation(COUNTED)
         messages = sum(self.totals.values()) + rest
         titled, untold = self._titled()
-        more = sum(numbers.get(id) not in self.totals for id in self.direct_talks | titled)
+        more = sum(numbers.get(id) not in self.totals for id in self.direct_conversations | titled)
         counts = Counts(messages + self.direct, len(self.totals) + more, bool(rest or untold))
         if rest and shown:
-            self.totals, _ = self._per_talk(COUNTED, shown)
+            self.totals, _ = self._per_conversation(COUNTED, shown)
         return counts
 
     def _titled(self) -> tuple[set[str], bool]:
         """The conversations whose title answers, and whether there may be more of them."""
         if self.exhausted or next(self.query.leaves(), None) is None:
-            return self.title_talks, False
+            return self.title_conversations, False
         planner, plan = self._title_plan()
         if plan.exact and _needs_one_place(self.query.root):
             # Be it the title or the project: here the index can tell.
@@ -363,9 +363,11 @@ class Hunt:
             covered = self.view.covered
             return {covered[each].id for each in totals if each in covered}, rest > 0
         checked = sum(1 for _ in islice(self._titles(), CHECKED))
-        return self.title_talks, checked == CHECKED
+        return self.title_conversations, checked == CHECKED
 
-    def _per_talk(self, most: int, talks: list[int] | None = None) -> tuple[dict[int, int], int]:
+    def _per_conversation(
+        self, most: int, talks: list[int] | None = None
+    ) -> tuple[dict[int, int], int]:
         """Messages per conversation, for so many at most, and how many messages the others have."""
         assert self.planner is not None and self.view.reader is not None
         return self._counted(self.planner.messages(self.plan, self.query.root, talks), most)
@@ -392,15 +394,15 @@ class Hunt:
             for doc in [*docs, *(titles(heading) if asked else ())]:
                 if self.matcher.matches(heading, doc):
                     self.direct += doc.message is not None
-                    self.direct_talks.add(heading.id)
+                    self.direct_conversations.add(heading.id)
                     yield Candidate(self._order(doc, weights), heading, doc=doc, checked=True)
 
     def _direct_docs(self) -> Iterator[tuple[Heading, list[Doc]]]:
-        changing = {group[:2] for group in self.view.dirty}
+        changing = {group[:2] for group in self.view.pending}
         for heading in self.view.direct:
             if (heading.family, heading.grouping) not in changing:
                 yield heading, self.library.docs(heading)
-        for group in self.view.dirty:
+        for group in self.view.pending:
             for id, read in self.library.group(group.family, group.conversation).items():
                 if read.conversation.nature == "prompts" and id in self.uninterpreted:
                     # Its transcript waits as well, and outranks them.
@@ -408,7 +410,7 @@ class Hunt:
                 self.uninterpreted[id] = read.conversation
                 yield self._heading(read.conversation, group), read.docs
 
-    def _heading(self, conversation: Conversation, group: Dirty) -> Heading:
+    def _heading(self, conversation: Conversation, group: PendingGroup) -> Heading:
         """A conversation whose records are in the archive, but not yet what they mean."""
         return Heading(
             conversation.id,

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from rireki.archive.base import Archive, Dirty, Heading
+from rireki.archive.base import Archive, Heading, PendingGroup
 from rireki.search.index.index import Index
 from rireki.search.index.words import WordReader
 from rireki.search.language.match import ConversationFacts, Doc
@@ -40,7 +40,7 @@ class IndexView(msgspec.Struct):
     #: Conversations to be read from the archive.
     direct: list[Heading]
     #: Groups whose records changed and were not interpreted yet.
-    dirty: list[Dirty]
+    pending: list[PendingGroup]
     until: str | None
     #: How many characters messages have on average.
     usual: float = USUAL
@@ -66,7 +66,7 @@ def look(archive: Archive, index: Index, finished: bool = False) -> IndexView:
     reader = index.reader()
     generation, kept = index.store.talks()
     view = look_without_index(archive, finished)
-    changing = {group[:2] for group in view.dirty}
+    changing = {group[:2] for group in view.pending}
     for each in kept:
         heading = view.headings.get(each.id)
         if (
@@ -89,10 +89,10 @@ def look(archive: Archive, index: Index, finished: bool = False) -> IndexView:
 def refresh(archive: Archive, view: IndexView) -> bool:
     """Bring a view up to the archive as long as the index is the same; False when it takes a new look."""
     with archive.reading():
-        number, dirty, count = archive.number(), archive.dirty(), archive.count()
+        number, pending, count = archive.number(), archive.pending(), archive.count()
         changed = archive.headings(after=view.number)
     fresh = [heading for heading in changed if heading.id not in view.headings]
-    if dirty or view.dirty or count != len(view.headings) + len(fresh):
+    if pending or view.pending or count != len(view.headings) + len(fresh):
         return False
     view.asked.clear()
     for heading in changed:
@@ -120,7 +120,7 @@ def titles(heading: Heading) -> list[Doc]:
 def look_without_index(archive: Archive, finished: bool = False) -> IndexView:
     """Everything is read from the archive."""
     with archive.reading():
-        number, dirty = archive.number(), archive.dirty()
+        number, pending = archive.number(), archive.pending()
         headings = {heading.id: heading for heading in archive.headings(finished)}
     return IndexView(
         number=number,
@@ -131,6 +131,6 @@ def look_without_index(archive: Archive, finished: bool = False) -> IndexView:
         number_of={},
         stale=[],
         direct=list(headings.values()),
-        dirty=dirty,
+        pending=pending,
         until=max((h.updated_at for h in headings.values() if h.updated_at), default=None),
     )

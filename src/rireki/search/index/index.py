@@ -118,7 +118,7 @@ class Index:
         self.store.check()
         check_files(self.words_folder, {}, thorough=True)
         reader = self.reader()
-        found = reader.per_talk()
+        found = reader.per_conversation()
         for kept in self.store.talks()[1]:
             blocks = [entries(data) for _, _, data in self.store.blocks(kept.number)]
             if kept.changed > UNSETTLED and kept.generation <= reader.generation:

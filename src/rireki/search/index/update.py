@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from rireki.archive.base import Archive, Dirty, Heading
+from rireki.archive.base import Archive, Heading, PendingGroup
 from rireki.errors import ArchiveTrouble
 from rireki.intake.interpret import interpret, is_for_lack_of_memory
 from rireki.intake.memory import HEAVY
@@ -278,17 +278,17 @@ def _digested(
     archive: Archive, groups: dict[tuple[str, str], list[Heading]]
 ) -> Iterator[tuple[tuple[str, str], dict[str, Digest] | None]]:
     """What became of each group; None where it has to be done by the one that writes."""
-    from rireki.intake.parallel.pool import Crew, LostTask, processors
+    from rireki.intake.parallel.pool import LostTask, WorkerPool, processors
     from rireki.intake.parallel.worker import Digested, DigestTask
     from rireki.search.text.blocks import open_digest
 
-    names = [Dirty(family, grouping, 0) for family, grouping in groups]
+    names = [PendingGroup(family, grouping, 0) for family, grouping in groups]
     tasks = [
         DigestTask(str(archive.path), names[at : at + TASK], DIGEST)
         for at in range(0, len(names), TASK)
     ]
-    with Crew(processors()) as crew:
-        for answer in crew.run(tasks):
+    with WorkerPool(processors()) as pool:
+        for answer in pool.run(tasks):
             if isinstance(answer, LostTask):
                 for group in answer.task.groups:
                     yield (group.family, group.conversation), None

@@ -151,21 +151,23 @@ class WordReader:
     def documents(self) -> int:
         return self.searcher.num_docs
 
-    def per_talk(self, query: tantivy.Query | None = None) -> dict[int, int]:
+    def per_conversation(self, query: tantivy.Query | None = None) -> dict[int, int]:
         """How many documents of each conversation answer; without a query all, headings too."""
         import tantivy
 
         query = query or tantivy.Query.all_query()
         found: dict[int, int] = {}
-        for start in range(0, self._last_talk + 1, COUNTS):
-            among = query if self._last_talk < COUNTS else self._in_talks(query, start)
+        for start in range(0, self._last_conversation + 1, COUNTS):
+            among = (
+                query if self._last_conversation < COUNTS else self._in_conversations(query, start)
+            )
             counted = self.searcher.aggregate(
                 among, {"talks": {"terms": {"field": "talk", "size": COUNTS}}}
             )
             found.update((int(b["key"]), int(b["doc_count"])) for b in counted["talks"]["buckets"])
         return found
 
-    def _in_talks(self, query: tantivy.Query, start: int) -> tantivy.Query:
+    def _in_conversations(self, query: tantivy.Query, start: int) -> tantivy.Query:
         from tantivy import FieldType, Occur, Query
 
         some = Query.range_query(
@@ -174,7 +176,7 @@ class WordReader:
         return Query.boolean_query([(Occur.Must, query), (Occur.Must, some)])
 
     @cached_property
-    def _last_talk(self) -> int:
+    def _last_conversation(self) -> int:
         """The largest number of a conversation."""
         import tantivy
 
@@ -183,14 +185,14 @@ class WordReader:
         )
         return int(found["last"]["value"] or 0)
 
-    def more_talks_than(self, messages: int) -> int:
+    def more_conversations_than(self, messages: int) -> int:
         """So many conversations, however large, do not hold that many messages."""
         return bisect_left(self._filled, messages)
 
     @cached_property
     def _filled(self) -> list[int]:
         """How many documents the largest conversation has, the two largest, and so on."""
-        return list(accumulate(sorted(self.per_talk().values(), reverse=True)))
+        return list(accumulate(sorted(self.per_conversation().values(), reverse=True)))
 
     def _generation(self) -> int:
         import tantivy
@@ -256,7 +258,7 @@ class WordWriter:
                 query.boolean_query([(must, mine), (must, heading)])
             )
 
-    def remove_talk(self, talk: int) -> None:
+    def remove_conversation(self, talk: int) -> None:
         import tantivy
 
         # Not by term: Tantivy takes our numbers for signed ones there, and finds nothing.

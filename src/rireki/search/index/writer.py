@@ -111,7 +111,7 @@ class IndexWriter:
         kept = self.store.talk(heading.id)
         assert kept is not None, "begin was not called"
         if not marks and heading.id in self.known:
-            self.words.remove_talk(kept.number)
+            self.words.remove_conversation(kept.number)
             self._cleared.append(kept.number)
         names = json.dumps(strands, separators=(",", ":"))
         now: dict[str, int] = {}
@@ -158,7 +158,7 @@ class IndexWriter:
     def drop(self, numbers: list[int]) -> None:
         """Forget conversations that the archive no longer has."""
         for number in numbers:
-            self.words.remove_talk(number)
+            self.words.remove_conversation(number)
         self._dropped += numbers
 
     def commit(self) -> None:

@@ -146,9 +146,9 @@ class Matcher:
     def _passes(self, node: FilterNode, talk: ConversationFacts, doc: Doc) -> bool:
         if node.name in ("since", "before"):
             return doc.at is not None and (doc.at >= node.value) == (node.name == "since")
-        about_talk = self._made(node, talk_test)
-        if about_talk is not None:
-            return bool(about_talk(talk))
+        about_conversation = self._made(node, talk_test)
+        if about_conversation is not None:
+            return bool(about_conversation(talk))
         return any(map(self._made(node, fact_test), map(fold, doc.facts)))
 
     def _made(self, node: Any, make: Callable[[Any], Any]) -> Any:

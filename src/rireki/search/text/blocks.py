@@ -22,7 +22,7 @@ from rireki.model.conversation import Reading
 from rireki.model.strand import Ref, Strand
 from rireki.search.language.match import Doc
 from rireki.search.results import Where
-from rireki.search.text.documents import docs_in_turn, docs_of, talk_facts
+from rireki.search.text.documents import conversation_facts, docs_in_turn, docs_of
 from rireki.search.text.tokens import GAP, fold, in_bytes
 
 __all__ = [
@@ -136,7 +136,7 @@ class _Digesting:
         self.id = told.id
         self.strands = [strand.id for strand in strands]
         self.known = known or {}
-        self.about = " ".join(talk_facts(told.source, told.nature, told.project))
+        self.about = " ".join(conversation_facts(told.source, told.nature, told.project))
         self.seed = crc32(self.about.encode())
         self.keeper = _Keeper(reading, strands)
 
@@ -199,7 +199,9 @@ def heading_rows(headings: Sequence[Heading]) -> list[IndexRow]:
 
     texts = [f"{heading.title}{_APART}{heading.project or ''}" for heading in headings]
     words = cut_many(texts, list(map(in_bytes, texts)))
-    about = [" ".join(talk_facts(each.source, each.nature, each.project)) for each in headings]
+    about = [
+        " ".join(conversation_facts(each.source, each.nature, each.project)) for each in headings
+    ]
     times = [_milliseconds(heading.updated_at) for heading in headings]
     return list(map(IndexRow, words, about, times))
 

@@ -27,7 +27,7 @@ from rireki.search.language.match import Doc
 from rireki.search.results import Where
 from rireki.search.text.tokens import fold
 
-__all__ = ["TOO_LONG", "docs_in_turn", "docs_of", "project_in", "talk_facts"]
+__all__ = ["TOO_LONG", "docs_in_turn", "docs_of", "project_in", "conversation_facts"]
 
 #: An argument of this many characters stands by itself: it is a file or a script.
 LONG_ARGUMENT = 400
@@ -206,7 +206,7 @@ def _facts_of(part: Part, tools: dict[str, str]) -> Iterator[str]:
         yield "has:error"
 
 
-def talk_facts(source: str, nature: str, project: str | None) -> list[str]:
+def conversation_facts(source: str, nature: str, project: str | None) -> list[str]:
     """What filters ask about a whole conversation, folded, said of each of its messages."""
     folded = fold(project or "").encode("utf-8", "replace").decode()
     path = _PARTING.sub(lambda found: f"%{ord(found[0]):06x}", folded)

@@ -13,7 +13,7 @@ from rireki.show.catalogue.drive_errors import JAPANESE as DRIVING
 from rireki.show.catalogue.patterns import Sentences
 from rireki.show.catalogue.source_errors import JAPANESE as READING
 
-__all__ = ["filled", "in_tongue"]
+__all__ = ["filled", "in_locale"]
 
 JAPANESE = {
     # where the archive lies
@@ -190,9 +190,9 @@ _LISTS = ("known", "names", "times")
 _SENTENCE = "hint"
 
 
-def in_tongue(tongue: str, sentence: str) -> str:
+def in_locale(locale: str, sentence: str) -> str:
     """The sentence in a language; as it is, where nobody has said it in that language."""
-    if tongue != "ja":
+    if locale != "ja":
         return sentence
     return _sentences().find(sentence) or sentence
 
@@ -200,7 +200,7 @@ def in_tongue(tongue: str, sentence: str) -> str:
 def filled(name: str, text: str) -> str:
     """What is ours as Japanese puts it; everything else is what somebody wrote."""
     if name == _SENTENCE:
-        return in_tongue("ja", text)
+        return in_locale("ja", text)
     return re.sub(", | and | or ", "、", text) if name in _LISTS else text
 
 

@@ -74,7 +74,7 @@ def _relations(conversation: Conversation, page: Page) -> Iterator[Markup]:
     """Its ties to others, except the sub-agents it started: those are told where they started."""
     for link in conversation.links:
         if name := RELATIONS.get((link.kind, link.side)):
-            url = page.look.talk_url(link.id) if page.look.talk_url else None
+            url = page.look.conversation_url(link.id) if page.look.conversation_url else None
             other = one_line(link.id)
             shown = tag("a", other, href=url) if url else tag("code", other)
             yield tag("p", page.say(name), " ", shown, class_="relation")

@@ -12,11 +12,11 @@ from rireki.model.calls import Placed
 from rireki.model.message import Message
 from rireki.model.parts import Attachment, Part, ToolCall, ToolResult
 from rireki.show import times
-from rireki.show.html.calls import Came, tell_call, tell_result
+from rireki.show.html.calls import Came, render_call, render_result
 from rireki.show.html.index import Spot, TranscriptIndex, goes_on, model_of, only_came
 from rireki.show.html.markup import EMPTY, Markup, join, tag
 from rireki.show.html.page import Page
-from rireki.show.html.parts import picture, tell_part
+from rireki.show.html.parts import picture, render_part
 from rireki.show.html.words import NAMES
 from rireki.show.parts import gist, part_text
 from rireki.show.safe import one_line
@@ -174,8 +174,8 @@ class MessageBlock:
             return self._call(part)
         if isinstance(part, ToolResult):
             alone = (self.message.id, part.call_id) in self.index.results.alone
-            return tell_result(Came(part), self.page) if alone else EMPTY
-        return tell_part(part, self.page, spoken)
+            return render_result(Came(part), self.page) if alone else EMPTY
+        return render_part(part, self.page, spoken)
 
     def _call(self, call: ToolCall) -> Markup:
         key = (self.message.id, call.call_id)
@@ -185,7 +185,7 @@ class MessageBlock:
             children.append(self._child(child, self._children, self.page))
             self._children += 1
         finished = self.index.story.conversation.finished
-        return tell_call(call, came, join(children), self.page, finished)
+        return render_call(call, came, join(children), self.page, finished)
 
     def _came(self, placed: Placed) -> Came:
         result, message = placed

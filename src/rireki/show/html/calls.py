@@ -15,7 +15,7 @@ from rireki.show.safe import one_line
 from rireki.show.tools import tell, tool_name
 from rireki.show.width import truncate
 
-__all__ = ["Came", "raw_value", "tell_call", "tell_result"]
+__all__ = ["Came", "raw_value", "render_call", "render_result"]
 
 #: Columns of the line that opens a call.
 _LINE = 160
@@ -30,7 +30,7 @@ class Came(NamedTuple):
     pictures: Markup = EMPTY
 
 
-def tell_call(
+def render_call(
     call: ToolCall, came: Sequence[Came], children: Markup, page: Page, finished: bool
 ) -> Markup:
     """`finished` says that nothing will come any more; `children` are the sub-agents it started."""
@@ -46,7 +46,7 @@ def tell_call(
     return told + tag("div", children, class_="started") if children else told
 
 
-def tell_result(came: Came, page: Page) -> Markup:
+def render_result(came: Came, page: Page) -> Markup:
     """A result whose call is not told."""
     status = came.result.status
     head = tag(

@@ -31,18 +31,18 @@ __all__ = ["export_html"]
 def export_html(story: Transcript, look: RenderOptions, full: bool = False) -> Iterator[str]:
     """The pieces of the document; `full` cuts nothing. Of the look only language and bytes count."""
     look = RenderOptions(
-        tongue=look.tongue, attachment_bytes=look.attachment_bytes, full=full, copy=False
+        locale=look.locale, attachment_bytes=look.attachment_bytes, full=full, copy=False
     )
     teller = TranscriptRenderer(story, look)
     # How a conversation looks anywhere, and what a document that stands alone adds to it.
     style = _resource("talk.css") + _resource("export.css")
     yield from _template().generate(
-        tongue=look.tongue,
+        locale=look.locale,
         policy=_policy(style),
         style=Markup(style),
         title=title(story.conversation, look),
         about=about(story.conversation, look),
-        outline_title=say(look.tongue, "What you asked"),
+        outline_title=say(look.locale, "What you asked"),
         outline=[(anchor(message), words) for message, words in teller.outline()],
         blocks=_blocks(teller, look),
         orphans=Markup(teller.orphans()),
@@ -70,7 +70,7 @@ def _blocks(teller: TranscriptRenderer, look: RenderOptions) -> Iterator[Markup]
         if branch is None:
             yield from blocks
         else:
-            words = say(look.tongue, "A branch you left")
+            words = say(look.locale, "A branch you left")
             head = tag("summary", f"{words} ({len(blocks):,})")
             yield tag("details", head, *blocks, class_="branch")
 

@@ -14,9 +14,9 @@ class RenderOptions(NamedTuple):
     """Without any address nothing is linked but what stands in the same document."""
 
     #: The language of the interface: "en" or "ja". What was said stays as it was said.
-    tongue: str = "en"
+    locale: str = "en"
     #: The address of another conversation, by its id.
-    talk_url: Callable[[str], str] | None = None
+    conversation_url: Callable[[str], str] | None = None
     #: The address of a message of this one.
     message_url: Callable[[str], str] | None = None
     #: Where the records of a message are shown as they are.

@@ -48,11 +48,11 @@ class Page:
         self._blocks = 0
 
     def say(self, text: str, **values: object) -> str:
-        return say(self.look.tongue, text, **values)
+        return say(self.look.locale, text, **values)
 
     def say_reading(self, words: str) -> str:
         """What a reader said, which may have gaps."""
-        return reading_in_japanese(words) if self.look.tongue == "ja" else words
+        return reading_in_japanese(words) if self.look.locale == "ja" else words
 
     def count(self, number: int, one: str, many: str) -> str:
         return self.say(one) if number == 1 else self.say(many, n=f"{number:,}")

@@ -15,7 +15,7 @@ from rireki.show.safe import one_line
 from rireki.show.width import truncate
 from rireki.show.words import size
 
-__all__ = ["picture", "tell_part"]
+__all__ = ["picture", "render_part"]
 
 #: What a browser may show as a picture; an SVG is a program.
 _PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
@@ -23,7 +23,7 @@ _PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 _LARGEST = 2_000_000
 
 
-def tell_part(part: Part, page: Page, spoken: bool = True) -> Markup:
+def render_part(part: Part, page: Page, spoken: bool = True) -> Markup:
     """`spoken` words are Markdown; others, such as a file a program put in, stay as they are."""
     if isinstance(part, Text):
         return _words(part.text, page, spoken)

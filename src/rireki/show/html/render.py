@@ -58,7 +58,7 @@ class TranscriptRenderer:
             if message.author == "person" and typed and not message.abandoned:
                 words = message.label if message.display == "chip" else None
                 first = truncate(one_line(words or gist(message)), _FIRST_WORDS)
-                told.append((message.id, first or say(self.look.tongue, "(empty)")))
+                told.append((message.id, first or say(self.look.locale, "(empty)")))
         return told
 
     def render(self, index: int) -> str:
@@ -85,7 +85,7 @@ class TranscriptRenderer:
         """A sub-agent: a link, and its own story folded where it was brought along."""
         about = child.conversation
         title = tag("span", one_line(about.title) or about.id, class_="title")
-        url = self.look.talk_url(about.id) if self.look.talk_url else None
+        url = self.look.conversation_url(about.id) if self.look.conversation_url else None
         head = [
             tag("span", page.say("Sub-agent"), class_="kind"),
             tag("a", title, href=url) if url else title,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from rireki.model.message import Author
 
-__all__ = ["JAPANESE", "NAMES", "TONGUES", "say"]
+__all__ = ["JAPANESE", "NAMES", "LOCALES", "say"]
 
 #: Who said a message.
 NAMES: dict[Author, str] = {
@@ -148,11 +148,11 @@ JAPANESE = {
 }
 
 _TABLES = {"ja": JAPANESE}
-TONGUES = ("en", *_TABLES)
+LOCALES = ("en", *_TABLES)
 
 
-def say(tongue: str, text: str, **values: object) -> str:
+def say(locale: str, text: str, **values: object) -> str:
     """The text in that language, with its values in place."""
-    told = _TABLES.get(tongue, {}).get(text, text)
+    told = _TABLES.get(locale, {}).get(text, text)
     # Without values nothing is formatted: a label out of a transcript may hold braces.
     return told.format(**values) if values else told

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from rireki.model.clusters import beginning
-from rireki.model.conversation import Answer, Conversation, Tie, Trouble
+from rireki.model.conversation import Answer, Conversation, LinkToken, Trouble
 from rireki.model.message import Message
 from rireki.model.parts import Text
 from rireki.model.strand import Ref, Strand
@@ -83,7 +83,7 @@ class InterpretedConversation(NamedTuple):
     conversation: Conversation
     messages: list[Message]
     answers: list[Answer]
-    ties: list[Tie]
+    link_tokens: list[LinkToken]
     pictures: dict[str, bytes]
     #: The records of each message, by its id.
     records: dict[str, list[Ref]]
@@ -203,13 +203,13 @@ def _first_line(message: Message) -> str:
     return next((line.strip() for line in text.split("\n") if line.strip()), "")
 
 
-def _aliases(facts: RowFacts) -> list[Tie]:
+def _aliases(facts: RowFacts) -> list[LinkToken]:
     """The shorter form of a name still finds it, wherever it was noted down."""
     if facts.native_id == facts.conversation:
         return []
     return [
-        Tie("alias", "offer", facts.conversation),
-        Tie("alias", "offer", f"kiro/{facts.conversation}"),
+        LinkToken("alias", "offer", facts.conversation),
+        LinkToken("alias", "offer", f"kiro/{facts.conversation}"),
     ]
 
 
@@ -217,21 +217,24 @@ def _folder(place: str) -> str:
     return place.replace("\\", "/").split("/")[-2] if "/" in place.replace("\\", "/") else ""
 
 
-def _ties(facts: RowFacts, flow: Sequence[SavedMessage]) -> list[Tie]:
+def _ties(facts: RowFacts, flow: Sequence[SavedMessage]) -> list[LinkToken]:
     said = list(dict.fromkeys(draft.answer for draft in flow if draft.answer))
     ends = dict.fromkeys([*said[:_SHARED], *said[-_SHARED:]])
-    ties = [Tie("subagent", "offer", f"session:{facts.conversation}"), *_aliases(facts)]
-    ties += [
-        Tie("continuation" if facts.continues else "fork", "share", f"answer:{answer}")
+    link_tokens = [
+        LinkToken("subagent", "offer", f"session:{facts.conversation}"),
+        *_aliases(facts),
+    ]
+    link_tokens += [
+        LinkToken("continuation" if facts.continues else "fork", "share", f"answer:{answer}")
         for answer in ends
     ]
-    ties += [
-        Tie("continuation", "want" if facts.continues else "offer", f"opening:{opening}")
+    link_tokens += [
+        LinkToken("continuation", "want" if facts.continues else "offer", f"opening:{opening}")
         for opening in facts.openings
     ]
-    ties += [
-        Tie("subagent", "want", f"session:{session.parent_session_id}")
+    link_tokens += [
+        LinkToken("subagent", "want", f"session:{session.parent_session_id}")
         for session in facts.sessions
         if session.is_subagent
     ]
-    return ties
+    return link_tokens

@@ -55,7 +55,7 @@ def interpret(conversation: str, strands: Sequence[Strand]) -> list[Reading]:
             conversation=told.conversation,
             messages=lambda: told.messages,
             answers=told.answers,
-            ties=told.ties,
+            link_tokens=told.link_tokens,
             attachment=told.pictures.get,
             records=lambda: told.records,
             shown=lambda: shown(told.messages),

@@ -13,7 +13,7 @@ from rireki.model.conversation import Conversation
 from rireki.sources.amazon_q import files, scan
 from rireki.sources.amazon_q.scan import Family
 from rireki.sources.kit.places import Places
-from rireki.sources.reader import Discovery, Form, Looked, Origin, Watched
+from rireki.sources.reader import Discovery, Form, Origin, Scanned, Watched
 
 __all__ = ["READER"]
 
@@ -107,7 +107,7 @@ def _look_for_sessions(found: Discovery, home: Path) -> None:
     count = len(found.origins) - before
     # The root of the files, so that those which are all gone are missed.
     note = f"{count} files in sessions" if count else scan.QUIET
-    found.looked.append(Looked(NAME, str(home), count > 0, note))
+    found.looked.append(Scanned(NAME, str(home), count > 0, note))
 
 
 def _second_engine(path: Path, home: Path) -> list[Origin]:

@@ -13,7 +13,7 @@ from rireki.model.conversation import Conversation
 from rireki.sources.amazon_q import files, scan
 from rireki.sources.amazon_q.scan import Family
 from rireki.sources.kit.places import Places
-from rireki.sources.reader import Discovery, Looked, Origin, Watched
+from rireki.sources.reader import Discovery, Origin, Scanned, Watched
 
 __all__ = ["READER"]
 
@@ -71,7 +71,7 @@ def _look_for_typed_lines(found: Discovery, places: Places) -> None:
     origin = scan.file_origin(NAME, path, path.parent, "lines", files.TYPED, None)
     found.origins += filter(None, [origin])
     note = "typed lines, kept as a file" if origin else scan.QUIET
-    found.looked.append(Looked(NAME, str(path), origin is not None, note))
+    found.looked.append(Scanned(NAME, str(path), origin is not None, note))
 
 
 def _typed_lines(places: Places) -> Path:

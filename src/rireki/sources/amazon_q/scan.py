@@ -19,7 +19,7 @@ from rireki.sources.kit.document import read_document
 from rireki.sources.kit.jsonl import read_lines
 from rireki.sources.kit.sqlite import open_database
 from rireki.sources.kit.stamps import database_stamp, file_stamp, is_regular
-from rireki.sources.reader import Discovery, Form, Known, Looked, Origin, Roll, Update
+from rireki.sources.reader import Discovery, Form, Known, Origin, Roll, Scanned, Update
 
 __all__ = [
     "DATABASE",
@@ -50,7 +50,7 @@ def look_for_database(found: Discovery, source: str, folder: Path) -> None:
     origin = database_origin(source, path)
     if origin is not None:
         found.origins.append(origin)
-    found.looked.append(Looked(source, str(path), origin is not None, "" if origin else QUIET))
+    found.looked.append(Scanned(source, str(path), origin is not None, "" if origin else QUIET))
 
 
 def database_origin(source: str, path: Path, root: Path | None = None) -> Origin | None:

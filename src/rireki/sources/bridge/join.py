@@ -12,7 +12,7 @@ import msgspec
 
 from rireki.model.message import Message
 from rireki.model.parts import Attachment
-from rireki.sources.bridge.matching import Twins
+from rireki.sources.bridge.matching import MessageMatcher
 from rireki.sources.bridge.words import is_given, rule_of
 
 __all__ = ["ONLY_HERE", "Joined", "join"]
@@ -33,7 +33,7 @@ def join(
     transcript: Sequence[Message], journal: Sequence[Message], running: Container[str] = ()
 ) -> Joined:
     """`running` are the prompt and the stretches of a turn that goes on: they may still come."""
-    twins = Twins(transcript, journal, running).find()
+    twins = MessageMatcher(transcript, journal, running).find()
     places = _places(transcript, journal, twins)
     told = list(transcript)
     for mine, theirs in twins.items():

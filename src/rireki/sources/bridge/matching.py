@@ -25,7 +25,7 @@ from rireki.sources.bridge.words import (
     words_of,
 )
 
-__all__ = ["Twins"]
+__all__ = ["MessageMatcher"]
 
 #: How much earlier than it was given a transcript may say that a prompt came.
 SLACK = timedelta(seconds=2)
@@ -33,7 +33,7 @@ SLACK = timedelta(seconds=2)
 LATEST = "9999"
 
 
-class Twins:
+class MessageMatcher:
     """Finds what both have: the place in the transcript by the place in the journal.
 
     None stands for what the transcript has somewhere in the turn, in no message alone. What only

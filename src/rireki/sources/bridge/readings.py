@@ -11,7 +11,7 @@ from functools import partial
 
 import msgspec
 
-from rireki.model.conversation import Conversation, Reading, Tie, Trouble
+from rireki.model.conversation import Conversation, LinkToken, Reading, Trouble
 from rireki.model.message import Message
 from rireki.model.strand import Strand
 from rireki.model.tally import Tally, pattern_of
@@ -65,7 +65,10 @@ def join_readings(
 
 def _is_told(reading: Reading, conversation: str) -> bool:
     about = reading.conversation
-    named = about.native_id == conversation or Tie("alias", "offer", conversation) in reading.ties
+    named = (
+        about.native_id == conversation
+        or LinkToken("alias", "offer", conversation) in reading.link_tokens
+    )
     return named and about.nature != "titles"
 
 
@@ -97,7 +100,7 @@ def _alone(
     return Reading(
         conversation=found,
         messages=lambda: story.messages,
-        ties=_aliases(found, journals),
+        link_tokens=_aliases(found, journals),
         attachment=partial(_attachment, entries),
         records=lambda: story.records,
     )
@@ -122,7 +125,7 @@ def _joined(
         conversation=about,
         messages=lambda: joined.messages,
         answers=reading.answers,
-        ties=[*reading.ties, *_aliases(about, journals)],
+        link_tokens=[*reading.link_tokens, *_aliases(about, journals)],
         attachment=lambda digest: reading.attachment(digest) or _attachment(entries, digest),
         records=lambda: {**reading.records(), **refs},
     )
@@ -170,14 +173,14 @@ def _source(conversation: str, journals: Sequence[BridgeJournal]) -> str:
     return left if left in registry.names() else BRIDGE
 
 
-def _aliases(about: Conversation, journals: Sequence[BridgeJournal]) -> list[Tie]:
+def _aliases(about: Conversation, journals: Sequence[BridgeJournal]) -> list[LinkToken]:
     """The names under which it was known before its own was."""
     names: dict[str, None] = {}
     for journal in journals:
         names[f"{BRIDGE}/{journal.id}"] = None
         names |= {f"{source}/{id}": None for id, source in named(journal.entries).items()}
     own = {about.id, f"{_source(about.native_id, journals)}/{about.native_id}"}
-    return [Tie("alias", "offer", name) for name in names if name not in own]
+    return [LinkToken("alias", "offer", name) for name in names if name not in own]
 
 
 def _said(entries: Sequence[BridgeEntry], name: str) -> str:

@@ -13,7 +13,7 @@ from rireki.sources.chatkit.configured import VARIABLE, configured
 from rireki.sources.chatkit.names import DATABASE, NAME
 from rireki.sources.kit.places import Places
 from rireki.sources.kit.stamps import database_stamp, is_regular
-from rireki.sources.reader import Discovery, Known, Looked, Origin, Roll, Update, Watched
+from rireki.sources.reader import Discovery, Known, Origin, Roll, Scanned, Update, Watched
 
 __all__ = ["READER", "ChatKit"]
 
@@ -35,11 +35,11 @@ class ChatKit:
             origin = _origin(path)
             found.origins += filter(None, [origin])
             note = "" if origin else "configured, but not there"
-            found.looked.append(Looked(NAME, str(path), origin is not None, note))
+            found.looked.append(Scanned(NAME, str(path), origin is not None, note))
         if not settings.databases:
             note = f"no databases are named there, nor in {VARIABLE}"
             files = settings.present or settings.files[:1]
-            found.looked += [Looked(NAME, str(file), False, note) for file in files]
+            found.looked += [Scanned(NAME, str(file), False, note) for file in files]
         return found
 
     def recognise(self, path: Path) -> list[Origin]:

@@ -7,7 +7,7 @@ from itertools import islice
 
 from msgspec import Raw, Struct
 
-from rireki.model.conversation import Answer, Tie
+from rireki.model.conversation import Answer, LinkToken
 from rireki.model.message import Usage
 from rireki.model.times import from_iso
 from rireki.sources.claude_code.lines import TranscriptLine
@@ -201,17 +201,19 @@ class Titles:
         """A command names a conversation only when nothing else was typed."""
         self._command = self._command or one_line(text)
 
-    def ties(self, own: dict[str, str | None]) -> list[Tie]:
+    def link_tokens(self, own: dict[str, str | None]) -> list[LinkToken]:
         """Versions before 2 wrote the title of one file into another, under the uuid of its last line.
 
         Of those wanted, the first that is offered counts: the newest.
         """
         foreign = {leaf: text for leaf, text in self._summaries.items() if leaf not in own}
-        ties = [Tie("title", "offer", f"leaf:{leaf}", one_line(t)) for leaf, t in foreign.items()]
+        link_tokens = [
+            LinkToken("title", "offer", f"leaf:{leaf}", one_line(t)) for leaf, t in foreign.items()
+        ]
         if not (self._custom or self._ai or self._last_prompt):
             last = islice(reversed(own), LAST_LINES)
-            ties += [Tie("title", "want", f"leaf:{uuid}") for uuid in last]
-        return ties
+            link_tokens += [LinkToken("title", "want", f"leaf:{uuid}") for uuid in last]
+        return link_tokens
 
     def title(self, own: dict[str, str | None], abandoned: set[str]) -> str:
         """`own` holds the uuids of this conversation, `abandoned` those of branches left behind."""

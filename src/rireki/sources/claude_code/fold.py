@@ -64,7 +64,7 @@ class Fold:
         self.facts = SessionFacts()
         self.meter = Meter()
         self.titles = Titles()
-        self.ties = Ties()
+        self.link_tokens = Ties()
         self.tree = Tree()
         self.queue = Queue()
         self.first_prompt = ""
@@ -142,7 +142,7 @@ class Fold:
             self._draft(line, "strange", classify.STRANGE)
             return
         content = look.message.content
-        self.ties.entered(look)
+        self.link_tokens.entered(look)
         self._asked_at = look.timestamp
         if look.permissionMode is not None:
             self._asks = look.permissionMode != "bypassPermissions"
@@ -213,7 +213,7 @@ class Fold:
         """What a person did inside a tool's outcome, if anything."""
         tool = self.tools.get(block.tool_use_id or "", "")
         if tool in SPAWNERS:
-            self.ties.returned(block, look.toolUseResult)
+            self.link_tokens.returned(block, look.toolUseResult)
         if not block.is_error and tool not in _CHOICES and not is_marked(look):
             return None
         error = flat(block.content) if block.is_error else ""
@@ -236,7 +236,7 @@ class Fold:
             if spoken.id:
                 self._answers[spoken.id] = draft
                 if self._asked_at and look.timestamp == self._asked_at:
-                    self.ties.took_over(draft)
+                    self.link_tokens.took_over(draft)
         elif draft.more is None:
             draft.more = [line]
         else:
@@ -256,7 +256,7 @@ class Fold:
             self.tally.asked(call, name)
             self.tools[call] = name
             if name in SPAWNERS:
-                self.ties.called(block)
+                self.link_tokens.called(block)
         elif kind.endswith("tool_result"):
             self.tally.resulted(block.tool_use_id or "")
 
@@ -264,7 +264,7 @@ class Fold:
 
     def _system(self, line: TranscriptLine, look: LineHead) -> None:
         if look.subtype == "compact_boundary":
-            self.ties.compacted(look)
+            self.link_tokens.compacted(look)
             self._boundary = self._draft(line, "divider", classify.BOUNDARY)
             return
         text = flat(look.content)
@@ -311,16 +311,16 @@ class Fold:
             self._draft(line, "strange", classify.STRANGE)
         elif look.type == "continued-in":
             for session in sessions_named(line.data):
-                self.ties.successors.setdefault(session)
+                self.link_tokens.successors.setdefault(session)
         elif look.type == "derived-from":
             for session in sessions_named(line.data):
-                self.ties.origins.setdefault(session)
+                self.link_tokens.origins.setdefault(session)
         else:
             self.titles.note(look)
 
     def _queue(self, line: TranscriptLine, look: LineHead) -> None:
-        if not self.tally.entries and self.ties.begun is None:
-            self.ties.begun = look.timestamp
+        if not self.tally.entries and self.link_tokens.begun is None:
+            self.link_tokens.begun = look.timestamp
         if look.operation == "enqueue":
             self.queue.enqueue(line, flat(look.content))
             # Drafted where it stands, and taken out again once it turns out delivered.

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from hashlib import sha256
 from typing import Literal
 
-from rireki.model.conversation import Tie
+from rireki.model.conversation import LinkToken
 from rireki.sources.claude_code.messages import TranscriptMessage
 from rireki.sources.claude_code.shapes import ContentItem, LineHead, Rich, loads, text_of
 
@@ -100,21 +100,23 @@ class Ties:
 
     def parent(
         self, native_id: str, drafts: Iterable[TranscriptMessage], sessions: Iterable[str]
-    ) -> list[Tie]:
+    ) -> list[LinkToken]:
         """Ties of a conversation that may have forks, sub-agents and successors."""
         answers = [d for d in drafts if d.rule.row == "answer" and d.replaced_by is None]
         named = [session for session in (*sessions, *self.origins) if session != native_id]
-        ties = [Tie("fork", "offer", session_token(native_id))]
-        ties += [Tie("fork", "want", session_token(session)) for session in named]
+        link_tokens = [LinkToken("fork", "offer", session_token(native_id))]
+        link_tokens += [LinkToken("fork", "want", session_token(session)) for session in named]
         tokens = self.beginnings + self.compactions
-        ties += _copied(tokens) if named or self._is_copy(answers) else _original(tokens)
+        link_tokens += _copied(tokens) if named or self._is_copy(answers) else _original(tokens)
         if self.taken_over is not None:
-            ties += _copied([answer_token(self.taken_over)])
+            link_tokens += _copied([answer_token(self.taken_over)])
         if answers and answers[-1] is not self.taken_over:
-            ties.append(Tie("fork", "offer", answer_token(answers[-1])))
-        ties.append(Tie("continuation", "want", f"next:{native_id}"))
-        ties += [Tie("continuation", "offer", f"next:{child}") for child in self.successors]
-        return ties + self.children(native_id)
+            link_tokens.append(LinkToken("fork", "offer", answer_token(answers[-1])))
+        link_tokens.append(LinkToken("continuation", "want", f"next:{native_id}"))
+        link_tokens += [
+            LinkToken("continuation", "offer", f"next:{child}") for child in self.successors
+        ]
+        return link_tokens + self.children(native_id)
 
     def _is_copy(self, answers: list[TranscriptMessage]) -> bool:
         """A file that was begun after its first answer was given holds a copy of it."""
@@ -122,20 +124,20 @@ class Ties:
         given = look.timestamp if look is not None else None
         return self.begun is not None and given is not None and self.begun > given
 
-    def children(self, session: str) -> list[Tie]:
+    def children(self, session: str) -> list[LinkToken]:
         """What sub-agents look for in the conversation that started them."""
         tokens = {call_token(session, call): call for call in self.calls if call}
         tokens |= {f"{session}/{token}": call for call, token in self.calls.items() if token}
         tokens |= {agent_token(session, agent): call for agent, call in self.agents.items() if call}
-        return [Tie("subagent", "offer", token, call) for token, call in tokens.items()]
+        return [LinkToken("subagent", "offer", token, call) for token, call in tokens.items()]
 
 
-def _original(tokens: list[str]) -> list[Tie]:
+def _original(tokens: list[str]) -> list[LinkToken]:
     """Offered to files that are known to be copies; others share them, and the elder came first."""
-    return [Tie("fork", role, token) for token in tokens for role in _ORIGINAL]
+    return [LinkToken("fork", role, token) for token in tokens for role in _ORIGINAL]
 
 
-def _copied(tokens: list[str]) -> list[Tie]:
+def _copied(tokens: list[str]) -> list[LinkToken]:
     """A copy looks for its original; without it, it is still a relative of other copies."""
-    wants = [Tie("fork", "want", token) for token in tokens]
-    return wants + [Tie("fork", "share", f"copy:{token}") for token in tokens]
+    wants = [LinkToken("fork", "want", token) for token in tokens]
+    return wants + [LinkToken("fork", "share", f"copy:{token}") for token in tokens]

@@ -21,7 +21,7 @@ from rireki.sources.kit.document import read_document
 from rireki.sources.kit.jsonl import read_lines
 from rireki.sources.kit.places import Places
 from rireki.sources.kit.processes import is_alive
-from rireki.sources.reader import Discovery, Known, Looked, Origin, Roll, Update, Watched
+from rireki.sources.reader import Discovery, Known, Origin, Roll, Scanned, Update, Watched
 
 __all__ = ["READER", "REASONS", "ClaudeCode"]
 
@@ -140,15 +140,15 @@ def _roots(places: Places) -> list[Path]:
     return roots
 
 
-def _looked(root: Path, walk: Walk) -> Looked:
+def _looked(root: Path, walk: Walk) -> Scanned:
     sessions = sum(1 for origin in walk.origins if origin.role == "main")
     if walk.origins:
-        return Looked(NAME, str(root), True, f"{sessions} sessions, {len(walk.origins)} files")
+        return Scanned(NAME, str(root), True, f"{sessions} sessions, {len(walk.origins)} files")
     if walk.troubles:
-        return Looked(NAME, str(root), False, "it cannot be read")
+        return Scanned(NAME, str(root), False, "it cannot be read")
     if not root.is_dir():
-        return Looked(NAME, str(root), False, "no such folder: Claude Code was never used here")
-    return Looked(NAME, str(root), False, "no transcripts: they may have been cleaned up")
+        return Scanned(NAME, str(root), False, "no such folder: Claude Code was never used here")
+    return Scanned(NAME, str(root), False, "no transcripts: they may have been cleaned up")
 
 
 #: A status is a few hundred bytes; whatever is longer is something else.

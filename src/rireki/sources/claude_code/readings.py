@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from msgspec import Struct, field
 
-from rireki.model.conversation import ConversationUpstream, Reading, Tie, Trouble
+from rireki.model.conversation import ConversationUpstream, LinkToken, Reading, Trouble
 from rireki.model.message import Entry, Message
 from rireki.model.parts import Notice, Part, Text
 from rireki.model.strand import Ref, Strand
@@ -48,7 +48,7 @@ class SessionReading(Struct):
     fold: Fold
     lines: list[TranscriptLine]
     agent: bool = False
-    ties: list[Tie] = field(default_factory=list)
+    link_tokens: list[LinkToken] = field(default_factory=list)
     title: str = ""
     troubles: list[Trouble] = field(default_factory=list)
 
@@ -67,17 +67,17 @@ def _tell(conversation: str, strands: Sequence[Strand]) -> list[SessionReading]:
     if agent:
         _tie_agent(told, strands)
     else:
-        told.ties = fold.ties.parent(conversation, fold.drafts, fold.facts.sessions)
-        told.ties += fold.titles.ties(fold.tree.parents)
+        told.link_tokens = fold.link_tokens.parent(conversation, fold.drafts, fold.facts.sessions)
+        told.link_tokens += fold.titles.link_tokens(fold.tree.parents)
     found = [told] if fold.drafts or troubles or _names_others(told) else []
-    calls = {call: token for call, token in fold.ties.calls.items() if token}
+    calls = {call: token for call, token in fold.link_tokens.calls.items() if token}
     for root, lines in gathered.sidechains.items():
         found.append(_sidechain(conversation, root, lines, calls))
     return _distinct(found)
 
 
 def _names_others(told: SessionReading) -> bool:
-    return any((tie.kind, tie.role) == ("title", "offer") for tie in told.ties)
+    return any((tie.kind, tie.role) == ("title", "offer") for tie in told.link_tokens)
 
 
 def _distinct(found: list[SessionReading]) -> list[SessionReading]:
@@ -108,8 +108,8 @@ def _tie_agent(told: SessionReading, strands: Sequence[Strand]) -> None:
         ]
         if not fold.warmup:
             wants.append(session_token(session))
-    told.ties = [Tie("subagent", "want", token) for token in wants]
-    told.ties += fold.ties.children(session)
+    told.link_tokens = [LinkToken("subagent", "want", token) for token in wants]
+    told.link_tokens += fold.link_tokens.children(session)
     told.title = one_line(description if isinstance(description, str) else "")
 
 
@@ -131,8 +131,8 @@ def _sidechain(
     if call is not None:
         del calls[call]
     want = call_token(session, call) if call else f"{session}/{token}"
-    ties = [Tie("subagent", "want", want), *fold.ties.children(session)]
-    return SessionReading(f"{session}/sidechain-{root[:8]}", fold, lines, True, ties)
+    link_tokens = [LinkToken("subagent", "want", want), *fold.link_tokens.children(session)]
+    return SessionReading(f"{session}/sidechain-{root[:8]}", fold, lines, True, link_tokens)
 
 
 def _reading(told: SessionReading, strands: Sequence[Strand]) -> Reading:
@@ -161,7 +161,7 @@ def _reading(told: SessionReading, strands: Sequence[Strand]) -> Reading:
         messages=partial(render, fold, strands),
         stream=partial(render_each, fold, strands),
         answers=answers,
-        ties=told.ties,
+        link_tokens=told.link_tokens,
         attachment=partial(find_attachment, told.lines),
         records=partial(records_of, fold, strands),
         shown=partial(shown, fold.drafts),

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from rireki.model.conversation import Trouble
 from rireki.sources.kit.stamps import file_stamp, is_regular
-from rireki.sources.reader import Discovery, Looked, Origin
+from rireki.sources.reader import Discovery, Origin, Scanned
 
 __all__ = ["ENDING", "ROLE", "discover", "locate", "origins", "recognise"]
 
@@ -62,7 +62,7 @@ def _look(found: Discovery, source: str, folder: Path) -> None:
     journals = origins(source, there, folder)
     found.origins += journals
     note = "" if journals else "nothing there"
-    found.looked.append(Looked(source, str(folder), bool(journals), note))
+    found.looked.append(Scanned(source, str(folder), bool(journals), note))
 
 
 def _files(folder: Path) -> list[Path]:

@@ -15,7 +15,7 @@ from hashlib import sha256
 import msgspec
 
 from rireki.errors import RirekiError
-from rireki.model.conversation import Reading, Tie, Trouble
+from rireki.model.conversation import LinkToken, Reading, Trouble
 from rireki.model.message import Author, Display, Entry, Message
 from rireki.model.parts import Notice, Part, Text, Unknown
 from rireki.model.strand import Ref, Strand
@@ -82,7 +82,7 @@ def read_journals(conversation: str, strands: Sequence[Strand]) -> list[Reading]
             conversation=found,
             messages=lambda: messages,
             answers=answers,
-            ties=_ties(conversation, entries),
+            link_tokens=_ties(conversation, entries),
             attachment=partial(_attachment, entries),
             records=lambda: story.records,
             shown=story.shown,
@@ -335,11 +335,11 @@ def _last(entries: Sequence[JournalEntry], name: str) -> str:
     return next((text for text in reversed(said) if text), "")
 
 
-def _ties(conversation: str, entries: Sequence[JournalEntry]) -> list[Tie]:
+def _ties(conversation: str, entries: Sequence[JournalEntry]) -> list[LinkToken]:
     wants = [entry.text("forked_from") for entry in entries if entry.kind == "start"]
     return [
-        Tie("fork", "offer", conversation),
-        *(Tie("fork", "want", other) for other in wants if other and other != conversation),
+        LinkToken("fork", "offer", conversation),
+        *(LinkToken("fork", "want", other) for other in wants if other and other != conversation),
     ]
 
 

@@ -22,8 +22,8 @@ A = TypeVar("A")
 
 
 class ApiCall(msgspec.Struct, Generic[A], frozen=True):
-    desk: ArchiveReader
-    hub: Broadcaster
+    archive_reader: ArchiveReader
+    broadcaster: Broadcaster
     asked: A
     #: What stands in the address itself: `conversation`, `message`, `digest`.
     names: Mapping[str, str] = {}
@@ -32,7 +32,7 @@ class ApiCall(msgspec.Struct, Generic[A], frozen=True):
     #: What was sent along, of the type the address takes.
     body: Any = None
     #: The language of whoever asks.
-    tongue: str = "en"
+    locale: str = "en"
 
     @property
     def conversation(self) -> str:

@@ -46,13 +46,13 @@ async def conversation(call: ApiCall[Nothing]) -> ConversationAnswer:
         resume = reader.resume(found) if reader is not None else None
         return ConversationAnswer(found, list(archive.pick(started).values()), changed, resume)
 
-    return await call.desk.read(look)
+    return await call.archive_reader.read(look)
 
 
 async def messages(call: ApiCall[MessagesAsked]) -> MessagesPage:
     asked = call.asked
     as_of = moment(asked.as_of, end_of_day=True)
-    talk = await call.desk.talk(call.conversation, as_of)
+    talk = await call.archive_reader.talk(call.conversation, as_of)
     chosen = choose(talk.messages, asked.all)
     first, last = _window(talk, chosen, asked)
 
@@ -107,13 +107,13 @@ def place_of(talk: OpenConversation, chosen: Sequence[Message], id: str) -> int:
 
 
 async def message(call: ApiCall[Nothing]) -> MessageAnswer:
-    talk = await call.desk.talk(call.conversation)
+    talk = await call.archive_reader.talk(call.conversation)
     place = place_of(talk, talk.messages, call.names["message"])
     return MessageAnswer(talk.conversation.id, talk.changed, talk.messages[place])
 
 
 async def explain(call: ApiCall[ExplainAsked]) -> Decisions:
-    talk = await call.desk.talk(call.conversation)
+    talk = await call.archive_reader.talk(call.conversation)
     every = explained(talk.conversation, talk.messages)
     found = every if call.asked.all else filter(may_be_typed, every)
     return Decisions(talk.conversation.id, list(found))
@@ -125,7 +125,7 @@ async def versions(call: ApiCall[Nothing]) -> Versions:
         strands = archive.strands(found.family, found.grouping)
         return Versions(found.conversation.id, [_strand(strand) for strand in strands])
 
-    return await call.desk.read(look)
+    return await call.archive_reader.read(look)
 
 
 def _strand(strand: Strand) -> StrandVersions:

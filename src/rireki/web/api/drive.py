@@ -14,7 +14,7 @@ from msgspec import Meta
 from rireki.drive.session import Session
 from rireki.drive.values import AskAnswer, Prompt, PromptReceipt, Status
 from rireki.errors import NotFound
-from rireki.show.catalogue.errors import in_tongue
+from rireki.show.catalogue.errors import in_locale
 from rireki.web.api.answers import Directory, DriveAgent, Files
 from rireki.web.api.call import ApiCall, Operation
 from rireki.web.api.parameters import Nothing
@@ -94,7 +94,9 @@ async def drive(call: ApiCall[Nothing]) -> Drive:
             for agent in driving.settings.agents
         ],
         sessions=[session.status for session in driving.bridge.sessions()],
-        projects=await call.desk.read(lambda archive: recent_projects(archive, driving.settings)),
+        projects=await call.archive_reader.read(
+            lambda archive: recent_projects(archive, driving.settings)
+        ),
         roots=[str(root) for root in driving.roots],
     )
 
@@ -165,14 +167,16 @@ async def proceed_session(call: ApiCall[Nothing]) -> Status:
 
 async def files(call: ApiCall[FilesAsked]) -> Files:
     settings = _driving(call).settings
-    return await call.desk.read(lambda _: find_files(settings, call.asked.project, call.asked.q))
+    return await call.archive_reader.read(
+        lambda _: find_files(settings, call.asked.project, call.asked.q)
+    )
 
 
 async def directory(call: ApiCall[DirectoryAsked]) -> Directory:
     settings = _driving(call).settings
-    found = await call.desk.read(lambda _: near(settings, call.asked.path))
-    found.message = in_tongue(call.tongue, found.message)
-    found.hint = in_tongue(call.tongue, found.hint)
+    found = await call.archive_reader.read(lambda _: near(settings, call.asked.path))
+    found.message = in_locale(call.locale, found.message)
+    found.hint = in_locale(call.locale, found.hint)
     return found
 
 

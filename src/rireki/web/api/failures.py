@@ -11,12 +11,12 @@ from starlette.responses import Response
 
 from rireki.errors import Ambiguous, ArchiveTrouble, NotFound, RirekiError
 from rireki.search.language.query import QueryError
-from rireki.show.catalogue.errors import in_tongue
+from rireki.show.catalogue.errors import in_locale
 from rireki.show.json import line
 from rireki.web.api.answers import ErrorBody, Failure
 from rireki.web.api.body import TooLarge
 from rireki.web.api.parameters import BadRequest
-from rireki.web.locale.language import tongue_of
+from rireki.web.locale.language import locale_of
 
 __all__ = ["failure", "json_answer", "told"]
 
@@ -49,8 +49,8 @@ def told(request: Request, error: Exception) -> Response:
             if isinstance(error, QueryError)
             else {}
         )
-        tongue = tongue_of(request)
-        message, hint = in_tongue(tongue, error.message), in_tongue(tongue, error.hint)
+        locale = locale_of(request)
+        message, hint = in_locale(locale, error.message), in_locale(locale, error.hint)
         return failure(status, code, message, hint, **place)
     if isinstance(error, HTTPException):
         hint = "/api/v1/openapi.json lists every address." if error.status_code == 404 else ""

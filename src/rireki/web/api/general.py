@@ -34,30 +34,32 @@ async def health(call: ApiCall[Nothing]) -> Health:
     def look(archive: Archive) -> tuple[int, int]:
         return archive.number(), archive.count()
 
-    number, count = await call.desk.read(look)
+    number, count = await call.archive_reader.read(look)
     return Health(
         version=__version__,
-        archive=str(call.desk.path),
+        archive=str(call.archive_reader.path),
         number=number,
         conversations=count,
-        listeners=call.hub.listeners,
-        demo=call.desk.demo,
-        damaged=call.desk.damaged,
-        keeper=_keeper(call.desk),
+        listeners=call.broadcaster.listeners,
+        demo=call.archive_reader.demo,
+        damaged=call.archive_reader.damaged,
+        keeper=_keeper(call.archive_reader),
     )
 
 
 async def sources(call: ApiCall[Nothing]) -> Sources:
-    found = await call.desk.read(lambda archive: survey(archive, call.desk.places))
-    return Sources(found, _keeper(call.desk))
+    found = await call.archive_reader.read(
+        lambda archive: survey(archive, call.archive_reader.places)
+    )
+    return Sources(found, _keeper(call.archive_reader))
 
 
-def _keeper(desk: ArchiveReader) -> KeeperStatus | None:
-    return desk.keeper.status if desk.keeper else None
+def _keeper(archive_reader: ArchiveReader) -> KeeperStatus | None:
+    return archive_reader.keeper.status if archive_reader.keeper else None
 
 
 async def stats(call: ApiCall[StatsAsked]) -> dict[str, Any]:
-    return await call.desk.read(lambda archive: figures(archive, call.asked.source))
+    return await call.archive_reader.read(lambda archive: figures(archive, call.asked.source))
 
 
 async def search(call: ApiCall[SearchAsked]) -> Results:
@@ -71,7 +73,7 @@ async def search(call: ApiCall[SearchAsked]) -> Results:
         context=asked.context,
         hits=asked.hits,
     )
-    return await call.desk.search(asked.q, wish)
+    return await call.archive_reader.search(asked.q, wish)
 
 
 async def conversations(call: ApiCall[ConversationsAsked]) -> ConversationsPage:
@@ -89,7 +91,7 @@ async def conversations(call: ApiCall[ConversationsAsked]) -> ConversationsPage:
         limit=asked.limit + 1,
         after=_place(asked.cursor),
     )
-    found = await call.desk.read(lambda archive: list(archive.conversations(wanted)))
+    found = await call.archive_reader.read(lambda archive: list(archive.conversations(wanted)))
     page = found[: asked.limit]
     return ConversationsPage(page, _cursor(page[-1]) if len(found) > asked.limit else None)
 

@@ -41,7 +41,7 @@ def kind_of_picture(data: bytes) -> str | None:
 
 async def attachment(call: ApiCall[Nothing]) -> Response:
     digest = call.names["digest"]
-    data = await call.desk.attachment(call.conversation, digest)
+    data = await call.archive_reader.attachment(call.conversation, digest)
     if data is None:
         raise NotFound(
             f"{call.conversation} has no attachment {digest[:80]!r}",
@@ -64,7 +64,7 @@ async def raw(call: ApiCall[RawAsked]) -> Response:
             return b"".join(_ended(record) for strand in strands for record in _ever(strand))
         return b"".join(strand.document() for strand in strands)
 
-    return _saved(await call.desk.read(look), "transcript.txt")
+    return _saved(await call.archive_reader.read(look), "transcript.txt")
 
 
 def _ever(strand: Strand) -> list[bytes]:
@@ -99,7 +99,7 @@ async def raw_message(call: ApiCall[Nothing]) -> RawMessage:
         records = [_record(ref, strands[ref.strand]) for ref in refs]
         return RawMessage(found.conversation.id, call.names["message"], records)
 
-    return await call.desk.read(look)
+    return await call.archive_reader.read(look)
 
 
 def _record(ref: Ref, strand: Strand) -> RawRecord:

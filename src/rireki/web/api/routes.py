@@ -48,7 +48,7 @@ from rireki.web.api.parameters import (
     read_asked,
 )
 from rireki.web.events import EventStream, start_of
-from rireki.web.locale.language import tongue_of
+from rireki.web.locale.language import locale_of
 
 __all__ = ["OPERATIONS", "PREFIX", "ROUTES"]
 
@@ -128,8 +128,10 @@ async def _answer(request: Request, operation: Operation, names: Mapping[str, st
         asked = read_asked(request, operation.asks)
         state = request.app.state
         body = await read_body(request, operation.takes) if operation.takes else None
-        tongue = tongue_of(request)
-        call = ApiCall(state.desk, state.hub, asked, names, state.driving, body, tongue)
+        locale = locale_of(request)
+        call = ApiCall(
+            state.archive_reader, state.broadcaster, asked, names, state.driving, body, locale
+        )
         answer = await operation.answer(call)
     except Exception as error:  # noqa: BLE001 - whatever it is, a program gets JSON
         return told(request, error)
@@ -197,8 +199,8 @@ class _Events:
         except Exception as error:  # noqa: BLE001 - whatever it is, a program gets JSON
             await told(request, error)(scope, receive, send)
             return
-        hub = request.app.state.hub
-        await EventStream(hub, start, asked.conversation)(scope, receive, send)
+        broadcaster = request.app.state.broadcaster
+        await EventStream(broadcaster, start, asked.conversation)(scope, receive, send)
 
 
 def _route(operation: Operation) -> Route:

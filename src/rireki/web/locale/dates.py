@@ -15,16 +15,16 @@ _DAYS = {
 }
 
 
-def moment(tongue: str, stamp: str | None) -> str:
+def moment(locale: str, stamp: str | None) -> str:
     """Date and minute, or a dash."""
     local = _local(stamp)
-    return f"{_date(tongue, local)} {local:%H:%M}" if local else "–"
+    return f"{_date(locale, local)} {local:%H:%M}" if local else "–"
 
 
-def second(tongue: str, stamp: str | None) -> str:
+def second(locale: str, stamp: str | None) -> str:
     """Date and second: what follows each other closely is told apart."""
     local = _local(stamp)
-    return f"{_date(tongue, local)} {local:%H:%M:%S}" if local else "–"
+    return f"{_date(locale, local)} {local:%H:%M:%S}" if local else "–"
 
 
 def clock(stamp: str | None) -> str:
@@ -32,22 +32,22 @@ def clock(stamp: str | None) -> str:
     return f"{local:%H:%M}" if local else "–"
 
 
-def span(tongue: str, first: str | None, last: str | None) -> str:
+def span(locale: str, first: str | None, last: str | None) -> str:
     """From when to when; the second date only where it is another."""
-    start, end = moment(tongue, first or last), moment(tongue, last or first)
+    start, end = moment(locale, first or last), moment(locale, last or first)
     if start == end:
         return end
     return f"{start} – {clock(last) if date_of(first) == date_of(last) else end}"
 
 
-def ago(tongue: str, stamp: str | None, now: datetime) -> str:
+def ago(locale: str, stamp: str | None, now: datetime) -> str:
     """How long ago, for the last week; before that the date."""
     local = _local(stamp)
     if local is None:
         return "–"
     seconds = (now - local).total_seconds()
     if seconds < -60 or seconds >= 7 * 86400:
-        return _date(tongue, local)
+        return _date(locale, local)
     for size, english, japanese in (
         (86400, "d", "日前"),
         (3600, "h", "時間前"),
@@ -55,8 +55,8 @@ def ago(tongue: str, stamp: str | None, now: datetime) -> str:
     ):
         if seconds >= size:
             number = int(seconds // size)
-            return f"{number}{japanese}" if tongue == "ja" else f"{number} {english} ago"
-    return "たった今" if tongue == "ja" else "just now"
+            return f"{number}{japanese}" if locale == "ja" else f"{number} {english} ago"
+    return "たった今" if locale == "ja" else "just now"
 
 
 def date_of(stamp: str | None) -> str:
@@ -65,26 +65,26 @@ def date_of(stamp: str | None) -> str:
     return local.date().isoformat() if local else ""
 
 
-def day(tongue: str, date: str, now: datetime) -> str:
+def day(locale: str, date: str, now: datetime) -> str:
     """A day as the heading of what happened on it."""
     if not date:
-        return "日時不明" if tongue == "ja" else "No date"
+        return "日時不明" if locale == "ja" else "No date"
     local = datetime.fromisoformat(date)
     today = now.astimezone().date()
     distance = (today - local.date()).days
     if distance in (0, 1):
-        names = ("今日", "昨日") if tongue == "ja" else ("Today", "Yesterday")
+        names = ("今日", "昨日") if locale == "ja" else ("Today", "Yesterday")
         return names[distance]
-    weekday = _DAYS[tongue][local.weekday()]
-    if tongue == "ja":
+    weekday = _DAYS[locale][local.weekday()]
+    if locale == "ja":
         year = "" if local.year == today.year else f"{local.year}年"
         return f"{year}{local.month}月{local.day}日（{weekday}）"
     year = "" if local.year == today.year else f" {local.year}"
     return f"{weekday}, {local.day} {_MONTHS[local.month - 1]}{year}"
 
 
-def _date(tongue: str, local: datetime) -> str:
-    if tongue == "ja":
+def _date(locale: str, local: datetime) -> str:
+    if locale == "ja":
         return f"{local.year}年{local.month}月{local.day}日"
     return f"{local.day} {_MONTHS[local.month - 1]} {local.year}"
 

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from starlette.requests import Request
 
-__all__ = ["COOKIE", "TONGUES", "asked_for", "tongue_of"]
+__all__ = ["COOKIE", "LOCALES", "asked_for", "locale_of"]
 
-TONGUES = ("en", "ja")
+LOCALES = ("en", "ja")
 COOKIE = "rireki_lang"
 
 
 def asked_for(request: Request) -> str | None:
     """The language this very address asks for, if it does."""
     wanted = request.query_params.get("lang")
-    return wanted if wanted in TONGUES else None
+    return wanted if wanted in LOCALES else None
 
 
-def tongue_of(request: Request) -> str:
+def locale_of(request: Request) -> str:
     """What was asked for, now or earlier; else the best of what the browser says."""
     if wanted := asked_for(request):
         return wanted
     remembered = request.cookies.get(COOKIE)
-    if remembered in TONGUES:
+    if remembered in LOCALES:
         return remembered
     return _preferred(request.headers.get("accept-language", ""))
 
@@ -30,10 +30,10 @@ def _preferred(header: str) -> str:
     best, weight = "en", 0.0
     for choice in header.split(","):
         name, _, quality = choice.partition(";")
-        tongue = name.strip().lower().partition("-")[0]
+        locale = name.strip().lower().partition("-")[0]
         value = _quality(quality)
-        if tongue in TONGUES and value > weight:
-            best, weight = tongue, value
+        if locale in LOCALES and value > weight:
+            best, weight = locale, value
     return best
 
 

@@ -338,23 +338,23 @@ _SCRIPT = {
 }
 
 
-def say(tongue: str, text: str, **values: object) -> str:
+def say(locale: str, text: str, **values: object) -> str:
     """The text in that language, with its values in place."""
-    if tongue == "ja" and text in JAPANESE:
+    if locale == "ja" and text in JAPANESE:
         told = JAPANESE[text]
         return told.format(**values) if values else told
-    told = renderer.say(tongue, text, **values)
+    told = renderer.say(locale, text, **values)
     # Which rule decided, as readers call it.
-    return reading_in_japanese(told) if tongue == "ja" and told == text else told
+    return reading_in_japanese(told) if locale == "ja" and told == text else told
 
 
-def counted(tongue: str, number: int, what: str) -> str:
+def counted(locale: str, number: int, what: str) -> str:
     """So many of something."""
     one, many, japanese = _COUNTED[what]
-    if tongue == "ja":
+    if locale == "ja":
         return japanese.format(n=f"{number:,}")
     return f"{number:,} {one if number == 1 else many}"
 
 
-def script_words(tongue: str) -> dict[str, str]:
-    return {name: say(tongue, text) for name, text in _SCRIPT.items()}
+def script_words(locale: str) -> dict[str, str]:
+    return {name: say(locale, text) for name, text in _SCRIPT.items()}

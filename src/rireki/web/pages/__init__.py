@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from starlette.routing import Route
 
-from rireki.web.pages.conversation import show_talk
+from rireki.web.pages.conversation import show_conversation
 from rireki.web.pages.drive import asks_piece, show_inbox, show_new
 from rireki.web.pages.explain import show_explain
-from rireki.web.pages.export import export_talk
-from rireki.web.pages.fragments import talk_fragments
+from rireki.web.pages.export import export_conversation
+from rireki.web.pages.fragments import conversation_fragments
 from rireki.web.pages.help import show_help
 from rireki.web.pages.home import home_rows, show_home, status_piece
 from rireki.web.pages.project import show_project
@@ -16,29 +16,29 @@ from rireki.web.pages.raw import show_raw
 from rireki.web.pages.search import show_search
 from rireki.web.pages.stats import show_stats
 from rireki.web.pages.versions import show_versions
-from rireki.web.parts.frame import talk_css
+from rireki.web.parts.frame import conversation_css
 from rireki.web.parts.keeper_status import show_sources
 
 __all__ = ["ROUTES"]
 
 ROUTES = [
     Route("/", show_home),
-    Route("/c/{id:path}", show_talk),
+    Route("/c/{id:path}", show_conversation),
     Route("/versions/{id:path}", show_versions),
     Route("/explain/{id:path}", show_explain),
     Route("/raw/{id:path}", show_raw),
-    Route("/export/{id:path}", export_talk),
+    Route("/export/{id:path}", export_conversation),
     Route("/new", show_new),
     Route("/inbox", show_inbox),
     # No id is without a slash, so these never stand for a conversation.
     Route("/fragments/asks", asks_piece),
     Route("/fragments/home", home_rows),
     Route("/fragments/status", status_piece),
-    Route("/fragments/{id:path}", talk_fragments),
+    Route("/fragments/{id:path}", conversation_fragments),
     Route("/search", show_search),
     Route("/sources", show_sources),
     Route("/stats", show_stats),
     Route("/project", show_project),
     Route("/help", show_help),
-    Route("/talk.css", talk_css),
+    Route("/talk.css", conversation_css),
 ]

@@ -26,7 +26,7 @@ from rireki.sources import registry
 from rireki.web.archive_reader import OpenConversation
 from rireki.web.pages.drive import drive_region, goes_on_elsewhere, obstacle_of
 from rireki.web.parts.activity import doing_now
-from rireki.web.parts.frame import desk_of, is_on, number_of, page, piece, told
+from rireki.web.parts.frame import archive_reader_of, is_on, number_of, page, piece, told
 from rireki.web.parts.render_cache import RenderedConversation, told_of
 
 __all__ = [
@@ -34,7 +34,7 @@ __all__ = [
     "as_of_of",
     "last_window",
     "regions_of",
-    "show_talk",
+    "show_conversation",
     "told_at",
     "window_around",
 ]
@@ -75,7 +75,7 @@ def last_window(total: int, size: int = SIZE) -> UnitRange:
 
 
 @told
-async def show_talk(request: Request) -> Response:
+async def show_conversation(request: Request) -> Response:
     """`/c/ID`, and `?at=MESSAGE`: the conversation, opened at a message."""
     number = await number_of(request)
     at = request.query_params.get("at")
@@ -197,7 +197,7 @@ async def _around(request: Request, talk: OpenConversation) -> dict[str, Any]:
     """What it is tied to, and how to go on with it."""
     about = talk.conversation
     return {
-        "ties": await desk_of(request).read(lambda archive: _ties(archive, about)),
+        "ties": await archive_reader_of(request).read(lambda archive: _ties(archive, about)),
         "children": talk.children,
         "resume": _resume(about),
     }

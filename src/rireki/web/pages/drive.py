@@ -21,15 +21,15 @@ from rireki.show.handover import so_far
 from rireki.sources import registry
 from rireki.web.archive_reader import OpenConversation
 from rireki.web.driving import OFF, PREFIX, Driving
-from rireki.web.locale.language import tongue_of
+from rireki.web.locale.language import locale_of
 from rireki.web.locale.words import say
 from rireki.web.parts.asks import tell_ask
-from rireki.web.parts.frame import answer, desk_of, is_on, number_of, page, piece, told
+from rireki.web.parts.frame import answer, archive_reader_of, is_on, number_of, page, piece, told
 from rireki.web.projects import is_allowed, recent_projects
 
 __all__ = [
     "asks_piece",
-    "begun_talk",
+    "begun_conversation",
     "drive_region",
     "driving_of",
     "goes_on_elsewhere",
@@ -59,11 +59,11 @@ async def show_new(request: Request) -> Response:
     """`/new`: where an agent is to work, which one, and what it is to do."""
     driving = _on(request)
     number = await number_of(request)
-    projects = await desk_of(request).read(
+    projects = await archive_reader_of(request).read(
         lambda archive: recent_projects(archive, driving.settings)
     )
     given = request.query_params.get("from")
-    earlier = await desk_of(request).talk(given) if given else None
+    earlier = await archive_reader_of(request).talk(given) if given else None
     agents = driving.settings.agents
     roots = [str(root) for root in driving.roots]
     wanted = request.query_params.get("project") or (earlier and earlier.conversation.project)
@@ -74,7 +74,7 @@ async def show_new(request: Request) -> Response:
         projects=projects,
         chosen=wanted or (projects or roots)[0],
         earlier=earlier.conversation if earlier else None,
-        prefilled=await run_in_threadpool(_so_far, earlier, tongue_of(request)) if earlier else "",
+        prefilled=await run_in_threadpool(_so_far, earlier, locale_of(request)) if earlier else "",
         agents=_offered(agents, earlier.conversation if earlier else None),
         absent=[agent for agent in agents if not agent.found],
         roots=roots,
@@ -88,19 +88,19 @@ def _offered(agents: Sequence[AgentProgram], earlier: Conversation | None) -> li
     return sorted(here, key=lambda agent: agent.source in own)
 
 
-def _so_far(earlier: OpenConversation, tongue: str) -> str:
+def _so_far(earlier: OpenConversation, locale: str) -> str:
     """The conversation as the beginning of a prompt that the person looks over and sends."""
     found = so_far(earlier.messages)
-    gap = say(tongue, "[Messages left out here: {n}]", n=found.left_out) if found.left_out else ""
+    gap = say(locale, "[Messages left out here: {n}]", n=found.left_out) if found.left_out else ""
     source = earlier.conversation.source
     pieces = [
-        say(tongue, "This conversation was held with another agent ({agent}):", agent=source),
+        say(locale, "This conversation was held with another agent ({agent}):", agent=source),
         "---",
         found.opening,
         gap,
         found.newest,
         "---",
-        say(tongue, "Go on with it from here."),
+        say(locale, "Go on with it from here."),
     ]
     return "\n\n".join(piece for piece in pieces if piece)
 
@@ -111,7 +111,7 @@ async def show_inbox(request: Request) -> Response:
     driving = _on(request)
     number = await number_of(request)
     statuses = [session.status for session in driving.bridge.sessions()]
-    cards = await run_in_threadpool(lambda: list(_cards(statuses, tongue_of(request))))
+    cards = await run_in_threadpool(lambda: list(_cards(statuses, locale_of(request))))
     return page(request, "drive_inbox.html", number=number, cards=cards, where=True)
 
 
@@ -124,7 +124,7 @@ async def asks_piece(request: Request) -> Response:
         for id in request.query_params.getlist("session")
         if (session := driving.session_of(PREFIX + id)) is not None
     ]
-    cards = await run_in_threadpool(lambda: list(_cards(statuses, tongue_of(request))))
+    cards = await run_in_threadpool(lambda: list(_cards(statuses, locale_of(request))))
     where = is_on(request, "where")
     asks = [
         {
@@ -137,16 +137,16 @@ async def asks_piece(request: Request) -> Response:
     return answer({"asks": asks})
 
 
-def _cards(statuses: Sequence[Status], tongue: str) -> Iterator[Card]:
+def _cards(statuses: Sequence[Status], locale: str) -> Iterator[Card]:
     waiting = [(ask, status) for status in statuses for ask in status.asks]
     for ask, status in sorted(waiting, key=lambda each: each[0].number):
-        yield Card(ask, status, _title(ask, status, tongue), tell_ask(ask, tongue))
+        yield Card(ask, status, _title(ask, status, locale), tell_ask(ask, locale))
 
 
-def _title(ask: Ask, status: Status, tongue: str) -> str:
+def _title(ask: Ask, status: Status, locale: str) -> str:
     if ask.what != "prompts":
         return ask.title
-    return say(tongue, "Prompts from before rireki was restarted: {n}", n=len(status.recovered))
+    return say(locale, "Prompts from before rireki was restarted: {n}", n=len(status.recovered))
 
 
 # ── Below a conversation ──
@@ -236,7 +236,7 @@ def goes_on_elsewhere(request: Request, talk: OpenConversation) -> bool:
     return here and any(message.author in ("person", "agent") for message in talk.messages)
 
 
-def begun_talk(request: Request, id: str) -> OpenConversation | None:
+def begun_conversation(request: Request, id: str) -> OpenConversation | None:
     """A conversation that was begun from here, and is not in the archive yet."""
     driving = driving_of(request)
     session = driving.session_of(id) if driving else None

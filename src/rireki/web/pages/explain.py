@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from rireki.show.decisions import explained, may_be_typed
-from rireki.web.parts.frame import desk_of, is_on, number_of, page, told
+from rireki.web.parts.frame import archive_reader_of, is_on, number_of, page, told
 
 __all__ = ["show_explain"]
 
@@ -17,7 +17,7 @@ __all__ = ["show_explain"]
 async def show_explain(request: Request) -> Response:
     """`/explain/ID`: the classification, entry by entry; `all` has results of tools as well."""
     number = await number_of(request)
-    talk = await desk_of(request).talk(request.path_params["id"])
+    talk = await archive_reader_of(request).talk(request.path_params["id"])
     every = list(explained(talk.conversation, talk.messages))
     everything = is_on(request, "all")
     rows = every if everything else list(filter(may_be_typed, every))

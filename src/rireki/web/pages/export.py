@@ -18,12 +18,12 @@ from rireki.show.json import line
 from rireki.show.markdown import markdown
 from rireki.show.safe import one_line
 from rireki.show.transcript import Transcript
-from rireki.web.locale.language import tongue_of
+from rireki.web.locale.language import locale_of
 from rireki.web.pages.conversation import as_of_of
-from rireki.web.parts.frame import desk_of, is_on, told
+from rireki.web.parts.frame import archive_reader_of, is_on, told
 from rireki.web.parts.render_cache import story_of
 
-__all__ = ["export_talk"]
+__all__ = ["export_conversation"]
 
 #: The ending and the type of each format.
 FORMS = {
@@ -35,7 +35,7 @@ _UNFIT = re.compile(r'[\\/:*?"<>|%\x00-\x1f]+')
 
 
 @told
-async def export_talk(request: Request) -> Response:
+async def export_conversation(request: Request) -> Response:
     """`/export/ID?format=markdown|html|json`, with `all`, `full` and `as_of` as on the page."""
     form = request.query_params.get("format", "markdown")
     if form not in FORMS:
@@ -44,12 +44,14 @@ async def export_talk(request: Request) -> Response:
             f"Choose one of {', '.join(FORMS)}.",
         )
     as_of = as_of_of(request)
-    desk = desk_of(request)
-    talk = await desk.talk(request.path_params["id"], as_of)
+    archive_reader = archive_reader_of(request)
+    talk = await archive_reader.talk(request.path_params["id"], as_of)
     story = story_of(talk, is_on(request, "all"), as_of)
-    full, tongue = is_on(request, "full"), tongue_of(request)
+    full, locale = is_on(request, "full"), locale_of(request)
     if form == "html":
-        document = await desk.read(lambda archive: _html(archive, story, as_of, full, tongue))
+        document = await archive_reader.read(
+            lambda archive: _html(archive, story, as_of, full, locale)
+        )
     elif form == "json":
         document = await run_in_threadpool(_json, story)
     else:
@@ -67,11 +69,11 @@ def _markdown(story: Transcript, full: bool) -> str:
     return "".join(f"{row}\n" for row in markdown(story, full))
 
 
-def _html(archive: Archive, story: Transcript, as_of: str | None, full: bool, tongue: str) -> str:
+def _html(archive: Archive, story: Transcript, as_of: str | None, full: bool, locale: str) -> str:
     """With its pictures inside, so that it can be kept and sent as one file."""
     found = archive.find(story.conversation.id)
     bytes_of = read_conversation(archive, found, as_of).attachment
-    look = RenderOptions(tongue=tongue, attachment_bytes=lambda part: bytes_of(part.digest))
+    look = RenderOptions(locale=locale, attachment_bytes=lambda part: bytes_of(part.digest))
     return "".join(export_html(story, look, full))
 
 

@@ -27,14 +27,14 @@ from rireki.web.pages.drive import drive_region
 from rireki.web.parts.frame import answer, is_on, number_of, piece, told
 from rireki.web.parts.render_cache import OutlinePrompt, RenderedConversation
 
-__all__ = ["talk_fragments"]
+__all__ = ["conversation_fragments"]
 
 #: More changed messages than this are not sent one by one: the page asks for its window again.
 MANY = 200
 
 
 @told
-async def talk_fragments(request: Request) -> Response:
+async def conversation_fragments(request: Request) -> Response:
     """`/fragments/ID` with one of `around`, `before`, `after`, `messages`, `end`, `outline`."""
     number = await number_of(request)
     given = request.query_params

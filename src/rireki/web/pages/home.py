@@ -17,7 +17,7 @@ from rireki.model.conversation import Conversation
 from rireki.web.archive_reader import ArchiveReader
 from rireki.web.locale import dates
 from rireki.web.parts.activity import doing_now
-from rireki.web.parts.frame import answer, desk_of, is_on, number_of, page, piece, told
+from rireki.web.parts.frame import answer, archive_reader_of, is_on, number_of, page, piece, told
 from rireki.web.parts.keeper_status import WatchStatus, is_first_visit, watched
 from rireki.web.parts.warm import warm
 
@@ -105,7 +105,9 @@ async def show_home(request: Request) -> Response:
     number = await number_of(request)
     wanted = Wanted.of(request)
     after = request.query_params.get("after", "")
-    listing = await desk_of(request).read(lambda archive: _listing(archive, wanted, after))
+    listing = await archive_reader_of(request).read(
+        lambda archive: _listing(archive, wanted, after)
+    )
     doing = await doing_now(request)
     days = _days(listing.rows)
     if is_on(request, "fragment"):
@@ -121,7 +123,7 @@ async def show_home(request: Request) -> Response:
         days=days,
         doing=doing,
         first_page=not after,
-        first_visit=await _first_visit(desk_of(request)),
+        first_visit=await _first_visit(archive_reader_of(request)),
     )
     response.background = BackgroundTask(warm)
     return response
@@ -132,7 +134,7 @@ async def home_rows(request: Request) -> Response:
     """`/fragments/home?ids=`: the rows of these conversations, for a list that is open."""
     wanted = Wanted.of(request)
     ids = [id for id in request.query_params.getlist("ids") if id]
-    known = await desk_of(request).read(lambda archive: archive.pick(ids))
+    known = await archive_reader_of(request).read(lambda archive: archive.pick(ids))
     doing = await doing_now(request)
     return answer({"rows": [_row(request, id, known.get(id), wanted, doing) for id in ids]})
 
@@ -140,18 +142,18 @@ async def home_rows(request: Request) -> Response:
 @told
 async def status_piece(request: Request) -> Response:
     """`/fragments/status`: how the import is getting on, while somebody waits for it."""
-    seen = await _first_visit(desk_of(request))
+    seen = await _first_visit(archive_reader_of(request))
     if seen is None:
         return answer({"done": True})
     return answer({"done": False, "html": piece(request, "_first.html", seen=seen)})
 
 
-async def _first_visit(desk: ArchiveReader) -> WatchStatus | None:
+async def _first_visit(archive_reader: ArchiveReader) -> WatchStatus | None:
     """What was found on this machine, while the first import runs or when there is nothing."""
-    empty = not await desk.read(lambda archive: archive.count())
-    if not is_first_visit(desk, empty):
+    empty = not await archive_reader.read(lambda archive: archive.count())
+    if not is_first_visit(archive_reader, empty):
         return None
-    return await watched(desk)
+    return await watched(archive_reader)
 
 
 def _row(

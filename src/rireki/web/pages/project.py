@@ -15,7 +15,7 @@ from rireki.model.conversation import Conversation
 from rireki.model.times import to_datetime
 from rireki.web.pages.conversation import as_of_of
 from rireki.web.parts.activity import doing_now
-from rireki.web.parts.frame import desk_of, is_on, number_of, page, told
+from rireki.web.parts.frame import archive_reader_of, is_on, number_of, page, told
 
 __all__ = ["DirectoryEntry", "held_in", "show_project"]
 
@@ -46,7 +46,7 @@ async def show_project(request: Request) -> Response:
     number = await number_of(request)
     path = request.query_params.get("path", "")
     below = is_on(request, "below")
-    seen = await desk_of(request).read(lambda archive: _sightings(archive, path, below))
+    seen = await archive_reader_of(request).read(lambda archive: _sightings(archive, path, below))
     rows = held_in(seen, _now())
     turns = sorted({row.first for row in rows} | {row.last for row in rows if row.last})
     at = as_of_of(request)

@@ -14,7 +14,7 @@ from rireki.errors import NotFound
 from rireki.intake.interpret import read_conversation
 from rireki.model.conversation import Conversation
 from rireki.model.strand import Ref, Strand
-from rireki.web.parts.frame import desk_of, number_of, page, told
+from rireki.web.parts.frame import archive_reader_of, number_of, page, told
 
 __all__ = ["show_raw"]
 
@@ -46,7 +46,9 @@ async def show_raw(request: Request) -> Response:
     """`/raw/ID?message=`: the records; `record=N` downloads one of them as it is."""
     number = await number_of(request)
     id, messages = request.path_params["id"], request.query_params.getlist("message")
-    about, pieces = await desk_of(request).read(lambda archive: _records(archive, id, messages))
+    about, pieces = await archive_reader_of(request).read(
+        lambda archive: _records(archive, id, messages)
+    )
     wanted = request.query_params.get("record")
     if wanted is not None:
         return _download(pieces, wanted, about.id)

@@ -13,14 +13,14 @@ from rireki.search.language.match import Matcher
 from rireki.search.language.parse import parse
 from rireki.search.language.query import QueryError
 from rireki.search.results import ConversationHits, Hit, Results, SearchOptions
-from rireki.show.catalogue.errors import in_tongue
+from rireki.show.catalogue.errors import in_locale
 from rireki.show.hits import Marked, is_gone, marked, painted, quoted
 from rireki.show.safe import one_line
 from rireki.show.words import folder
 from rireki.sources import registry
-from rireki.web.locale.language import tongue_of
+from rireki.web.locale.language import locale_of
 from rireki.web.locale.words import say
-from rireki.web.parts.frame import answer, desk_of, is_on, number_of, page, piece, told
+from rireki.web.parts.frame import answer, archive_reader_of, is_on, number_of, page, piece, told
 from rireki.web.parts.typed import begun, instead, understood
 
 __all__ = ["show_search"]
@@ -75,11 +75,11 @@ async def show_search(request: Request) -> Response:
         "place_of": lambda talk: _place(talk, matcher),
         "instead": instead,
         "snippet_of": _snippet,
-        "who": lambda hit: _who(tongue_of(request), hit),
+        "who": lambda hit: _who(locale_of(request), hit),
         "is_gone": is_gone,
         "quick": quick and limit == QUICK,
     }
-    title = f"{one_line(found.query) or say(tongue_of(request), 'Search')} · rireki"
+    title = f"{one_line(found.query) or say(locale_of(request), 'Search')} · rireki"
     if quick:
         html = piece(request, "_results.html", **values)
         return answer({"query": found.query, "title": title, "html": html})
@@ -101,7 +101,7 @@ async def _find(request: Request, wish: SearchOptions, typing: bool) -> SearchOu
         try:
             return found._replace(results=await _search(request, part, query, wish))
         except QueryError as error:
-            fault = found.fault or _fault(query, error, tongue_of(request))
+            fault = found.fault or _fault(query, error, locale_of(request))
             rest = understood(part, error) if typing else None
             if rest is None:
                 return SearchOutcome(query, fault=fault)
@@ -111,12 +111,12 @@ async def _find(request: Request, wish: SearchOptions, typing: bool) -> SearchOu
 
 
 async def _search(request: Request, part: str, typed: str, wish: SearchOptions) -> Results:
-    results = await desk_of(request).search(part, wish)
+    results = await archive_reader_of(request).search(part, wish)
     half = begun(part, typed)
     if results.talks or half is None:
         return results
     # The last word may not be typed to its end yet.
-    more = await desk_of(request).search(half, wish)
+    more = await archive_reader_of(request).search(half, wish)
     return more if more.talks else results
 
 
@@ -126,10 +126,10 @@ def _matcher(results: Results | None) -> Matcher | None:
     return Matcher(parse(results.query, datetime.now(timezone.utc), registry.names()))
 
 
-def _fault(query: str, error: QueryError, tongue: str) -> Fault:
+def _fault(query: str, error: QueryError, locale: str) -> Fault:
     start = min(error.position, len(query))
     end = min(start + max(error.length, 1), len(query))
-    message, hint = in_tongue(tongue, error.message), in_tongue(tongue, error.hint)
+    message, hint = in_locale(locale, error.message), in_locale(locale, error.hint)
     return Fault(query[:start], query[start:end], query[end:], message, hint)
 
 
@@ -161,11 +161,11 @@ def _marks(line: Marked) -> Markup:
 _AUTHORS = {"person": "you", "agent": "agent", "tool": "tool", "harness": "program"}
 
 
-def _who(tongue: str, hit: Hit) -> str:
+def _who(locale: str, hit: Hit) -> str:
     """Who said it, and with which tool; or what of the conversation it is."""
     if hit.author is None:
-        return say(tongue, hit.where)
-    name = say(tongue, _AUTHORS[hit.author])
-    place = f" · {say(tongue, hit.where)}" if hit.where in ("thinking", "attachment") else ""
+        return say(locale, hit.where)
+    name = say(locale, _AUTHORS[hit.author])
+    place = f" · {say(locale, hit.where)}" if hit.where in ("thinking", "attachment") else ""
     tools = f" ▸ {', '.join(hit.tools)}" if hit.tools else ""
     return one_line(name + tools + place)

@@ -15,7 +15,7 @@ from rireki.model.conversation import Answer
 from rireki.show.figures import figures
 from rireki.sources import registry
 from rireki.web.locale import dates
-from rireki.web.parts.frame import desk_of, number_of, page, told
+from rireki.web.parts.frame import archive_reader_of, number_of, page, told
 
 __all__ = ["ChartBar", "Day", "bars", "calendar", "show_stats"]
 
@@ -48,7 +48,7 @@ async def show_stats(request: Request) -> Response:
     """`/stats`, of everything or of one source."""
     number = await number_of(request)
     source = request.query_params.get("source") or None
-    values = await desk_of(request).read(lambda archive: _values(archive, source))
+    values = await archive_reader_of(request).read(lambda archive: _values(archive, source))
     return page(
         request, "stats.html", number=number, source=source, sources=registry.names(), **values
     )

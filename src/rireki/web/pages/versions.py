@@ -13,7 +13,7 @@ from starlette.responses import Response
 from rireki.archive.base import Archive
 from rireki.model.strand import State, Strand, expand
 from rireki.web.pages.conversation import as_of_of, last_window
-from rireki.web.parts.frame import answer, desk_of, is_on, number_of, page, piece, told
+from rireki.web.parts.frame import answer, archive_reader_of, is_on, number_of, page, piece, told
 from rireki.web.parts.render_cache import RenderedConversation, told_of
 
 __all__ = ["Moment", "moments", "show_versions"]
@@ -37,7 +37,7 @@ async def show_versions(request: Request) -> Response:
     """`/versions/ID?as_of=`: a slider over its moments, and the conversation as it was then."""
     number = await number_of(request)
     id = request.path_params["id"]
-    found = await desk_of(request).read(lambda archive: _moments_of(archive, id))
+    found = await archive_reader_of(request).read(lambda archive: _moments_of(archive, id))
     chosen = _chosen(found, as_of_of(request))
     # A vanished conversation is told as it was last held, with what the source lost marked.
     as_of = found[chosen].at if found else None

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from starlette.requests import Request
 
 from rireki.model.activity import Activity
-from rireki.web.parts.frame import desk_of
+from rireki.web.parts.frame import archive_reader_of
 
 __all__ = ["doing_now"]
 
@@ -18,8 +18,8 @@ async def doing_now(request: Request) -> Mapping[str, Activity]:
     Asked anew each time, and of what the hub asks: a page that was just told of
     another state must not be answered with the one before.
     """
-    ask = getattr(getattr(request.app.state, "hub", None), "activities", None)
+    ask = getattr(getattr(request.app.state, "broadcaster", None), "activities", None)
     if ask is None:
         return {}
-    found: Mapping[str, Activity] = await desk_of(request).read(ask)
+    found: Mapping[str, Activity] = await archive_reader_of(request).read(ask)
     return found

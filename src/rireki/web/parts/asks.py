@@ -22,13 +22,13 @@ from rireki.web.locale.words import say
 __all__ = ["tell_ask"]
 
 
-def tell_ask(ask: Ask, tongue: str) -> Markup:
+def tell_ask(ask: Ask, locale: str) -> Markup:
     """The part of a card that says what would be done."""
-    page = Page(RenderOptions(tongue=tongue, full=True), anchor(ask.id, "ask"), ask.id, level=3)
-    return join(_told(ask, page, tongue))
+    page = Page(RenderOptions(locale=locale, full=True), anchor(ask.id, "ask"), ask.id, level=3)
+    return join(_told(ask, page, locale))
 
 
-def _told(ask: Ask, page: Page, tongue: str) -> Iterator[Markup]:
+def _told(ask: Ask, page: Page, locale: str) -> Iterator[Markup]:
     if ask.what == "plan" and ask.detail:
         yield tag("div", prose(ask.detail, page), class_="plan")
         return
@@ -41,7 +41,7 @@ def _told(ask: Ask, page: Page, tongue: str) -> Iterator[Markup]:
             yield shape.body
     if ask.arguments and ask.what == "permission":
         inside = tag("div", raw_value(ask.arguments, page), class_="inside")
-        summary = tag("summary", say(tongue, "Every argument"))
+        summary = tag("summary", say(locale, "Every argument"))
         # Where no form is known for it, this is all there is to see.
         bare = shape is None and not ask.diffs
         yield tag("details", summary, inside, class_="call", open=bare)

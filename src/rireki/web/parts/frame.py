@@ -20,24 +20,24 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Response
 
 from rireki.errors import Ambiguous, ArchiveTrouble, NotFound, RirekiError
-from rireki.show.catalogue.errors import in_tongue
+from rireki.show.catalogue.errors import in_locale
 from rireki.show.html import options as renderer
 from rireki.show.safe import one_line_for_browsers, safe, safe_for_browsers
 from rireki.show.words import folder, size, source_name
 from rireki.web.archive_reader import ArchiveReader
 from rireki.web.locale import dates
-from rireki.web.locale.language import COOKIE, TONGUES, asked_for, tongue_of
+from rireki.web.locale.language import COOKIE, LOCALES, asked_for, locale_of
 from rireki.web.locale.words import counted, say, script_words
 from rireki.web.parts import urls
 
 __all__ = [
     "answer",
-    "desk_of",
+    "archive_reader_of",
     "is_on",
     "number_of",
     "page",
     "piece",
-    "talk_css",
+    "conversation_css",
     "templates",
     "told",
 ]
@@ -45,20 +45,20 @@ __all__ = [
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 WEB = Path(__file__).parents[1]
-TALK_CSS = Path(renderer.__file__).with_name("talk.css")
+CONVERSATION_CSS = Path(renderer.__file__).with_name("talk.css")
 THEMES = ("light", "dark")
 YEAR = 365 * 86400
 _log = logging.getLogger("rireki.web")
 
 
-def desk_of(request: Request) -> ArchiveReader:
-    desk: ArchiveReader = request.app.state.desk
-    return desk
+def archive_reader_of(request: Request) -> ArchiveReader:
+    archive_reader: ArchiveReader = request.app.state.archive_reader
+    return archive_reader
 
 
 async def number_of(request: Request) -> int:
     """The number a page is made at. Asked before anything else: what comes later is then told."""
-    return await desk_of(request).read(lambda archive: archive.number())
+    return await archive_reader_of(request).read(lambda archive: archive.number())
 
 
 def is_on(request: Request, name: str) -> bool:
@@ -71,8 +71,8 @@ def page(request: Request, template: str, *, status: int = 200, **values: Any) -
     html = piece(request, template, **values)
     # What cannot be written in UTF-8 was made visible before; this is for what nobody thought of.
     response = HTMLResponse(html.encode(errors="replace"), status)
-    if tongue := asked_for(request):
-        response.set_cookie(COOKIE, tongue, max_age=YEAR, samesite="strict")
+    if locale := asked_for(request):
+        response.set_cookie(COOKIE, locale, max_age=YEAR, samesite="strict")
     return response
 
 
@@ -107,36 +107,36 @@ def _trouble(request: Request, error: RirekiError) -> Response:
     if status == 503:
         # Scripts ask again; whoever runs the server has to know why.
         _log.error("%s cannot be shown: %s. %s", request.url.path, error.message, error.hint)
-    tongue = tongue_of(request)
-    message, hint = in_tongue(tongue, error.message), in_tongue(tongue, error.hint)
+    locale = locale_of(request)
+    message, hint = in_locale(locale, error.message), in_locale(locale, error.hint)
     if request.url.path.startswith("/fragments/") or is_on(request, "fragment"):
         return answer({"error": safe(message), "hint": safe(hint)}, status)
     return page(request, "trouble.html", status=status, message=message, hint=hint, code=status)
 
 
 def _shared(request: Request) -> dict[str, Any]:
-    tongue = tongue_of(request)
+    locale = locale_of(request)
     now = datetime.now(timezone.utc)
     theme = request.cookies.get("rireki_theme", "")
     return {
         "request": request,
-        "tongue": tongue,
-        "tongues": TONGUES,
+        "locale": locale,
+        "tongues": LOCALES,
         "theme": theme if theme in THEMES else "",
-        "demo": desk_of(request).demo,
-        "damaged": desk_of(request).damaged,
+        "demo": archive_reader_of(request).demo,
+        "damaged": archive_reader_of(request).damaged,
         "driving": getattr(request.app.state, "driving", None),
-        "t": partial(say, tongue),
-        "in_tongue": partial(in_tongue, tongue),
-        "counted": partial(counted, tongue),
-        "moment": partial(dates.moment, tongue),
-        "second": partial(dates.second, tongue),
-        "span": partial(dates.span, tongue),
-        "ago": lambda stamp: dates.ago(tongue, stamp, now),
-        "day": lambda date: dates.day(tongue, date, now),
-        "source_name": lambda source: say(tongue, source_name(source)),
+        "t": partial(say, locale),
+        "in_locale": partial(in_locale, locale),
+        "counted": partial(counted, locale),
+        "moment": partial(dates.moment, locale),
+        "second": partial(dates.second, locale),
+        "span": partial(dates.span, locale),
+        "ago": lambda stamp: dates.ago(locale, stamp, now),
+        "day": lambda date: dates.day(locale, date, now),
+        "source_name": lambda source: say(locale, source_name(source)),
         "here": partial(urls.with_query, request),
-        "script_words": partial(script_words, tongue),
+        "script_words": partial(script_words, locale),
         "today": now.astimezone().date().isoformat(),
     }
 
@@ -153,7 +153,7 @@ def templates() -> Environment:
     made.globals.update(
         {name: getattr(urls, name) for name in urls.__all__ if name != "with_query"},
         static=static,
-        talk_css=lambda: f"/talk.css?v={_hash(TALK_CSS)}",
+        conversation_css=lambda: f"/talk.css?v={_hash(CONVERSATION_CSS)}",
         folder=folder,
         size=size,
     )
@@ -180,8 +180,8 @@ def _hash(file: Path) -> str:
     return hashlib.sha256(file.read_bytes()).hexdigest()[:12]
 
 
-async def talk_css(request: Request) -> Response:
+async def conversation_css(request: Request) -> Response:
     """`/talk.css`: how messages look, as the renderer that makes them says it."""
     kept = {"cache-control": "private, max-age=31536000, immutable"}
-    named = request.query_params.get("v") == _hash(TALK_CSS)
-    return FileResponse(TALK_CSS, media_type="text/css", headers=kept if named else {})
+    named = request.query_params.get("v") == _hash(CONVERSATION_CSS)
+    return FileResponse(CONVERSATION_CSS, media_type="text/css", headers=kept if named else {})

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from rireki.intake.survey import Surveyed, survey, survey_unread
 from rireki.sources.unread import Unread
 from rireki.web.archive_reader import ArchiveReader
-from rireki.web.parts.frame import desk_of, number_of, page, told
+from rireki.web.parts.frame import archive_reader_of, number_of, page, told
 
 if TYPE_CHECKING:
     from rireki.live.keeper import KeeperStatus
@@ -45,19 +45,23 @@ class WatchStatus(NamedTuple):
 async def show_sources(request: Request) -> Response:
     """`/sources`: where was looked, what was found, what could not be read."""
     number = await number_of(request)
-    seen = await watched(desk_of(request))
+    seen = await watched(archive_reader_of(request))
     return page(request, "sources.html", number=number, seen=seen)
 
 
-async def watched(desk: ArchiveReader) -> WatchStatus:
-    sources = await desk.read(lambda archive: survey(archive, desk.places))
-    unread = await desk.read(lambda archive: survey_unread(archive, desk.places))
-    return WatchStatus(sources, desk.keeper.status if desk.keeper else None, unread)
+async def watched(archive_reader: ArchiveReader) -> WatchStatus:
+    sources = await archive_reader.read(lambda archive: survey(archive, archive_reader.places))
+    unread = await archive_reader.read(
+        lambda archive: survey_unread(archive, archive_reader.places)
+    )
+    return WatchStatus(
+        sources, archive_reader.keeper.status if archive_reader.keeper else None, unread
+    )
 
 
-def is_first_visit(desk: ArchiveReader, empty: bool) -> bool:
+def is_first_visit(archive_reader: ArchiveReader, empty: bool) -> bool:
     """While everything is being taken in for the first time, or when nothing was found."""
-    if empty or desk.keeper is None:
+    if empty or archive_reader.keeper is None:
         return empty
-    status = desk.keeper.status
+    status = archive_reader.keeper.status
     return status.state == "importing" and status.total > 0

@@ -24,11 +24,11 @@ from rireki.show.html.render import TranscriptRenderer, Unit
 from rireki.show.safe import safe
 from rireki.show.transcript import Transcript, choose, is_over
 from rireki.web.archive_reader import OpenConversation
-from rireki.web.locale.language import tongue_of
+from rireki.web.locale.language import locale_of
 from rireki.web.locale.words import counted, say
-from rireki.web.pages.drive import begun_talk
+from rireki.web.pages.drive import begun_conversation
 from rireki.web.parts import urls
-from rireki.web.parts.frame import desk_of
+from rireki.web.parts.frame import archive_reader_of
 
 __all__ = ["Branch", "OutlinePrompt", "RenderedConversation", "story_of", "told_of"]
 
@@ -74,7 +74,7 @@ class RenderedConversation:
         self.talk = talk
         self.story = story
         self.look = look
-        self.tongue = look.tongue
+        self.locale = look.locale
         self.teller = TranscriptRenderer(story, look)
         #: Messages that the source held then and does not hold now.
         self.lost = lost
@@ -156,13 +156,13 @@ class RenderedConversation:
         lost = any(message in self.lost for message in unit.messages)
         before = Markup()
         if branch and branch.id == self.name(index):
-            words = counted(self.tongue, branch.units, "message")
+            words = counted(self.locale, branch.units, "message")
             before += Markup(
                 '<button type="button" class="branch-switch" data-switch="{}" '
                 'aria-expanded="false">{} · {}</button>'
-            ).format(branch.id, say(self.tongue, "A branch you left"), words)
+            ).format(branch.id, say(self.locale, "A branch you left"), words)
         if lost:
-            words = say(self.tongue, "The source lost this later")
+            words = say(self.locale, "The source lost this later")
             before += Markup('<p class="lost-note">{}</p>').format(words)
         return _UNIT.format(
             kind=" lost" * lost + " opened" * opened,
@@ -180,11 +180,11 @@ class RenderedConversation:
         """What can be done with a message: copy it, link to it, see what its agent wrote."""
         id = self.talk.conversation.id
         return _TOOLS.format(
-            copy=say(self.tongue, "Copy"),
+            copy=say(self.locale, "Copy"),
             url=urls.message_url(id, unit.id),
-            link=say(self.tongue, "Link"),
+            link=say(self.locale, "Link"),
             raw=urls.raw_url(id, unit.messages),
-            records=say(self.tongue, "Raw"),
+            records=say(self.locale, "Raw"),
         )
 
 
@@ -211,25 +211,25 @@ async def told_of(
 ) -> RenderedConversation:
     """The conversation as it is, or as it was at a time. Raises NotFound or Ambiguous."""
     talk = await _talk(request, id, as_of)
-    now = await desk_of(request).talk(id) if as_of else talk
+    now = await archive_reader_of(request).talk(id) if as_of else talk
     tellers = _tellers(request)
-    tongue = tongue_of(request)
+    locale = locale_of(request)
     over = is_over(talk.conversation, datetime.now(timezone.utc))
     about = (talk.conversation.id, talk.changed, as_of, everything, over)
-    name = (desk_of(request).path, tongue, *about)
+    name = (archive_reader_of(request).path, locale, *about)
     known = tellers.get(name)
     if known is None:
-        known = await run_in_threadpool(_make, talk, now, tongue, everything, as_of)
+        known = await run_in_threadpool(_make, talk, now, locale, everything, as_of)
     tellers.put(name, known)
     return known
 
 
 async def _talk(request: Request, id: str, as_of: str | None) -> OpenConversation:
     try:
-        return await desk_of(request).talk(id, as_of)
+        return await archive_reader_of(request).talk(id, as_of)
     except NotFound:
         # One that was just begun from here has its page already.
-        begun = begun_talk(request, id)
+        begun = begun_conversation(request, id)
         if begun is None:
             raise
         return begun
@@ -244,12 +244,12 @@ def _tellers(request: Request) -> _Tellers:
 
 
 def _make(
-    talk: OpenConversation, now: OpenConversation, tongue: str, everything: bool, as_of: str | None
+    talk: OpenConversation, now: OpenConversation, locale: str, everything: bool, as_of: str | None
 ) -> RenderedConversation:
     id = talk.conversation.id
     look = RenderOptions(
-        tongue=tongue,
-        talk_url=urls.talk_url,
+        locale=locale,
+        conversation_url=urls.conversation_url,
         message_url=partial(urls.message_url, id, as_of=as_of, all="1" if everything else None),
         # What came back from a call is told with it, and has records of its own.
         raw_url=lambda message: urls.raw_url(id, told.messages_with(message)),

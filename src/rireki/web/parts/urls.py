@@ -18,7 +18,7 @@ __all__ = [
     "project_url",
     "raw_url",
     "search_url",
-    "talk_url",
+    "conversation_url",
     "versions_url",
     "with_query",
 ]
@@ -27,13 +27,13 @@ __all__ = [
 MOST = 20
 
 
-def talk_url(id: str, **query: str | None) -> str:
+def conversation_url(id: str, **query: str | None) -> str:
     return _address("/c/", id, query)
 
 
 def message_url(id: str, message: str, **query: str | None) -> str:
     """The lasting address of a message."""
-    return talk_url(id, **{"at": message, **query})
+    return conversation_url(id, **{"at": message, **query})
 
 
 def hit_url(id: str, message: str, query: str) -> str:
