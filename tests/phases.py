@@ -81,6 +81,7 @@ WAITS = (
     "sources/test_chatkit_live.py",
     "sources/test_large_values.py",
     "stress/",
+    "test_library.py::test_it_reads_while_an_import_writes",
     "tools/test_install.py",
     "tools/test_javascript.py::test_a_mistake_in_a_script_is_found",
     "tools/test_make.py",
