@@ -428,10 +428,8 @@ class FakeSearch:
 
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> type[FakeSearch]:
-    from rireki.search import search
-
     FakeSearch.asked, FakeSearch.go = [], threading.Event()
-    monkeypatch.setattr(search, "Search", FakeSearch)
+    monkeypatch.setattr(worker_module, "Search", FakeSearch)
     return FakeSearch
 
 

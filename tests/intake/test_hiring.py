@@ -18,12 +18,12 @@ from rireki.intake.parallel import spawn
 #: Hires a worker in a process of its own and tells what it answered.
 HIRING = """
 import pickle, signal, sys, threading, time
-from rireki.intake.parallel.spawn import hire
+from rireki.intake.parallel.spawn import spawn
 from rireki.intake.parallel.worker import PackTask, receive, send
 signal.signal(signal.SIGINT, signal.default_int_handler)
 sys.stdout.write("first ")
 {before}
-worker = hire(copy=True)
+worker = spawn(copy=True)
 send(worker.tasks, PackTask([]))
 data, last = receive(worker.answers)
 try:
@@ -108,12 +108,12 @@ def test_workers_end_when_the_first_process_is_killed(before: str) -> None:
 BUSY = """
 import os, sys, threading, time
 from pathlib import Path
-from rireki.intake.parallel.spawn import hire
+from rireki.intake.parallel.spawn import spawn
 from rireki.intake.parallel.worker import FreshGroup, PackTask, send
 from rireki.sources import registry
 from rireki.sources.kit.places import Places
 {before}
-worker = hire(copy={copy})
+worker = spawn(copy={copy})
 {after}
 origins = registry.reader("busy").discover(Places.at(Path("."))).origins
 send(worker.tasks, PackTask([FreshGroup("busy", "one", origins, True)]))

@@ -964,7 +964,7 @@ HOLD = """
 import sys
 from pathlib import Path
 from tests.support.searching import Place, opened
-from rireki.search.index import make
+from rireki.search.index.index import make
 from rireki.search.index.writer import IndexWriter
 with opened(Place(Path(sys.argv[1]))) as archive:
     index = make(archive, anew=sys.argv[2] == "anew")

@@ -168,7 +168,7 @@ READERS_SAY = {
     "ChipContent": 0,
     "divider": 1,
     "_divide": 0,
-    "make": 4,
+    "pending": 4,
     "_chip": 1,
     "SyntheticRule": 1,
 }
