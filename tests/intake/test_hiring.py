@@ -205,10 +205,10 @@ def _is_there(group: int) -> bool:
 #: A worker that quotes a transcript in a warning, in a process whose terminal is guarded.
 LOUD = """
 from rireki.cli.terminal import guard_terminal
-from rireki.intake import hiring
+from rireki.intake.parallel import spawn as spawning
 guard_terminal()
 evil = "quoted \\x1b]52;c;ZXZpbA==\\x07 \\x9b2J \\u202e\\n"
-hiring._COMMAND = f"import sys; print({evil!a}, file=sys.stderr, flush=True); " + hiring._COMMAND
+spawning._COMMAND = f"import sys; print({evil!a}, file=sys.stderr, flush=True); " + spawning._COMMAND
 """
 
 

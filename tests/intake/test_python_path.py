@@ -19,13 +19,13 @@ HIRE = """
 import pickle, sys, threading
 from pathlib import Path
 threading.Thread(target=threading.Event().wait, daemon=True).start()
-from rireki.intake.parallel.spawn import hire
+from rireki.intake.parallel.spawn import spawn
 from rireki.intake.parallel.worker import FreshGroup, PackTask, receive, send
 from rireki.sources import registry
 from rireki.sources.kit.places import Places
 reader = registry.reader(sys.argv[1])
 origins = reader.discover(Places.at(Path(sys.argv[2]))).origins
-worker = hire(copy=False)
+worker = spawn(copy=False)
 send(worker.tasks, PackTask([FreshGroup(reader.family, "one", origins, True)]))
 data, _ = receive(worker.answers)
 worker.kill()
