@@ -23,7 +23,7 @@ WEB = Path(words.__file__).parents[1]
 _TOLD = re.compile(
     r"""\bt\(\s*("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')(?: if [^"]*? else ("[^"]*"))?"""
 )
-_SAID = re.compile(r'\bsay\((?:self\.)?tongue, ("(?:[^"\\]|\\.)*")')
+_SAID = re.compile(r'\bsay\((?:self\.)?locale, ("(?:[^"\\]|\\.)*")')
 #: Texts that a template gets from a conversation, a search or the keeper.
 CHOSEN = [
     *STATES.values(),
