@@ -1,6 +1,6 @@
 """The origins and conversations of an archive, remembered by whoever takes in often.
 
-A roster knows of what was taken in with it. What others did meanwhile it learns
+It knows of what was taken in with it. What others did meanwhile it learns
 when it is made anew; until then the archive itself notices a cursor that moved on.
 """
 
