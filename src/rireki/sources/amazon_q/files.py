@@ -14,6 +14,7 @@ from rireki.sources.kit.decode import NotReadable, load
 
 __all__ = [
     "BROKEN",
+    "DATABASE",
     "EXPORT",
     "LIVE",
     "LOG",
@@ -32,6 +33,8 @@ __all__ = [
 ]
 
 
+#: What the rows lie in.
+DATABASE = "database"
 #: A row of a database, and one that could not be understood.
 ROW, BROKEN = "row", "broken"
 #: Files people wrote with `/save` and `/chat save`.

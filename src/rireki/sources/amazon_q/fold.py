@@ -18,6 +18,7 @@ from rireki.model.times import from_iso
 from rireki.sources.amazon_q.blocks import KiroSession, open_session
 from rireki.sources.amazon_q.facts import InterpretedConversation, RowFacts, conclude
 from rireki.sources.amazon_q.files import (
+    DATABASE,
     EXPORT,
     LIVE,
     LOG,
@@ -34,7 +35,6 @@ from rireki.sources.amazon_q.log import Replay, Telling, open_v3_session
 from rireki.sources.amazon_q.messages import SavedStory, shown
 from rireki.sources.amazon_q.pending import SavedMessage, make_task, short_hash
 from rireki.sources.amazon_q.rows import directory_of, is_left_behind
-from rireki.sources.amazon_q.scan import DATABASE
 from rireki.sources.amazon_q.versions import Chronicle, chronicle
 from rireki.sources.kit.decode import NotReadable, load, text_of
 from rireki.sources.kit.document import LANE as WHOLE

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from shlex import quote
 
 import msgspec
 
@@ -19,7 +18,7 @@ from rireki.model.times import from_ms
 from rireki.sources.claude_code.files import BESIDE, HISTORY, NAME, Walk, locate, recognise
 from rireki.sources.kit.document import read_document
 from rireki.sources.kit.jsonl import read_lines
-from rireki.sources.kit.places import Places
+from rireki.sources.kit.places import Places, in_project
 from rireki.sources.kit.processes import is_alive
 from rireki.sources.reader import Discovery, Known, Origin, Roll, Scanned, Update, Watched
 
@@ -120,8 +119,7 @@ class ClaudeCode:
         """Sessions are resumed in their project's directory; sub-agents and bare prompts are not."""
         if conversation.nature != "conversation":
             return None
-        command = f"claude --resume {quote(conversation.native_id)}"
-        return f"cd {quote(conversation.project)} && {command}" if conversation.project else command
+        return in_project(conversation, "claude --resume", with_id=True)
 
     def revive(self, conversation: Conversation) -> str | None:
         """Files go back to where they lay: restored to the config folder, they are found again."""

@@ -1,6 +1,6 @@
-"""Files that are written whole: read whole, kept as one record per version.
+"""Files that are written whole: read whole, kept as one record per version, or cut (`pieces.py`).
 
-One that is too large for that is kept in pieces, and named.
+One that is too large for that is kept in stretches of bytes, and named.
 """
 
 from __future__ import annotations
@@ -13,15 +13,19 @@ from rireki.errors import ArchiveTrouble, SourceTrouble
 from rireki.model.strand import PIECES, StrandBytes
 from rireki.sources.kit.digests import digest_of_bytes
 from rireki.sources.kit.longlines import PIECE, too_large
+from rireki.sources.kit.pieces import WHOLE, Cuts, split, whole
 from rireki.sources.kit.stamps import open_plain
 from rireki.sources.reader import Content, Known, Origin, Piece, Update
 
 __all__ = ["LANE", "read_document"]
 
-LANE = "whole"
+LANE = WHOLE
 
 
-def read_document(origin: Origin, known: Known | None = None, key: str = "") -> Iterator[Update]:
+def read_document(
+    origin: Origin, known: Known | None = None, key: str = "", cuts: Cuts | None = None
+) -> Iterator[Update]:
+    """A version of the file: as one record, or in the pieces that `cuts` asks for."""
     known = known or Known()
     with open_plain(origin.place) as file:
         size = os.fstat(file.fileno()).st_size
@@ -29,7 +33,8 @@ def read_document(origin: Origin, known: Known | None = None, key: str = "") -> 
             if size > known.largest:
                 yield from _pieces(origin, file, size, known, key)
             else:
-                yield _update(origin, key, LANE, file.read())
+                data = file.read()
+                yield _update(origin, key, split(data, cuts) if cuts else whole(data))
         except OSError as error:
             raise SourceTrouble(
                 f"{origin.place}: cannot be read ({error.strerror})",
@@ -45,7 +50,7 @@ def _pieces(origin: Origin, file: FileIO, size: int, known: Known, key: str) -> 
     file.seek(0)
     begun = False
     while data := file.read(PIECE):
-        update = _update(origin, key, PIECES, data)
+        update = _update(origin, key, [Content(PIECES, [Piece(data, digest_of_bytes(data))])])
         update.grows = update.continues = begun
         update.troubles = [trouble]
         begun = True
@@ -66,11 +71,11 @@ def _is_same(file: FileIO, size: int, held: StrandBytes) -> bool:
     return size == 0
 
 
-def _update(origin: Origin, key: str, lane: str, data: bytes) -> Update:
+def _update(origin: Origin, key: str, contents: list[Content]) -> Update:
     return Update(
         key=key,
         role=origin.role,
         conversation=origin.conversation,
-        contents=[Content(lane, [Piece(data, digest_of_bytes(data))])],
+        contents=contents,
         cursor={},
     )

@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from shlex import quote
 
 import msgspec
 
-__all__ = ["BRIDGE", "HISTORIES", "STORES", "Places", "is_own", "own_directories"]
+from rireki.model.conversation import Conversation
+
+__all__ = ["BRIDGE", "HISTORIES", "STORES", "Places", "in_project", "is_own", "own_directories"]
 
 #: The folder of the histories that programs keep with `MessageHistory`.
 HISTORIES = "histories"
@@ -72,6 +75,12 @@ class Places(msgspec.Struct, frozen=True):
             self.home / "AppData" / "Roaming",
         ]
         return list(dict.fromkeys(base / application for base in bases if base))
+
+
+def in_project(conversation: Conversation, command: str, *, with_id: bool = False) -> str:
+    """The shell command, given in the directory that the conversation belongs to."""
+    place = f"cd {quote(conversation.project)} && " if conversation.project else ""
+    return place + command + (f" {quote(conversation.native_id)}" if with_id else "")
 
 
 def own_directories() -> list[Path]:
