@@ -7,7 +7,7 @@ from typing import Any
 from rireki.model.conversation import Link
 from rireki.model.message import Message, Usage
 from rireki.model.parts import Attachment, Notice, Text, Thinking, ToolCall, ToolResult, Unknown
-from rireki.show.html.options import RenderOptions
+from rireki.show.html.page import RenderOptions
 from rireki.show.html.render import TranscriptRenderer, Unit
 from rireki.show.transcript import Transcript
 from tests.show.made import call, conversation, message, result

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from rireki.model.parts import Attachment, ToolCall, ToolResult
-from rireki.show.html.options import RenderOptions
+from rireki.show.html.page import RenderOptions
 from rireki.show.html.render import TranscriptRenderer
 from rireki.show.transcript import Transcript
 from tests.show.made import conversation, message

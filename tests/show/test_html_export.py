@@ -23,11 +23,10 @@ from rireki.intake.sweep import import_history
 from rireki.model.message import Message
 from rireki.model.parts import Attachment, ResultStatus, ToolCall
 from rireki.show.heading import RELATIONS
-from rireki.show.html import words
 from rireki.show.html.export import export_html
-from rireki.show.html.options import RenderOptions
+from rireki.show.html.page import JAPANESE, RenderOptions, say
+from rireki.show.html.page import NAMES as AUTHORS
 from rireki.show.html.render import TranscriptRenderer
-from rireki.show.html.words import JAPANESE, say
 from rireki.show.transcript import NEVER_ANSWERED, Transcript, choose
 from rireki.show.words import source_name
 from rireki.sources.kit.places import Places
@@ -166,22 +165,20 @@ def test_other_commands_do_not_load_what_html_needs() -> None:
 
 
 def test_every_word_of_the_interface_has_a_translation() -> None:
-    used = set(words.NAMES.values())
+    used = set(AUTHORS.values())
     for path in HTML.iterdir():
-        if path.name.endswith(".py") and path.name != "words.py":
+        if path.name.endswith(".py"):
             used |= set(_said_in(path.read_text(encoding="utf-8")))
     assert len(used) > 30 and used - JAPANESE.keys() == set()
 
 
 def test_no_word_is_translated_in_vain() -> None:
     source = "".join(
-        path.read_text(encoding="utf-8")
-        for path in HTML.iterdir()
-        if path.name.endswith(".py") and path.name != "words.py"
+        path.read_text(encoding="utf-8") for path in HTML.iterdir() if path.name.endswith(".py")
     )
     # What readers call a message stands in the readers, what became of a call in the model.
     own = list(JAPANESE)[: list(JAPANESE).index("asked again after a timeout")]
-    elsewhere = {*words.NAMES.values(), *get_args(ResultStatus), *RELATIONS.values()}
+    elsewhere = {*AUTHORS.values(), *get_args(ResultStatus), *RELATIONS.values()}
     elsewhere |= {source_name("bridge"), NEVER_ANSWERED}
     unused = {text for text in own if f'"{text}"' not in source and f"'{text}'" not in source}
     assert unused - elsewhere == set()

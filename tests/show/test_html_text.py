@@ -14,8 +14,7 @@ from rireki.show.html import prose as prose_module
 from rireki.show.html.code import highlight, highlight_lines, language_of
 from rireki.show.html.diff import TextChange, diff
 from rireki.show.html.markup import anchor, tag
-from rireki.show.html.options import RenderOptions
-from rireki.show.html.page import Page, cut
+from rireki.show.html.page import Page, RenderOptions, cut
 from rireki.show.html.prose import prose
 from rireki.show.html.render import TranscriptRenderer
 from rireki.show.html.terminal import paint, settled

@@ -12,7 +12,7 @@ from rireki.drive.values import LABELS, REASONED
 from rireki.model.activity import WORDS
 from rireki.model.times import to_datetime
 from rireki.show.heading import RELATIONS
-from rireki.show.html.words import JAPANESE as RENDERER
+from rireki.show.html.page import JAPANESE as RENDERER
 from rireki.sources.claude_code.reader import REASONS
 from rireki.web.locale import words
 from rireki.web.locale.dates import ago, day, moment, span

@@ -24,7 +24,7 @@ from rireki.show.catalogue.errors import in_locale
 from rireki.web.api.body import LARGEST, TooLarge
 from rireki.web.api.failures import failure
 from rireki.web.driving import OFF
-from rireki.web.locale.language import locale_of
+from rireki.web.locale.words import locale_of
 from rireki.web.token import Access, cookie_value
 
 __all__ = ["CSP", "DRIVEN", "Guard", "GuardSettings"]

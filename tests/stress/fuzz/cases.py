@@ -14,7 +14,7 @@ from rireki.model.conversation import Reading
 from rireki.model.message import Message
 from rireki.model.strand import Run, State, Strand, expand, shorten
 from rireki.show.html.export import export_html
-from rireki.show.html.options import RenderOptions
+from rireki.show.html.page import RenderOptions
 from rireki.show.json import line
 from rireki.show.markdown import markdown
 from rireki.show.text import TextOptions, render_transcript

@@ -211,10 +211,10 @@ def _html(
 ) -> None:
     """A document that says it is UTF-8, so that it is, whatever the terminal's letters are."""
     # Imported late: Jinja, Pygments and a Markdown parser.
-    from rireki.show.html import export, options
+    from rireki.show.html import export, page
 
     document = export.export_html(
-        story, options.RenderOptions(locale=language(), attachment_bytes=teller.bytes_of), full
+        story, page.RenderOptions(locale=language(), attachment_bytes=teller.bytes_of), full
     )
     if screen.terminal:
         screen.page("".join(document).splitlines(), pager)

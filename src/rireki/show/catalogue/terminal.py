@@ -12,7 +12,7 @@ from rireki.show.catalogue.patterns import Sentences
 from rireki.show.catalogue.source_errors import JAPANESE as READING
 from rireki.show.catalogue.terminal_errors import JAPANESE as REFUSED
 from rireki.show.catalogue.usage_errors import JAPANESE as USAGE
-from rireki.show.html.words import JAPANESE as RENDERER
+from rireki.show.html.page import JAPANESE as RENDERER
 
 __all__ = ["JAPANESE", "in_japanese"]
 

@@ -8,8 +8,7 @@ from rireki.model.conversation import Conversation
 from rireki.show import times
 from rireki.show.heading import RELATIONS
 from rireki.show.html.markup import EMPTY, Markup, join, tag
-from rireki.show.html.options import RenderOptions
-from rireki.show.html.page import Page
+from rireki.show.html.page import Page, RenderOptions
 from rireki.show.safe import one_line, one_line_for_browsers
 from rireki.show.words import source_name
 

@@ -15,9 +15,8 @@ from rireki.show import times
 from rireki.show.html.calls import Came, render_call, render_result
 from rireki.show.html.index import Spot, TranscriptIndex, goes_on, model_of, only_came
 from rireki.show.html.markup import EMPTY, Markup, join, tag
-from rireki.show.html.page import Page
+from rireki.show.html.page import NAMES, Page
 from rireki.show.html.parts import picture, render_part
-from rireki.show.html.words import NAMES
 from rireki.show.parts import gist, part_text
 from rireki.show.safe import one_line
 from rireki.show.transcript import NEVER_ANSWERED, Transcript, error_in

@@ -17,9 +17,8 @@ from jinja2 import Environment
 
 from rireki.show.html.about import about, title
 from rireki.show.html.markup import Markup, anchor, tag
-from rireki.show.html.options import RenderOptions
+from rireki.show.html.page import RenderOptions, say
 from rireki.show.html.render import TranscriptRenderer
-from rireki.show.html.words import say
 from rireki.show.transcript import Transcript
 
 if TYPE_CHECKING:

@@ -1,18 +1,84 @@
-"""What the pieces of one block share while it is made: language, names of blocks, how much to show."""
+"""What the pieces of one block share while it is made: its language, where it will stand, how much to show.
+
+The English text is the key of its translation. What was said in a conversation is never translated,
+and a text that has no translation is shown in English.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
+
+from rireki.model.message import Author
+from rireki.model.parts import Attachment
 from rireki.show.catalogue.readings import reading_in_japanese
 from rireki.show.html.markup import EMPTY, Markup, tag
-from rireki.show.html.options import RenderOptions
-from rireki.show.html.words import say
 
-__all__ = ["LINES", "SIZE", "Cut", "Page", "cut"]
+__all__ = [
+    "JAPANESE",
+    "LINES",
+    "LOCALES",
+    "NAMES",
+    "SIZE",
+    "Cut",
+    "Page",
+    "RenderOptions",
+    "cut",
+    "read_table",
+    "say",
+]
 
 #: How much of one output is shown before it is cut.
 LINES, SIZE = 200, 64_000
+#: Who said a message.
+NAMES: dict[Author, str] = {
+    "person": "You",
+    "agent": "Agent",
+    "tool": "Tool",
+    "harness": "Program",
+}
+
+
+def read_table(file: Path) -> dict[str, str]:
+    """The translations in a file, which has them by the place where they are said."""
+    places = msgspec.json.decode(file.read_bytes(), type=dict[str, dict[str, str]])
+    return {text: told for table in places.values() for text, told in table.items()}
+
+
+JAPANESE = read_table(Path(__file__).with_name("ja.json"))
+_TABLES = {"ja": JAPANESE}
+LOCALES = ("en", *_TABLES)
+
+
+def say(locale: str, text: str, **values: object) -> str:
+    """The text in that language, with its values in place."""
+    told = _TABLES.get(locale, {}).get(text, text)
+    # Without values nothing is formatted: a label out of a transcript may hold braces.
+    return told.format(**values) if values else told
+
+
+class RenderOptions(NamedTuple):
+    """Without any address nothing is linked but what stands in the same document."""
+
+    #: The language of the interface: "en" or "ja". What was said stays as it was said.
+    locale: str = "en"
+    #: The address of another conversation, by its id.
+    conversation_url: Callable[[str], str] | None = None
+    #: The address of a message of this one.
+    message_url: Callable[[str], str] | None = None
+    #: Where the records of a message are shown as they are.
+    raw_url: Callable[[str], str] | None = None
+    #: Where a picture or file lies; None for one that is told by its name only.
+    attachment_url: Callable[[Attachment], str | None] | None = None
+    #: The bytes of a picture, to be put into the document itself where there is no address.
+    attachment_bytes: Callable[[Attachment], bytes | None] | None = None
+    #: Nothing is cut, however long.
+    full: bool = False
+    #: Buttons that copy a block; they need a script beside them.
+    copy: bool = True
 
 
 class Cut(NamedTuple):

@@ -10,9 +10,7 @@ from collections.abc import Container
 from rireki.show.html.block import MessageBlock
 from rireki.show.html.index import Unit, index
 from rireki.show.html.markup import EMPTY, Markup, join, tag
-from rireki.show.html.options import RenderOptions
-from rireki.show.html.page import Page
-from rireki.show.html.words import say
+from rireki.show.html.page import Page, RenderOptions, say
 from rireki.show.parts import gist
 from rireki.show.safe import one_line
 from rireki.show.transcript import Transcript

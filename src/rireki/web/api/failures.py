@@ -16,7 +16,7 @@ from rireki.show.json import line
 from rireki.web.api.answers import ErrorBody, Failure
 from rireki.web.api.body import TooLarge
 from rireki.web.api.parameters import BadRequest
-from rireki.web.locale.language import locale_of
+from rireki.web.locale.words import locale_of
 
 __all__ = ["failure", "json_answer", "told"]
 

@@ -48,7 +48,7 @@ from rireki.web.api.parameters import (
     read_asked,
 )
 from rireki.web.events import EventStream, start_of
-from rireki.web.locale.language import locale_of
+from rireki.web.locale.words import locale_of
 
 __all__ = ["OPERATIONS", "PREFIX", "ROUTES"]
 

@@ -21,8 +21,7 @@ from rireki.show.handover import so_far
 from rireki.sources import registry
 from rireki.web.archive_reader import OpenConversation
 from rireki.web.driving import OFF, PREFIX, Driving
-from rireki.web.locale.language import locale_of
-from rireki.web.locale.words import say
+from rireki.web.locale.words import locale_of, say
 from rireki.web.parts.asks import tell_ask
 from rireki.web.parts.frame import answer, archive_reader_of, is_on, number_of, page, piece, told
 from rireki.web.projects import is_allowed, recent_projects

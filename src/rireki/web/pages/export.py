@@ -13,12 +13,12 @@ from rireki.archive.base import Archive
 from rireki.errors import RirekiError
 from rireki.intake.interpret import read_conversation
 from rireki.show.html.export import export_html
-from rireki.show.html.options import RenderOptions
+from rireki.show.html.page import RenderOptions
 from rireki.show.json import line
 from rireki.show.markdown import markdown
 from rireki.show.safe import one_line
 from rireki.show.transcript import Transcript
-from rireki.web.locale.language import locale_of
+from rireki.web.locale.words import locale_of
 from rireki.web.pages.conversation import as_of_of
 from rireki.web.parts.frame import archive_reader_of, is_on, told
 from rireki.web.parts.render_cache import story_of

@@ -18,8 +18,7 @@ from rireki.show.hits import Marked, is_gone, marked, painted, quoted
 from rireki.show.safe import one_line
 from rireki.show.words import folder
 from rireki.sources import registry
-from rireki.web.locale.language import locale_of
-from rireki.web.locale.words import say
+from rireki.web.locale.words import locale_of, say
 from rireki.web.parts.frame import answer, archive_reader_of, is_on, number_of, page, piece, told
 from rireki.web.parts.typed import begun, instead, understood
 

@@ -13,8 +13,7 @@ from rireki.show.html.calls import raw_value
 from rireki.show.html.code import code_block
 from rireki.show.html.diff import TextChange, diff
 from rireki.show.html.markup import Markup, anchor, join, tag
-from rireki.show.html.options import RenderOptions
-from rireki.show.html.page import Page
+from rireki.show.html.page import Page, RenderOptions
 from rireki.show.html.prose import prose
 from rireki.show.html.shapes import asked
 from rireki.web.locale.words import say

@@ -21,23 +21,30 @@ from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Respon
 
 from rireki.errors import Ambiguous, ArchiveTrouble, NotFound, RirekiError
 from rireki.show.catalogue.errors import in_locale
-from rireki.show.html import options as renderer
+from rireki.show.html import page as renderer
 from rireki.show.safe import one_line_for_browsers, safe, safe_for_browsers
 from rireki.show.words import folder, size, source_name
 from rireki.web.archive_reader import ArchiveReader
 from rireki.web.locale import dates
-from rireki.web.locale.language import COOKIE, LOCALES, asked_for, locale_of
-from rireki.web.locale.words import counted, say, script_words
+from rireki.web.locale.words import (
+    COOKIE,
+    LOCALES,
+    asked_for,
+    counted,
+    locale_of,
+    say,
+    script_words,
+)
 from rireki.web.parts import urls
 
 __all__ = [
     "answer",
     "archive_reader_of",
+    "conversation_css",
     "is_on",
     "number_of",
     "page",
     "piece",
-    "conversation_css",
     "templates",
     "told",
 ]

@@ -19,13 +19,12 @@ from starlette.requests import Request
 from rireki.errors import NotFound
 from rireki.model.message import Message
 from rireki.search.text.documents import docs_of
-from rireki.show.html.options import RenderOptions
+from rireki.show.html.page import RenderOptions
 from rireki.show.html.render import TranscriptRenderer, Unit
 from rireki.show.safe import safe
 from rireki.show.transcript import Transcript, choose, is_over
 from rireki.web.archive_reader import OpenConversation
-from rireki.web.locale.language import locale_of
-from rireki.web.locale.words import counted, say
+from rireki.web.locale.words import counted, locale_of, say
 from rireki.web.pages.drive import begun_conversation
 from rireki.web.parts import urls
 from rireki.web.parts.frame import archive_reader_of

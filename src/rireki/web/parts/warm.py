@@ -7,7 +7,7 @@ from functools import cache
 from rireki.model.conversation import Conversation
 from rireki.model.message import Message
 from rireki.model.parts import Text
-from rireki.show.html.options import RenderOptions
+from rireki.show.html.page import RenderOptions
 from rireki.show.html.render import TranscriptRenderer
 from rireki.show.transcript import Transcript
 from rireki.web.parts.frame import templates
