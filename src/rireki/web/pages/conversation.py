@@ -25,8 +25,7 @@ from rireki.show.safe import safe
 from rireki.sources import registry
 from rireki.web.archive_reader import OpenConversation
 from rireki.web.pages.drive import drive_region, goes_on_elsewhere, obstacle_of
-from rireki.web.parts.activity import doing_now
-from rireki.web.parts.frame import archive_reader_of, is_on, number_of, page, piece, told
+from rireki.web.parts.frame import archive_reader_of, doing_now, is_on, number_of, page, piece, told
 from rireki.web.parts.render_cache import RenderedConversation, told_of
 
 __all__ = [

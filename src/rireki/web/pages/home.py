@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from itertools import groupby, islice
 from typing import Any, NamedTuple
 
@@ -14,14 +15,27 @@ from starlette.responses import Response
 from rireki.archive.base import Archive, Filter, Heading
 from rireki.model.activity import Activity
 from rireki.model.conversation import Conversation
+from rireki.model.message import Message
+from rireki.model.parts import Text
+from rireki.show.html.page import RenderOptions
+from rireki.show.html.render import TranscriptRenderer
+from rireki.show.transcript import Transcript
 from rireki.web.archive_reader import ArchiveReader
 from rireki.web.locale import dates
-from rireki.web.parts.activity import doing_now
-from rireki.web.parts.frame import answer, archive_reader_of, is_on, number_of, page, piece, told
+from rireki.web.parts.frame import (
+    answer,
+    archive_reader_of,
+    doing_now,
+    is_on,
+    number_of,
+    page,
+    piece,
+    templates,
+    told,
+)
 from rireki.web.parts.keeper_status import WatchStatus, is_first_visit, watched
-from rireki.web.parts.warm import warm
 
-__all__ = ["home_rows", "show_home", "status_piece"]
+__all__ = ["home_rows", "show_home", "status_piece", "warm"]
 
 #: Rows of one page.
 SIZE = 60
@@ -231,3 +245,17 @@ def _days(rows: Sequence[Conversation]) -> list[tuple[str, list[Conversation]]]:
     return [
         (date, list(some)) for date, some in groupby(rows, lambda c: dates.date_of(c.updated_at))
     ]
+
+
+_SAID = "A list:\n\n- `one`\n\n```python\nx = 1\n```\n"
+
+
+@cache
+def warm() -> None:
+    """Once: every template, and what the renderer imports for Markdown and code."""
+    for name in templates().list_templates():
+        templates().get_template(name)
+    message = Message(id="m", author="agent", display="bubble", parts=[Text(_SAID)])
+    TranscriptRenderer(
+        Transcript(Conversation(id="x/y", source="x", native_id="y"), [message]), RenderOptions()
+    ).render(0)

@@ -14,8 +14,7 @@ from rireki.errors import NotFound
 from rireki.model.conversation import Conversation
 from rireki.model.times import to_datetime
 from rireki.web.pages.conversation import as_of_of
-from rireki.web.parts.activity import doing_now
-from rireki.web.parts.frame import archive_reader_of, is_on, number_of, page, told
+from rireki.web.parts.frame import archive_reader_of, doing_now, is_on, number_of, page, told
 
 __all__ = ["DirectoryEntry", "held_in", "show_project"]
 

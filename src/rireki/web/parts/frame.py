@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime, timezone
 from functools import cache, partial, wraps
 from pathlib import Path
@@ -20,6 +20,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Response
 
 from rireki.errors import Ambiguous, ArchiveTrouble, NotFound, RirekiError
+from rireki.model.activity import Activity
 from rireki.show.catalogue.errors import in_locale
 from rireki.show.html import page as renderer
 from rireki.show.safe import one_line_for_browsers, safe, safe_for_browsers
@@ -41,6 +42,7 @@ __all__ = [
     "answer",
     "archive_reader_of",
     "conversation_css",
+    "doing_now",
     "is_on",
     "number_of",
     "page",
@@ -192,3 +194,16 @@ async def conversation_css(request: Request) -> Response:
     kept = {"cache-control": "private, max-age=31536000, immutable"}
     named = request.query_params.get("v") == _hash(CONVERSATION_CSS)
     return FileResponse(CONVERSATION_CSS, media_type="text/css", headers=kept if named else {})
+
+
+async def doing_now(request: Request) -> Mapping[str, Activity]:
+    """The activities by the conversation's id.
+
+    Asked anew each time, and of what the hub asks: a page that was just told of
+    another state must not be answered with the one before.
+    """
+    ask = getattr(getattr(request.app.state, "broadcaster", None), "activities", None)
+    if ask is None:
+        return {}
+    found: Mapping[str, Activity] = await archive_reader_of(request).read(ask)
+    return found
