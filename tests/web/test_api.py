@@ -27,6 +27,10 @@ from rireki.web.serve import Server
 from tests.web.conftest import PATIENCE, client_of, serving
 
 API = "/api/v1"
+READ = [
+    *(o.path for o in OPERATIONS if "{" not in o.path and not o.path.startswith("/drive")),
+    "/events",
+]
 
 
 @pytest.fixture(scope="module")
@@ -507,7 +511,7 @@ def test_an_unknown_address_is_told_in_json(web: httpx.Client, address: str) -> 
     assert "error" in answer.json()
 
 
-@pytest.mark.parametrize("path", [o.path for o in OPERATIONS if "{" not in o.path] + ["/events"])
+@pytest.mark.parametrize("path", READ)
 def test_a_head_has_no_body(web: httpx.Client, path: str) -> None:
     answer = web.head(f"{API}{path}")
     assert answer.status_code == (400 if path == "/search" else 200)

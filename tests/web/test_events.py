@@ -23,7 +23,7 @@ from rireki.intake.sweep import Report, import_history
 from rireki.live.feed import Feed, News
 from rireki.sources.kit.places import Places
 from rireki.web import broadcaster as hubs
-from rireki.web import events as stream
+from rireki.web.api import events as stream
 from rireki.web.broadcaster import Broadcaster
 from rireki.web.serve import Server
 from tests.web.conftest import BEARER, PATIENCE, TOKEN, Ear, client_of, events_in, serving, until

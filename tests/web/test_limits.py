@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from rireki.archive.open import open_archive
-from rireki.web import connection, events
+from rireki.web import connection
+from rireki.web.api import events
 from rireki.web.serve import Server
 from tests.web.conftest import PATIENCE, TOKEN, client_of, serving, until
 

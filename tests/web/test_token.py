@@ -17,7 +17,7 @@ import httpx
 import pytest
 
 from rireki.sources.kit.places import Places
-from rireki.web import events
+from rireki.web.api import events
 from rireki.web.serve import Server, bind
 from rireki.web.token import Access, cookie_value, ensure_token, new_token, token_path
 from tests.web.conftest import PATIENCE, Ear, client_at, until

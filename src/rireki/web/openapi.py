@@ -11,7 +11,6 @@ from rireki import __version__
 from rireki.live.feed import News
 from rireki.web.api.answers import Failure
 from rireki.web.api.call import PREFIX, Operation
-from rireki.web.api.drive import DRIVE
 from rireki.web.api.parameters import EventsAsked
 from rireki.web.api.routes import OPERATIONS
 
@@ -44,13 +43,12 @@ _QUERY = {"422": "The query cannot be understood; `position` and `length` tell w
 
 @cache
 def document() -> dict[str, Any]:
-    operations = [*OPERATIONS, *DRIVE]
-    types = [operation.gives for operation in operations if operation.gives is not bytes]
-    types += [operation.takes for operation in operations if operation.takes]
+    types = [operation.gives for operation in OPERATIONS if operation.gives is not bytes]
+    types += [operation.takes for operation in OPERATIONS if operation.takes]
     schemas, components = msgspec.json.schema_components([*types, Failure, News], ref_template=_REF)
     schema_of = dict(zip(map(str, types), schemas, strict=False))
     paths: dict[str, dict[str, Any]] = {}
-    for operation in operations:
+    for operation in OPERATIONS:
         told = _operation(operation, schema_of)
         paths.setdefault(PREFIX + operation.path, {})[operation.method.lower()] = told
     paths[f"{PREFIX}/events"] = {"get": _events()}
@@ -157,17 +155,8 @@ def _events() -> dict[str, Any]:
         "number that is reached with it. `activity`: what agents are doing. `reset`: the archive "
         "is an older one than you know, begin anew."
     )
-    stream = {"text/event-stream": {"schema": {"type": "string"}}}
-    return {
-        "summary": "What changes, as it happens.",
-        "description": told,
-        "operationId": "events",
-        "parameters": [*_parameters(EventsAsked), heard],
-        "responses": {
-            "200": {"description": told, "content": stream},
-            **{status: _failure(words) for status, words in _EVERYWHERE.items()},
-        },
-    }
+    parameters = [*_parameters(EventsAsked), heard]
+    return _stream("What changes, as it happens.", told, "events", parameters, _EVERYWHERE)
 
 
 def _drive_events() -> dict[str, Any]:
@@ -177,13 +166,19 @@ def _drive_events() -> dict[str, Any]:
         "the journal. `call`: a tool call. `gone`: a session that is not running any more. Whoever "
         "comes back is told everything anew."
     )
+    summary = "What the driven agents do, as it happens."
+    return _stream(summary, told, "drive_events", [], _EVERYWHERE | _DRIVEN)
+
+
+def _stream(
+    summary: str, told: str, name: str, parameters: list[dict[str, Any]], wrong: dict[str, str]
+) -> dict[str, Any]:
     stream = {"text/event-stream": {"schema": {"type": "string"}}}
-    wrong = _EVERYWHERE | _DRIVEN
     return {
-        "summary": "What the driven agents do, as it happens.",
+        "summary": summary,
         "description": told,
-        "operationId": "drive_events",
-        "parameters": [],
+        "operationId": name,
+        "parameters": parameters,
         "responses": {
             "200": {"description": told, "content": stream},
             **{status: _failure(words) for status, words in wrong.items()},

@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Generic,
+    Literal,
+    NamedTuple,
+    TypeAlias,
+    TypeVar,
+    get_args,
+    get_type_hints,
+)
 from urllib.parse import quote, urlencode
 
 import msgspec
+from starlette.responses import Response
 
 from rireki.web.api.parameters import plain
 from rireki.web.archive_reader import ArchiveReader
@@ -15,10 +26,13 @@ from rireki.web.broadcaster import Broadcaster
 if TYPE_CHECKING:
     from rireki.web.driving import Driving
 
-__all__ = ["PREFIX", "ApiCall", "Operation", "address"]
+__all__ = ["OPERATIONS", "PREFIX", "TALK", "ApiCall", "Operation", "address", "operation"]
 
 PREFIX = "/api/v1"
+#: Where everything about one conversation is found.
+TALK = "/conversations/{source}/{native_id}"
 A = TypeVar("A")
+Method: TypeAlias = Literal["GET", "POST", "PUT", "DELETE"]
 
 
 class ApiCall(msgspec.Struct, Generic[A], frozen=True):
@@ -49,9 +63,29 @@ class Operation(NamedTuple):
     #: The type of the JSON it gives; bytes for what is no JSON.
     gives: Any
     answer: Callable[[ApiCall[Any]], Awaitable[Any]]
-    method: Literal["GET", "POST", "PUT", "DELETE"] = "GET"
+    method: Method
     #: The type of the JSON that is sent along, where something is.
-    takes: Any = None
+    takes: Any
+
+
+#: Every address, in the order of their modules.
+OPERATIONS: list[Operation] = []
+Answers = TypeVar("Answers", bound=Callable[[ApiCall[Any]], Awaitable[Any]])
+
+
+def operation(
+    path: str, summary: str, method: Method = "GET", takes: Any = None
+) -> Callable[[Answers], Answers]:
+    """Answer an address with this function, whose own types say what may be asked and is given."""
+
+    def enter(answer: Answers) -> Answers:
+        types = get_type_hints(answer)
+        (asks,) = get_args(types["call"])
+        gives = bytes if types["return"] is Response else types["return"]
+        OPERATIONS.append(Operation(path, summary, asks, gives, answer, method, takes))
+        return answer
+
+    return enter
 
 
 def address(conversation: str, *rest: str, **query: Any) -> str:

@@ -22,7 +22,7 @@ from rireki.web.api.answers import (
     VersionInfo,
     Versions,
 )
-from rireki.web.api.call import ApiCall, address
+from rireki.web.api.call import TALK, ApiCall, address, operation
 from rireki.web.api.parameters import (
     BadRequest,
     ExplainAsked,
@@ -36,6 +36,7 @@ from rireki.web.archive_reader import OpenConversation
 __all__ = ["conversation", "explain", "message", "messages", "place_of", "versions"]
 
 
+@operation(TALK, "One conversation.")
 async def conversation(call: ApiCall[Nothing]) -> ConversationAnswer:
     def look(archive: Archive) -> ConversationAnswer:
         found, _, _, changed = archive.find(call.conversation)
@@ -49,6 +50,7 @@ async def conversation(call: ApiCall[Nothing]) -> ConversationAnswer:
     return await call.archive_reader.read(look)
 
 
+@operation(TALK + "/messages", "Its messages, a page at a time, in both directions.")
 async def messages(call: ApiCall[MessagesAsked]) -> MessagesPage:
     asked = call.asked
     as_of = moment(asked.as_of, end_of_day=True)
@@ -106,12 +108,14 @@ def place_of(talk: OpenConversation, chosen: Sequence[Message], id: str) -> int:
     )
 
 
+@operation(TALK + "/messages/{message}", "One message.")
 async def message(call: ApiCall[Nothing]) -> MessageAnswer:
     talk = await call.archive_reader.talk(call.conversation)
     place = place_of(talk, talk.messages, call.names["message"])
     return MessageAnswer(talk.conversation.id, talk.changed, talk.messages[place])
 
 
+@operation(TALK + "/explain", "Why each user-role entry is shown as it is.")
 async def explain(call: ApiCall[ExplainAsked]) -> Decisions:
     talk = await call.archive_reader.talk(call.conversation)
     every = explained(talk.conversation, talk.messages)
@@ -119,6 +123,7 @@ async def explain(call: ApiCall[ExplainAsked]) -> Decisions:
     return Decisions(talk.conversation.id, list(found))
 
 
+@operation(TALK + "/versions", "What its source held, and when.")
 async def versions(call: ApiCall[Nothing]) -> Versions:
     def look(archive: Archive) -> Versions:
         found = archive.find(call.conversation)

@@ -16,12 +16,12 @@ from rireki.drive.values import AskAnswer, Prompt, PromptReceipt, Status
 from rireki.errors import NotFound
 from rireki.show.catalogue.errors import in_locale
 from rireki.web.api.answers import Directory, DriveAgent, Files
-from rireki.web.api.call import ApiCall, Operation
+from rireki.web.api.call import ApiCall, operation
 from rireki.web.api.parameters import Nothing
 from rireki.web.driving import OFF, Driving
 from rireki.web.projects import find_files, near, recent_projects
 
-__all__ = ["DRIVE", "Drive"]
+__all__ = ["Drive"]
 
 #: Who it is that answers and sends, in the bridge's journal.
 BY = "web"
@@ -79,6 +79,7 @@ class DirectoryAsked(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     path: Annotated[str, Meta(description="A directory, as somebody types it.", max_length=4000)]
 
 
+@operation("/drive", "Agents, and what they are doing.")
 async def drive(call: ApiCall[Nothing]) -> Drive:
     driving = _driving(call)
     return Drive(
@@ -101,6 +102,7 @@ async def drive(call: ApiCall[Nothing]) -> Drive:
     )
 
 
+@operation("/drive", "Let an agent work in a directory.", "POST", Start)
 async def start(call: ApiCall[Nothing]) -> StartedSession:
     asked: Start = call.body
     session = await _driving(call).bridge.start(
@@ -115,56 +117,8 @@ async def start(call: ApiCall[Nothing]) -> StartedSession:
     return StartedSession(session=session.status, given=given, warnings=list(session.warnings))
 
 
-async def session(call: ApiCall[Nothing]) -> Status:
-    return _session(call).status
-
-
-async def send_prompt(call: ApiCall[Nothing]) -> PromptReceipt:
-    return await _session(call).send(call.body, BY)
-
-
-async def edit_prompt(call: ApiCall[Nothing]) -> Status:
-    session = _session(call)
-    await session.edit(call.names["prompt"], call.body.text, BY)
-    return session.status
-
-
-async def withdraw_prompt(call: ApiCall[Nothing]) -> Status:
-    session = _session(call)
-    await session.withdraw(call.names["prompt"], BY)
-    return session.status
-
-
-async def answer_ask(call: ApiCall[Nothing]) -> PromptReceipt:
-    said: AnswerBody = call.body
-    answer = AskAnswer(option=said.option, reason=said.reason, values=said.values)
-    return await _session(call).answer(said.ask, answer, BY)
-
-
-async def stop_session(call: ApiCall[Nothing]) -> Status:
-    session = _session(call)
-    await session.stop()
-    return session.status
-
-
-async def kill_session(call: ApiCall[Nothing]) -> Status:
-    session = _session(call)
-    await session.kill()
-    return session.status
-
-
-async def restart_session(call: ApiCall[Nothing]) -> Status:
-    session = _session(call)
-    await session.restart()
-    return session.status
-
-
-async def proceed_session(call: ApiCall[Nothing]) -> Status:
-    session = _session(call)
-    await session.proceed(BY)
-    return session.status
-
-
+# Before what looks like a session of that name.
+@operation("/drive/files", "Files of a project, for mentions.")
 async def files(call: ApiCall[FilesAsked]) -> Files:
     settings = _driving(call).settings
     return await call.archive_reader.read(
@@ -172,12 +126,79 @@ async def files(call: ApiCall[FilesAsked]) -> Files:
     )
 
 
+@operation("/drive/directory", "Whether an agent may work in a directory.")
 async def directory(call: ApiCall[DirectoryAsked]) -> Directory:
     settings = _driving(call).settings
     found = await call.archive_reader.read(lambda _: near(settings, call.asked.path))
     found.message = in_locale(call.locale, found.message)
     found.hint = in_locale(call.locale, found.hint)
     return found
+
+
+@operation(_SESSION, "One session.")
+async def session(call: ApiCall[Nothing]) -> Status:
+    return _session(call).status
+
+
+@operation(_SESSION + "/prompts", "Send a prompt; the same id twice runs once.", "POST", Prompt)
+async def send_prompt(call: ApiCall[Nothing]) -> PromptReceipt:
+    return await _session(call).send(call.body, BY)
+
+
+@operation(
+    _SESSION + "/prompts/{prompt}",
+    "Change a prompt that the agent does not have yet.",
+    "PUT",
+    Words,
+)
+async def edit_prompt(call: ApiCall[Nothing]) -> Status:
+    session = _session(call)
+    await session.edit(call.names["prompt"], call.body.text, BY)
+    return session.status
+
+
+@operation(
+    _SESSION + "/prompts/{prompt}", "Take back a prompt that the agent does not have yet.", "DELETE"
+)
+async def withdraw_prompt(call: ApiCall[Nothing]) -> Status:
+    session = _session(call)
+    await session.withdraw(call.names["prompt"], BY)
+    return session.status
+
+
+@operation(_SESSION + "/answers", "Answer what the agent asks.", "POST", AnswerBody)
+async def answer_ask(call: ApiCall[Nothing]) -> PromptReceipt:
+    said: AnswerBody = call.body
+    answer = AskAnswer(option=said.option, reason=said.reason, values=said.values)
+    return await _session(call).answer(said.ask, answer, BY)
+
+
+@operation(_SESSION + "/stop", "Stop the turn that runs.", "POST")
+async def stop_session(call: ApiCall[Nothing]) -> Status:
+    session = _session(call)
+    await session.stop()
+    return session.status
+
+
+@operation(_SESSION + "/kill", "End the agent's process.", "POST")
+async def kill_session(call: ApiCall[Nothing]) -> Status:
+    session = _session(call)
+    await session.kill()
+    return session.status
+
+
+@operation(_SESSION + "/restart", "Start the agent anew, and go on.", "POST")
+async def restart_session(call: ApiCall[Nothing]) -> Status:
+    session = _session(call)
+    await session.restart()
+    return session.status
+
+
+@operation(_SESSION + "/proceed", "Go on with prompts that were held back.", "POST")
+async def proceed_session(call: ApiCall[Nothing]) -> Status:
+    session = _session(call)
+    await session.proceed(BY)
+    return session.status
 
 
 def _driving(call: ApiCall[Any]) -> Driving:
@@ -188,77 +209,3 @@ def _driving(call: ApiCall[Any]) -> Driving:
 
 def _session(call: ApiCall[Any]) -> Session:
     return _driving(call).bridge.session(call.names["session"])
-
-
-DRIVE = [
-    Operation("/drive", "Agents, and what they are doing.", Nothing, Drive, drive),
-    Operation(
-        "/drive", "Let an agent work in a directory.", Nothing, StartedSession, start, "POST", Start
-    ),
-    Operation("/drive/files", "Files of a project, for mentions.", FilesAsked, Files, files),
-    Operation(
-        "/drive/directory",
-        "Whether an agent may work in a directory.",
-        DirectoryAsked,
-        Directory,
-        directory,
-    ),
-    Operation(_SESSION, "One session.", Nothing, Status, session),
-    Operation(
-        _SESSION + "/prompts",
-        "Send a prompt; the same id twice runs once.",
-        Nothing,
-        PromptReceipt,
-        send_prompt,
-        "POST",
-        Prompt,
-    ),
-    Operation(
-        _SESSION + "/prompts/{prompt}",
-        "Change a prompt that the agent does not have yet.",
-        Nothing,
-        Status,
-        edit_prompt,
-        "PUT",
-        Words,
-    ),
-    Operation(
-        _SESSION + "/prompts/{prompt}",
-        "Take back a prompt that the agent does not have yet.",
-        Nothing,
-        Status,
-        withdraw_prompt,
-        "DELETE",
-    ),
-    Operation(
-        _SESSION + "/answers",
-        "Answer what the agent asks.",
-        Nothing,
-        PromptReceipt,
-        answer_ask,
-        "POST",
-        AnswerBody,
-    ),
-    Operation(
-        _SESSION + "/stop", "Stop the turn that runs.", Nothing, Status, stop_session, "POST"
-    ),
-    Operation(
-        _SESSION + "/kill", "End the agent's process.", Nothing, Status, kill_session, "POST"
-    ),
-    Operation(
-        _SESSION + "/proceed",
-        "Go on with prompts that were held back.",
-        Nothing,
-        Status,
-        proceed_session,
-        "POST",
-    ),
-    Operation(
-        _SESSION + "/restart",
-        "Start the agent anew, and go on.",
-        Nothing,
-        Status,
-        restart_session,
-        "POST",
-    ),
-]

@@ -14,7 +14,7 @@ from rireki.live.status import KeeperStatus
 from rireki.search.results import Results, SearchOptions
 from rireki.show.figures import figures
 from rireki.web.api.answers import ConversationsPage, Health, Sources
-from rireki.web.api.call import ApiCall
+from rireki.web.api.call import ApiCall, operation
 from rireki.web.api.parameters import (
     BadRequest,
     ConversationsAsked,
@@ -30,6 +30,7 @@ __all__ = ["conversations", "health", "search", "sources", "stats"]
 _CURSOR = msgspec.json.Decoder(tuple[str | None, str])
 
 
+@operation("/health", "Whether all is well.")
 async def health(call: ApiCall[Nothing]) -> Health:
     def look(archive: Archive) -> tuple[int, int]:
         return archive.number(), archive.count()
@@ -47,6 +48,7 @@ async def health(call: ApiCall[Nothing]) -> Health:
     )
 
 
+@operation("/sources", "Where each source is looked for, and what was found.")
 async def sources(call: ApiCall[Nothing]) -> Sources:
     found = await call.archive_reader.read(
         lambda archive: survey(archive, call.archive_reader.places)
@@ -58,10 +60,12 @@ def _keeper(archive_reader: ArchiveReader) -> KeeperStatus | None:
     return archive_reader.keeper.status if archive_reader.keeper else None
 
 
+@operation("/stats", "Conversations counted.")
 async def stats(call: ApiCall[StatsAsked]) -> dict[str, Any]:
     return await call.archive_reader.read(lambda archive: figures(archive, call.asked.source))
 
 
+@operation("/search", "Find what was said.")
 async def search(call: ApiCall[SearchAsked]) -> Results:
     asked = call.asked
     if not asked.q.strip():
@@ -76,6 +80,7 @@ async def search(call: ApiCall[SearchAsked]) -> Results:
     return await call.archive_reader.search(asked.q, wish)
 
 
+@operation("/conversations", "The conversations, newest first.")
 async def conversations(call: ApiCall[ConversationsAsked]) -> ConversationsPage:
     asked = call.asked
     wanted = Filter(

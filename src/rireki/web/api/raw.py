@@ -15,7 +15,7 @@ from rireki.errors import NotFound
 from rireki.intake.interpret import read_conversation
 from rireki.model.strand import Ref, Strand
 from rireki.web.api.answers import RawMessage, RawRecord
-from rireki.web.api.call import ApiCall
+from rireki.web.api.call import TALK, ApiCall, operation
 from rireki.web.api.parameters import Nothing, RawAsked, moment, plain
 
 __all__ = ["attachment", "kind_of_picture", "raw", "raw_message"]
@@ -39,6 +39,7 @@ def kind_of_picture(data: bytes) -> str | None:
     return next((kind for start, kind in _PICTURES.items() if data.startswith(start)), None)
 
 
+@operation(TALK + "/attachments/{digest}", "A picture or file that belongs to it.")
 async def attachment(call: ApiCall[Nothing]) -> Response:
     digest = call.names["digest"]
     data = await call.archive_reader.attachment(call.conversation, digest)
@@ -53,6 +54,7 @@ async def attachment(call: ApiCall[Nothing]) -> Response:
     return Response(data, media_type=kind, headers=_SANDBOX)
 
 
+@operation(TALK + "/raw", "The bytes its agent wrote.")
 async def raw(call: ApiCall[RawAsked]) -> Response:
     """The bytes of every file and row, one after the other, as `rireki show --raw` gives them."""
     as_of = moment(call.asked.as_of, end_of_day=True)
@@ -83,6 +85,7 @@ def _saved(data: bytes, name: str) -> Response:
     return Response(data, media_type=_UNTYPED, headers=told)
 
 
+@operation(TALK + "/messages/{message}/raw", "The records a message was made of.")
 async def raw_message(call: ApiCall[Nothing]) -> RawMessage:
     def look(archive: Archive) -> RawMessage:
         found = archive.find(call.conversation)

@@ -8,119 +8,23 @@ percent-encoded. So the address is taken apart before it is decoded.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 from urllib.parse import unquote
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
 
-from rireki.search.results import Results
-from rireki.web.api import conversations, general, raw
-from rireki.web.api.answers import (
-    ConversationAnswer,
-    ConversationsPage,
-    Decisions,
-    Health,
-    MessageAnswer,
-    MessagesPage,
-    RawMessage,
-    Sources,
-    Versions,
-)
+# Each enters its addresses when it is imported.
+from rireki.web.api import conversations, drive, general, raw  # noqa: F401
 from rireki.web.api.body import read_body
-from rireki.web.api.call import PREFIX, ApiCall, Operation
-from rireki.web.api.drive import DRIVE
-from rireki.web.api.drive_events import DriveEvents
+from rireki.web.api.call import OPERATIONS, PREFIX, TALK, ApiCall, Operation
+from rireki.web.api.events import DriveEvents, Events
 from rireki.web.api.failures import json_answer, told
-from rireki.web.api.parameters import (
-    ConversationsAsked,
-    EventsAsked,
-    ExplainAsked,
-    MessagesAsked,
-    Nothing,
-    RawAsked,
-    SearchAsked,
-    StatsAsked,
-    plain,
-    read_asked,
-)
-from rireki.web.events import EventStream, start_of
+from rireki.web.api.parameters import plain, read_asked
 from rireki.web.locale.words import locale_of
 
 __all__ = ["OPERATIONS", "PREFIX", "ROUTES"]
-
-_TALK = "/conversations/{source}/{native_id}"
-
-OPERATIONS = [
-    Operation("/health", "Whether all is well.", Nothing, Health, general.health),
-    Operation(
-        "/sources",
-        "Where each source is looked for, and what was found.",
-        Nothing,
-        Sources,
-        general.sources,
-    ),
-    Operation("/stats", "Conversations counted.", StatsAsked, dict[str, Any], general.stats),
-    Operation("/search", "Find what was said.", SearchAsked, Results, general.search),
-    Operation(
-        "/conversations",
-        "The conversations, newest first.",
-        ConversationsAsked,
-        ConversationsPage,
-        general.conversations,
-    ),
-    Operation(_TALK, "One conversation.", Nothing, ConversationAnswer, conversations.conversation),
-    Operation(
-        _TALK + "/messages",
-        "Its messages, a page at a time, in both directions.",
-        MessagesAsked,
-        MessagesPage,
-        conversations.messages,
-    ),
-    Operation(
-        _TALK + "/messages/{message}", "One message.", Nothing, MessageAnswer, conversations.message
-    ),
-    Operation(
-        _TALK + "/messages/{message}/raw",
-        "The records a message was made of.",
-        Nothing,
-        RawMessage,
-        raw.raw_message,
-    ),
-    Operation(
-        _TALK + "/versions",
-        "What its source held, and when.",
-        Nothing,
-        Versions,
-        conversations.versions,
-    ),
-    Operation(
-        _TALK + "/explain",
-        "Why each user-role entry is shown as it is.",
-        ExplainAsked,
-        Decisions,
-        conversations.explain,
-    ),
-    Operation(_TALK + "/raw", "The bytes its agent wrote.", RawAsked, bytes, raw.raw),
-    Operation(
-        _TALK + "/attachments/{digest}",
-        "A picture or file that belongs to it.",
-        Nothing,
-        bytes,
-        raw.attachment,
-    ),
-]
-
-
-def _endpoint(operation: Operation) -> Any:
-    async def endpoint(request: Request) -> Response:
-        names = {name: plain(value) for name, value in request.path_params.items()}
-        return await _answer(request, operation, names)
-
-    return endpoint
 
 
 async def _answer(request: Request, operation: Operation, names: Mapping[str, str]) -> Response:
@@ -156,8 +60,8 @@ def _named(segments: Sequence[str]) -> tuple[Operation | None, dict[str, str]]:
     """
     for end in range(1 if "/" in segments[0] else 2, len(segments) + 1):
         for operation in OPERATIONS:
-            if operation.path.startswith(_TALK):
-                pattern = operation.path.removeprefix(_TALK).split("/")[1:]
+            if operation.path.startswith(TALK):
+                pattern = operation.path.removeprefix(TALK).split("/")[1:]
                 names = _fitting(pattern, segments[end:])
                 if names is not None:
                     return operation, {"conversation": "/".join(segments[:end]), **names}
@@ -188,32 +92,20 @@ async def _openapi(request: Request) -> Response:
     return json_answer(document())
 
 
-class _Events:
-    """Not a function: the stream talks to the server itself."""
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        request = Request(scope, receive)
-        try:
-            asked = read_asked(request, EventsAsked)
-            start = start_of(request, asked.after)
-        except Exception as error:  # noqa: BLE001 - whatever it is, a program gets JSON
-            await told(request, error)(scope, receive, send)
-            return
-        broadcaster = request.app.state.broadcaster
-        await EventStream(broadcaster, start, asked.conversation)(scope, receive, send)
-
-
 def _route(operation: Operation) -> Route:
-    methods = [operation.method]
-    return Route(PREFIX + operation.path, _endpoint(operation), methods=methods)
+    async def endpoint(request: Request) -> Response:
+        names = {name: plain(value) for name, value in request.path_params.items()}
+        return await _answer(request, operation, names)
+
+    return Route(PREFIX + operation.path, endpoint, methods=[operation.method])
 
 
 ROUTES = [
     # Before what looks like a session of that name.
     Route(PREFIX + "/drive/events", DriveEvents()),
-    *(_route(each) for each in [*OPERATIONS, *DRIVE] if not each.path.startswith(_TALK)),
+    *(_route(each) for each in OPERATIONS if not each.path.startswith(TALK)),
     Route(PREFIX + "/conversations/{rest:path}", _conversation),
-    Route(PREFIX + "/events", _Events()),
+    Route(PREFIX + "/events", Events()),
     Route(PREFIX + "/openapi.json", _openapi),
     Route(PREFIX + "/{rest:path}", _unknown),
 ]
