@@ -12,7 +12,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
 import msgspec
 
@@ -31,9 +31,11 @@ if TYPE_CHECKING:
     from rireki.live.keeper import Keeper
     from rireki.sources.kit.places import Places
 
-__all__ = ["ArchiveReader", "OpenConversation"]
+__all__ = ["ArchiveReader", "OpenConversation", "Recent"]
 
 T = TypeVar("T")
+K = TypeVar("K")
+V = TypeVar("V")
 Attachments: TypeAlias = Callable[[str], bytes | None]
 
 #: Threads that read the archive.
@@ -42,6 +44,37 @@ READERS = 4
 KEPT = 12
 #: Conversations whose attachments are at hand: a page asks for all of its pictures at once.
 PICTURED = 2
+
+
+class Recent(Generic[K, V]):
+    """What was made last, by name: what was not asked for the longest is dropped. For any thread."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._known: OrderedDict[K, V] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def known(self, name: K) -> V | None:
+        with self._lock:
+            if name in self._known:
+                self._known.move_to_end(name)
+            return self._known.get(name)
+
+    def get(self, name: K, make: Callable[[], V]) -> V:
+        known = self.known(name)
+        if known is not None:
+            return known
+        # Nobody waits for what somebody else makes: two may make it, and one is kept.
+        made = make()
+        with self._lock:
+            self._known[name] = made
+            while len(self._known) > self._most:
+                self._known.popitem(last=False)
+        return made
+
+    def clear(self) -> None:
+        with self._lock:
+            self._known.clear()
 
 
 class OpenConversation(msgspec.Struct, frozen=True, eq=False):
@@ -83,8 +116,8 @@ class ArchiveReader:
         self.drives = False
         self._readers = ThreadPoolExecutor(READERS, "reader")
         self._searcher = ThreadPoolExecutor(1, "search")
-        self._talks: OrderedDict[tuple[str, int, str | None], OpenConversation] = OrderedDict()
-        self._pictured: OrderedDict[tuple[str, int], Attachments] = OrderedDict()
+        self._talks: Recent[tuple[str, int, str | None], OpenConversation] = Recent(KEPT)
+        self._pictured: Recent[tuple[str, int], Attachments] = Recent(PICTURED)
         self._lock = threading.Lock()
 
     async def read(self, work: Callable[[Archive], T]) -> T:
@@ -133,27 +166,16 @@ class ArchiveReader:
 
     def _talk(self, archive: Archive, found: Found, as_of: str | None) -> OpenConversation:
         heading = _heading(archive, found)
-        name = (heading.id, heading.changed, as_of)
-        with self._lock:
-            known = self._talks.pop(name, None)
-        talk = known or self._read(archive, found, heading.changed, as_of)
-        with self._lock:
-            self._talks[name] = talk
-            while len(self._talks) > KEPT:
-                self._talks.popitem(last=False)
-        return talk
+        return self._talks.get(
+            (heading.id, heading.changed, as_of),
+            lambda: self._read(archive, found, heading.changed, as_of),
+        )
 
     def _pictures(self, archive: Archive, found: Found) -> Attachments:
         heading = _heading(archive, found)
-        name = (heading.id, heading.changed)
-        with self._lock:
-            known = self._pictured.pop(name, None)
-        attachments = known or read_conversation(archive, found).attachment
-        with self._lock:
-            self._pictured[name] = attachments
-            while len(self._pictured) > PICTURED:
-                self._pictured.popitem(last=False)
-        return attachments
+        return self._pictured.get(
+            (heading.id, heading.changed), lambda: read_conversation(archive, found).attachment
+        )
 
     def _read(
         self, archive: Archive, found: Found, changed: int, as_of: str | None

@@ -5,8 +5,7 @@ Making one renders nothing; each unit is rendered when it is first asked for, an
 
 from __future__ import annotations
 
-import threading
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Container, Sequence
 from datetime import datetime, timezone
 from functools import partial
@@ -23,7 +22,7 @@ from rireki.show.html.page import RenderOptions
 from rireki.show.html.render import TranscriptRenderer, Unit
 from rireki.show.safe import safe
 from rireki.show.transcript import Transcript, choose, is_over
-from rireki.web.archive_reader import OpenConversation
+from rireki.web.archive_reader import OpenConversation, Recent
 from rireki.web.locale.words import counted, locale_of, say
 from rireki.web.pages.drive import begun_conversation
 from rireki.web.parts import urls
@@ -81,8 +80,7 @@ class RenderedConversation:
         units = [messages[unit.id] for unit in self.teller.units]
         self.turns = _turns(units)
         self.branches = _branches(self.teller)
-        self._rendered: OrderedDict[int, Markup] = OrderedDict()
-        self._lock = threading.Lock()
+        self._rendered: Recent[int, Markup] = Recent(RENDERED)
 
     def __len__(self) -> int:
         return len(self.teller.units)
@@ -123,15 +121,7 @@ class RenderedConversation:
         return Markup(self.teller.orphans())
 
     def render(self, index: int) -> Markup:
-        with self._lock:
-            made = self._rendered.pop(index, None)
-        if made is None:
-            made = self._wrapped(index)
-        with self._lock:
-            self._rendered[index] = made
-            while len(self._rendered) > RENDERED:
-                self._rendered.popitem(last=False)
-        return made
+        return self._rendered.get(index, lambda: self._wrapped(index))
 
     def opened(self, index: int, whole: bool = False) -> Markup:
         """The unit that a page is opened at: an address finds it without scripts, too.
@@ -187,40 +177,22 @@ class RenderedConversation:
         )
 
 
-class _Tellers:
-    """What was told lately; belongs to one app."""
-
-    def __init__(self) -> None:
-        self._known: OrderedDict[tuple[object, ...], RenderedConversation] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def get(self, name: tuple[object, ...]) -> RenderedConversation | None:
-        with self._lock:
-            return self._known.pop(name, None)
-
-    def put(self, name: tuple[object, ...], told: RenderedConversation) -> None:
-        with self._lock:
-            self._known[name] = told
-            while len(self._known) > KEPT:
-                self._known.popitem(last=False)
-
-
 async def told_of(
     request: Request, id: str, everything: bool = False, as_of: str | None = None
 ) -> RenderedConversation:
     """The conversation as it is, or as it was at a time. Raises NotFound or Ambiguous."""
     talk = await _talk(request, id, as_of)
     now = await archive_reader_of(request).talk(id) if as_of else talk
-    tellers = _tellers(request)
     locale = locale_of(request)
     over = is_over(talk.conversation, datetime.now(timezone.utc))
     about = (talk.conversation.id, talk.changed, as_of, everything, over)
     name = (archive_reader_of(request).path, locale, *about)
-    known = tellers.get(name)
-    if known is None:
-        known = await run_in_threadpool(_make, talk, now, locale, everything, as_of)
-    tellers.put(name, known)
-    return known
+    lately = _rendered_lately(request)
+    known = lately.known(name)
+    if known is not None:
+        return known
+    make = partial(_make, talk, now, locale, everything, as_of)
+    return await run_in_threadpool(lately.get, name, make)
 
 
 async def _talk(request: Request, id: str, as_of: str | None) -> OpenConversation:
@@ -234,12 +206,13 @@ async def _talk(request: Request, id: str, as_of: str | None) -> OpenConversatio
         return begun
 
 
-def _tellers(request: Request) -> _Tellers:
+def _rendered_lately(request: Request) -> Recent[tuple[object, ...], RenderedConversation]:
+    """Belongs to one app."""
     state = request.app.state
-    if not hasattr(state, "tellers"):
-        state.tellers = _Tellers()
-    tellers: _Tellers = state.tellers
-    return tellers
+    if not hasattr(state, "rendered"):
+        state.rendered = Recent(KEPT)
+    rendered: Recent[tuple[object, ...], RenderedConversation] = state.rendered
+    return rendered
 
 
 def _make(
