@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from rireki.model.clusters import beginning
-from rireki.model.conversation import Conversation, Reading, Trouble
+from rireki.model.conversation import Reading, Trouble
 from rireki.model.message import Entry
 from rireki.model.parts import Notice, Part, Text, Unknown
 from rireki.model.strand import Strand
@@ -27,14 +27,7 @@ from rireki.sources.chatkit.steps import doubled_workflows
 from rireki.sources.chatkit.tables import ITEMS, THREADS
 from rireki.sources.chatkit.uploads import StoredFile, files_in
 from rireki.sources.kit.fields import get, string, words
-from rireki.sources.kit.pending import (
-    PendingMessage,
-    conversation_of,
-    count,
-    make_unique,
-    pending,
-    upstream_of,
-)
+from rireki.sources.kit.pending import ConversationBuilder, PendingMessage, make_unique, pending
 
 __all__ = ["interpret"]
 
@@ -87,32 +80,27 @@ def _made(strand: Strand) -> str | None:
 
 
 @dataclass(slots=True)
-class _Telling:
+class _Thread(ConversationBuilder):
     """A thread on its way into a reading."""
 
-    name: str
-    copies: list[Strand]
-    head: ItemVersion | None
-    flow: list[PendingMessage] = field(default_factory=list)
-    troubles: list[Trouble] = field(default_factory=list)
+    head: ItemVersion | None = None
     pictures: ThreadPictures = field(default_factory=ThreadPictures)
-    entries: int = 0
 
     @property
-    def thread(self) -> dict[str, Any]:
+    def values(self) -> dict[str, Any]:
         return self.head.row.value if self.head else {}
 
     @property
     def present(self) -> bool:
         deleted = self.head is not None and self.head.row.columns.get("deleted_at") is not None
-        return not deleted and any(copy.present for copy in self.copies)
+        return not deleted and any(copy.present for copy in self.strands)
 
 
 def _read(name: str, strands: Sequence[Strand], files: dict[str, StoredFile]) -> Reading:
     copies = ranked(strands)
     heads = rows_of(copies, THREADS)
     current = [head for head in heads if head.replaced_by is None and not head.row.wrong]
-    told = _Telling(name, copies, next(reversed(current or heads), None))
+    told = _Thread(NAME, name, copies, head=next(reversed(current or heads), None))
     told.pictures.files = files
     for head in heads:
         if head.row.wrong and head.present:
@@ -125,27 +113,22 @@ def _read(name: str, strands: Sequence[Strand], files: dict[str, StoredFile]) ->
         told.entries += kept.replaced_by is None
     told.flow += _status(told)
     _settle(told.flow)
-    conversation = _conversation(told)
-    records = {draft.message.id: draft.refs for draft in told.flow if draft.refs}
-    return Reading(
-        conversation=conversation,
-        messages=lambda: [draft.message for draft in told.flow],
-        attachment=told.pictures.bytes_of,
-        records=lambda: records,
-    )
+    told.note_time(_at(told.head.row) if told.head else None)
+    told.note_directory(copies[0].project or str(PurePath(copies[0].place).parent))
+    title = " ".join(string(told.values, "title").split())
+    told.title = beginning(title, _TITLE) or _first_words(told.flow)
+    return told.reading()
 
 
-def _trouble(told: _Telling, table: str, kept: ItemVersion) -> Trouble:
-    place = f"{told.copies[0].place}: {table} row {(kept.row.text('id') or kept.name)[:100]}"
+def _trouble(told: _Thread, table: str, kept: ItemVersion) -> Trouble:
+    place = f"{told.strands[0].place}: {table} row {(kept.row.text('id') or kept.name)[:100]}"
     return Trouble(place, kept.row.wrong, _HINT)
 
 
 # ── messages ──
 
 
-def _drafts(
-    told: _Telling, kept: ItemVersion, position: int, doubled: bool
-) -> list[PendingMessage]:
+def _drafts(told: _Thread, kept: ItemVersion, position: int, doubled: bool) -> list[PendingMessage]:
     """The messages of one row."""
     if kept.row.wrong:
         if kept.present:
@@ -178,36 +161,38 @@ def _settle(flow: Sequence[PendingMessage]) -> None:
             message.replaced_by = message.replaced_by[:-2]
 
 
-def _opening(told: _Telling) -> list[PendingMessage]:
+def _opening(told: _Thread) -> list[PendingMessage]:
     """What is known of the thread as a whole, for whoever looks for it."""
     facts = {
-        "user": user_of(told.copies[0].key),
-        "metadata": get(told.thread, "metadata") or None,
-        "allowed_image_domains": get(told.thread, "allowed_image_domains") or None,
+        "user": user_of(told.strands[0].key),
+        "metadata": get(told.values, "metadata") or None,
+        "allowed_image_domains": get(told.values, "allowed_image_domains") or None,
     }
     text = "\n".join(f"{name}: {words(value)}" for name, value in facts.items() if value)
     if not text:
         return []
     draft = pending(
-        f"{told.name}-thread", "harness", "hidden", [Text(text)], "thread", label="thread"
+        f"{told.native_id}-thread", "harness", "hidden", [Text(text)], "thread", label="thread"
     )
     draft.message.at = _at(told.head.row) if told.head else None
     return [_of_thread(draft, told)]
 
 
-def _status(told: _Telling) -> list[PendingMessage]:
+def _status(told: _Thread) -> list[PendingMessage]:
     """That the thread takes no more messages, and why."""
-    status = get(told.thread, "status")
+    status = get(told.values, "status")
     kind = string(status, "type")
     if kind in ("", "active"):
         return []
     reason = string(status, "reason")
     parts: list[Part] = [Notice(f"The app {kind} this thread{f': {reason}' if reason else '.'}")]
-    draft = pending(f"{told.name}-status", "harness", "divider", parts, "thread status", label=kind)
+    draft = pending(
+        f"{told.native_id}-status", "harness", "divider", parts, "thread status", label=kind
+    )
     return [_of_thread(draft, told)]
 
 
-def _of_thread(draft: PendingMessage, told: _Telling) -> PendingMessage:
+def _of_thread(draft: PendingMessage, told: _Thread) -> PendingMessage:
     present = told.head.present if told.head else told.present
     draft.message.upstream = "present" if present else "gone"
     draft.message.entry = Entry(0, THREAD, (), draft.message.label or "")
@@ -227,26 +212,6 @@ def _of_number(time: Any) -> str | None:
     if not isinstance(time, int | float) or isinstance(time, bool):
         return None
     return from_ms(time if abs(time) >= 100_000_000_000 else time * 1000)
-
-
-# ── the conversation ──
-
-
-def _conversation(told: _Telling) -> Conversation:
-    times = [draft.message.at for draft in told.flow] + [_at(told.head.row) if told.head else None]
-    place = PurePath(told.copies[0].place)
-    return conversation_of(
-        NAME,
-        told.name,
-        count(told.flow, told.entries),
-        times,
-        project=told.copies[0].project or str(place.parent),
-        title=beginning(" ".join(string(told.thread, "title").split()), _TITLE)
-        or _first_words(told.flow),
-        troubles=told.troubles,
-        held_by=[NAME] if told.present else [],
-        upstream=upstream_of(told.present, (draft.message for draft in told.flow)),
-    )
 
 
 def _first_words(flow: Sequence[PendingMessage]) -> str:

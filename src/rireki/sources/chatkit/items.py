@@ -181,7 +181,11 @@ def _image(name: str, item: dict[str, Any], pictures: ThreadPictures) -> list[Pe
     if image is None:
         notice = Notice("The picture was not finished.")
         return [pending(name, "agent", "bubble", [notice], "picture to come", ends=False)]
-    return [pending(name, "agent", "bubble", [pictures.add(image)], "generated picture", ends=True)]
+    return [
+        pending(
+            name, "agent", "bubble", [pictures.add_image(image)], "generated picture", ends=True
+        )
+    ]
 
 
 def _asked(name: str, item: dict[str, Any]) -> list[PendingMessage]:

@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 NOTHING_THERE = "nothing there"
-#: As the last part of a pattern: every file below, however deep.
+#: As a part of a pattern: any folders, or none; as its last one, every file below, however deep.
 ANYTHING = "**"
 
 
@@ -102,7 +102,7 @@ class FilesBelow(NamedTuple):
 
 
 #: Kinds that a path may still become, each with the parts of its pattern that are left.
-_Left: TypeAlias = "list[tuple[FileKind, Sequence[str]]]"
+_Left: TypeAlias = "list[tuple[FileKind, list[str]]]"
 
 
 class FileReader:
@@ -203,7 +203,7 @@ class _Walk:
 
     def take(self, path: str, left: _Left) -> None:
         """A file of one of these kinds, or a folder on the way to some."""
-        ends = [kind for kind, parts in left if not parts or parts[0] == ANYTHING]
+        ends = [kind for kind, parts in left if parts in ([], [ANYTHING])]
         deeper = [(kind, parts) for kind, parts in left if parts]
         origin = (
             origin_at(self.source, path, self.root, ends[0], self.found.troubles) if ends else None
@@ -245,11 +245,13 @@ def _all(files: FilesBelow) -> _Left:
 
 def _advance(left: _Left, name: str) -> _Left:
     """What is left of the kinds one step further down."""
-    return [
-        (kind, parts if parts[0] == ANYTHING else parts[1:])
-        for kind, parts in left
-        if parts and (parts[0] in (name, ANYTHING) or _matches(parts[0], name))
-    ]
+    found: _Left = []
+    for kind, parts in left:
+        if parts and parts[0] == ANYTHING:
+            found += [(kind, parts), *_advance([(kind, parts[1:])], name)]
+        elif parts and (parts[0] == name or _matches(parts[0], name)):
+            found.append((kind, parts[1:]))
+    return found
 
 
 def _matches(part: str, name: str) -> bool:

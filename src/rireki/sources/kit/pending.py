@@ -1,7 +1,7 @@
 """From messages in order to a conversation: what all readers do alike once they know what was said.
 
-A reader makes `PendingMessage`s; here they get names of their own and the numbers of their turns, are
-counted, and become a `Conversation`. Two readers put the message itself off and hold lines instead:
+A reader fills a `ConversationBuilder`; here messages get names of their own and the numbers of their
+turns, are counted, and become a `Reading`. Two readers put the message itself off and hold lines instead:
 Claude Code's (`TranscriptMessage`), because a first import must not decode what only a page shows, and
 the bridge's (`JournalMessage`), because later lines say what an earlier one becomes. Both count with the
 same `Tally` while they read.
@@ -9,18 +9,30 @@ same `Tally` while they read.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from rireki.model.clusters import beginning
-from rireki.model.conversation import Conversation, ConversationUpstream
-from rireki.model.message import Author, Display, Entry, Message
-from rireki.model.parts import Part, Text, Unknown
-from rireki.model.strand import Ref
-from rireki.model.tally import Tally
+from rireki.model.conversation import (
+    Answer,
+    Conversation,
+    ConversationUpstream,
+    LinkToken,
+    Reading,
+    Trouble,
+)
+from rireki.model.message import Author, Display, Entry, Message, Usage
+from rireki.model.parts import Part, Text, ToolCall, Unknown
+from rireki.model.strand import Ref, Strand
+from rireki.model.tally import Tally, total_usage
+from rireki.model.times import from_iso
+from rireki.sources.kit.pictures import Pictures
+from rireki.sources.kit.records import DecodedLine
+from rireki.sources.kit.rules import TextRule
 
 __all__ = [
+    "ConversationBuilder",
     "PendingMessage",
     "conversation_of",
     "count",
@@ -32,6 +44,9 @@ __all__ = [
 ]
 
 TITLE = 200
+#: Rules that every source has.
+ANSWER, RESULTS, NOT_UNDERSTOOD = "answer", "tool results", "not understood"
+_TYPED = TextRule("typed prompt", "", "", author="person", display="bubble")
 
 
 @dataclass(slots=True)
@@ -82,7 +97,203 @@ def pending(
 
 def unknown(name: str, what: str, raw: Any) -> PendingMessage:
     """Something we do not understand: kept, shown folded."""
-    return pending(name, "harness", "fold", [Unknown(what, raw)], "not understood", label=what)
+    return pending(name, "harness", "fold", [Unknown(what, raw)], NOT_UNDERSTOOD, label=what)
+
+
+@dataclass(slots=True)
+class ConversationBuilder:
+    """What a reader understood of one conversation so far."""
+
+    source: str
+    #: The agent's own id of it.
+    native_id: str
+    strands: Sequence[Strand] = ()
+    flow: list[PendingMessage] = field(default_factory=list)
+    #: History entries as the source counts them.
+    entries: int = 0
+    #: None: made of the first words that were typed.
+    title: str | None = None
+    nature: Literal["conversation", "subagent", "prompts", "titles"] = "conversation"
+    times: list[str] = field(default_factory=list)
+    times_from: Literal["source", "rireki"] = "source"
+    directories: list[str] = field(default_factory=list)
+    models: list[str] = field(default_factory=list)
+    answers: list[Answer] = field(default_factory=list)
+    link_tokens: list[LinkToken] = field(default_factory=list)
+    troubles: list[Trouble] = field(default_factory=list)
+    pictures: Pictures = field(default_factory=Pictures)
+    _named: dict[str, PendingMessage] = field(default_factory=dict)
+    _versions: dict[str, int] = field(default_factory=dict)
+
+    # ── what is said ──
+
+    def say(
+        self,
+        line: DecodedLine,
+        name: str,
+        author: Author,
+        display: Display,
+        parts: Sequence[Part],
+        rule: str,
+        *,
+        at: str | None = None,
+        model: str | None = None,
+        label: str | None = None,
+        role: str = "",
+        flags: tuple[str, ...] = (),
+        ends: bool | None = None,
+    ) -> PendingMessage:
+        """A message of a record. One whose id came before is a newer version of that message."""
+        message = pending(name, author, display, parts, rule, label=label, flags=flags, ends=ends)
+        message.message.entry = Entry(line.position, role, flags, rule)
+        message.message.at, message.message.model = at, model
+        message.message.upstream = "present" if line.present else "gone"
+        message.refs += line.refs
+        self._succeed(name, message)
+        self.flow.append(message)
+        self.note_model(model)
+        return message
+
+    def _succeed(self, name: str, newer: PendingMessage) -> None:
+        """The message of this id steps aside, right where it stands."""
+        older = self._named.get(name)
+        self._named[name] = newer
+        if older is not None:
+            number = self._versions[name] = self._versions.get(name, 0) + 1
+            older.message.id, older.message.replaced_by = f"{name}~{number}", name
+            older.typed, older.ends = False, None
+
+    def ask(
+        self,
+        line: DecodedLine,
+        name: str,
+        parts: Sequence[Part],
+        *,
+        rule: TextRule | None = None,
+        at: str | None = None,
+        flags: tuple[str, ...] = (),
+    ) -> PendingMessage:
+        """What stands in a person's place: typed, or, by a rule for its text, put there by a program."""
+        rule = rule or _TYPED
+        asked = self.say(
+            line,
+            name,
+            rule.author,
+            rule.display,
+            parts,
+            rule.name,
+            at=at,
+            label=rule.label or None,
+            role="user",
+            flags=flags,
+            ends=False,
+        )
+        asked.typed = rule.author == "person"
+        return asked
+
+    def answer(
+        self,
+        line: DecodedLine,
+        name: str,
+        parts: Sequence[Part],
+        *,
+        at: str | None = None,
+        model: str | None = None,
+    ) -> PendingMessage:
+        """What the agent said. With calls in it, more is to come."""
+        ends = not any(isinstance(part, ToolCall) for part in parts)
+        return self.say(
+            line,
+            name,
+            "agent",
+            "bubble",
+            parts,
+            ANSWER,
+            at=at,
+            model=model,
+            role="assistant",
+            ends=ends,
+        )
+
+    def result(
+        self, line: DecodedLine, name: str, parts: Sequence[Part], *, at: str | None = None
+    ) -> PendingMessage:
+        """What tools gave back; the ids in it say to which calls."""
+        return self.say(line, name, "tool", "fold", parts, RESULTS, at=at, role="user", ends=False)
+
+    def unknown(
+        self, line: DecodedLine, name: str, what: str, *, at: str | None = None
+    ) -> PendingMessage:
+        """Something we do not understand: kept, shown folded."""
+        parts = [Unknown(what, line.value)]
+        return self.say(line, name, "harness", "fold", parts, NOT_UNDERSTOOD, label=what, at=at)
+
+    # ── what is known besides ──
+
+    def note_directory(self, directory: str | None) -> None:
+        if directory and directory not in self.directories:
+            self.directories.append(directory)
+
+    def note_model(self, model: str | None) -> None:
+        if model and model not in self.models:
+            self.models.append(model)
+
+    def note_time(self, moment: object) -> None:
+        known = from_iso(moment)
+        if known:
+            self.times.append(known)
+
+    def note_usage(self, key: str, model: str, usage: Usage, at: str | None = None) -> None:
+        """The tokens of an answer; told again under the same key, they count once, the last ones."""
+        self.answers = [one for one in self.answers if one.key != key]
+        self.answers.append(Answer(key, model, usage, at))
+        self.note_model(model)
+
+    # ── what it comes to ──
+
+    @property
+    def present(self) -> bool:
+        """Whether the source has it at all."""
+        return any(strand.present for strand in self.strands)
+
+    def held_by(self) -> list[str]:
+        """The agents that can go on with it."""
+        return [self.source] if self.present else []
+
+    def conversation(self) -> Conversation:
+        make_unique(self.flow)
+        messages = [one.message for one in self.flow]
+        title = self.title
+        if title is None:
+            title = first_words(one.message for one in self.flow if one.typed)
+        return conversation_of(
+            self.source,
+            self.native_id,
+            count(self.flow, self.entries),
+            [*(message.at for message in messages), *self.times],
+            project=self.directories[0] if self.directories else None,
+            trail=self.directories[1:],
+            title=title,
+            times_from=self.times_from,
+            upstream=upstream_of(self.present, messages),
+            troubles=self.troubles,
+            models=self.models,
+            usage=total_usage(self.answers),
+            nature=self.nature,
+            held_by=self.held_by(),
+        )
+
+    def reading(self, shown: Callable[[], list[str]] | None = None) -> Reading:
+        """Everything, for the archive; `shown` says which messages a model would be given now."""
+        return Reading(
+            conversation=self.conversation(),
+            messages=lambda: [one.message for one in self.flow],
+            answers=self.answers,
+            link_tokens=self.link_tokens,
+            attachment=self.pictures.bytes_of,
+            records=lambda: {one.message.id: one.refs for one in self.flow if one.refs},
+            shown=shown,
+        )
 
 
 def make_unique(flow: Sequence[PendingMessage]) -> set[str]:
