@@ -18,8 +18,8 @@ from rireki.model.message import Message, Usage
 from rireki.model.parts import Attachment, Text, Thinking, ToolCall, ToolResult, Unknown
 from rireki.sources.amazon_q.kiro import READER
 from rireki.sources.amazon_q.log import Replay
-from rireki.sources.amazon_q.pending import PictureStore
 from rireki.sources.amazon_q.reader import READER as AMAZON_Q
+from rireki.sources.kit.pictures import Pictures
 from rireki.sources.kit.places import Places
 from tests.support.memory import Memory
 from tests.support.q_rows import Client, message_saying, said, shown, talk, texts, to_a_model, words
@@ -219,8 +219,8 @@ def test_bad_lines_cost_a_trouble_each_and_not_their_neighbours(kiro: Sessions) 
     reading = kiro.look()
     path = kiro.folder / "s1.jsonl"
     assert [trouble.place for trouble in reading.conversation.troubles] == [
-        f"{path}:2",
-        f"{path}:6",
+        f"{path}: line 2",
+        f"{path}: line 6",
     ]
     assert words(reading) == ["remember 41", "Remembered."]
     assert [m.parts for m in reading.messages() if m.display == "fold"] == [
@@ -917,11 +917,11 @@ values = st.recursive(
 @settings(max_examples=80, deadline=None)
 @given(st.lists(st.tuples(kinds, values) | values, max_size=8))
 def test_no_log_makes_the_interpreter_fail(entries: list[Any]) -> None:
-    replay = Replay("p", PictureStore())
+    replay = Replay(Pictures())
     for position, one in enumerate(entries, 1):
         replay.feed(entry(*one) if isinstance(one, tuple) else one, position)
     drafts = replay.finish(present=True)
-    assert replay.entries + len(replay.troubles) == len(entries)
+    assert replay.entries == len(entries)
     assert all(draft.message.parts is not None for draft in drafts)
 
 

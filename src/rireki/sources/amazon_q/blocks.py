@@ -10,20 +10,25 @@ from typing import Any
 import msgspec
 
 from rireki.model.conversation import Answer
-from rireki.model.message import Entry, Message, Usage
-from rireki.model.parts import Notice, Part, Text, Thinking, ToolCall, Unknown
+from rireki.model.message import Entry, Usage
+from rireki.model.parts import Part, Text, ToolCall, Unknown
 from rireki.model.times import from_iso, from_ms
 from rireki.sources.amazon_q.pending import (
-    PictureStore,
     SavedMessage,
+    answer,
+    hook,
+    make,
     output_of,
     prompt,
     result,
     rule_of_answer,
     says_error,
+    thinking,
 )
 from rireki.sources.amazon_q.state import Duration, ModelInfo
 from rireki.sources.kit.decode import fit, fit_loosely
+from rireki.sources.kit.pending import RESULTS
+from rireki.sources.kit.pictures import Pictures
 
 __all__ = [
     "ContentBlock",
@@ -204,7 +209,7 @@ class Thought(msgspec.Struct, frozen=True):
 
 
 def drafts_of_message(
-    message: LogMessage, role: str, name: str, position: int, pictures: PictureStore
+    message: LogMessage, role: str, name: str, position: int, pictures: Pictures
 ) -> list[SavedMessage]:
     if role == "assistant":
         drafts = [_answer(message, name, position, pictures)]
@@ -218,31 +223,19 @@ def drafts_of_message(
 
 
 def _prompt(
-    message: LogMessage, name: str, position: int, pictures: PictureStore
+    message: LogMessage, name: str, position: int, pictures: Pictures
 ) -> list[SavedMessage]:
     context = message.meta.additional_context if message.meta else None
     flags = ("hook context", "Prompt") if context else ("Prompt",)
     typed = prompt(name, _text(message.content), message.at, position, flags)
     typed.message.parts += _others(message.content, pictures)
-    return [*([_hook(f"{name}-h", context, message, position)] if context else []), typed]
-
-
-def _hook(name: str, context: str, message: LogMessage, position: int) -> SavedMessage:
-    return SavedMessage(
-        Message(
-            id=name,
-            author="harness",
-            display="chip",
-            label="hook context",
-            at=message.at,
-            parts=[Text(context)],
-            entry=Entry(position, "context", ("additionalContext",), "hook context"),
-        )
-    )
+    if not context:
+        return [typed]
+    return [hook(f"{name}-h", context, message.at, position, "additionalContext"), typed]
 
 
 def _results(
-    message: LogMessage, name: str, position: int, pictures: PictureStore
+    message: LogMessage, name: str, position: int, pictures: Pictures
 ) -> list[SavedMessage]:
     """Results of calls, and what a person typed instead of allowing them."""
     text = _text(message.content)
@@ -254,24 +247,14 @@ def _results(
             parts += _result(block, message.results or {}, told, pictures)
     parts += _untold(message.results or {}, told)
     parts += _others(message.content, pictures)
-    drafts = [
-        SavedMessage(
-            Message(
-                id=f"{name}-r" if text else name,
-                author="tool",
-                display="fold",
-                at=message.at,
-                parts=parts,
-                entry=Entry(position, "user", flags, "tool results"),
-            ),
-            ends=False,
-        )
-    ]
+    entry = Entry(position, "user", flags, RESULTS)
+    own = f"{name}-r" if text else name
+    drafts = [make(own, "tool", "fold", parts, entry, at=message.at, ends=False)]
     return [*drafts, prompt(name, text, message.at, position, flags)] if text else drafts
 
 
 def _result(
-    block: ContentBlock, known: dict[str, Any], told: set[str], pictures: PictureStore
+    block: ContentBlock, known: dict[str, Any], told: set[str], pictures: Pictures
 ) -> list[Part]:
     found = fit(block.data, ToolResultBlock)
     if found is None:
@@ -316,7 +299,7 @@ def _items(value: Any) -> list[Any]:
     return [next(iter(item.values()), "") if isinstance(item, dict) else item for item in items]
 
 
-def _answer(message: LogMessage, name: str, position: int, pictures: PictureStore) -> SavedMessage:
+def _answer(message: LogMessage, name: str, position: int, pictures: Pictures) -> SavedMessage:
     text = _text(message.content)
     made_up = rule_of_answer(text)
     parts: list[Part] = []
@@ -330,30 +313,22 @@ def _answer(message: LogMessage, name: str, position: int, pictures: PictureStor
             parts.append(ToolCall(use.id, use.name, use.input))
         elif block.kind == "thinking" and (thought := fit(block.data, Thought)) is not None:
             model = thought.model or model
-            parts += _thinking(thought)
+            parts += thinking(thought.text, thought.redacted)
         else:
             parts += _others([block], pictures)
-    return SavedMessage(
-        Message(
-            id=name,
-            author="harness" if made_up else "agent",
-            display="chip" if made_up else "bubble",
-            label=made_up.label if made_up else None,
-            at=message.at,
-            model=model,
-            parts=parts,
-            entry=Entry(position, "assistant", (), made_up.name if made_up else "answer"),
-        ),
-        ends=not names,
-        witness=("agent", text or ",".join(names)),
-        answer=message.name,
+    draft = answer(
+        name,
+        parts,
+        position,
+        text=text,
+        names=names,
+        made_up=made_up,
+        synthetic=made_up is not None,
+        at=message.at,
+        model=model,
     )
-
-
-def _thinking(thought: Thought) -> list[Part]:
-    if thought.text:
-        return [Thinking(thought.text)]
-    return [Notice("The provider withheld the thinking.")] if thought.redacted else []
+    draft.ends, draft.answer = not names, message.name
+    return draft
 
 
 def _text(content: list[ContentBlock]) -> str:
@@ -362,12 +337,12 @@ def _text(content: list[ContentBlock]) -> str:
     )
 
 
-def _others(content: list[ContentBlock], pictures: PictureStore) -> list[Part]:
+def _others(content: list[ContentBlock], pictures: Pictures) -> list[Part]:
     """Pictures, and blocks that we do not know."""
     parts: list[Part] = []
     for block in content:
         if block.kind == "image" and (image := fit(block.data, ImageBlock)) is not None:
-            parts.append(pictures.add(image.source.data, image.format))
+            parts.append(pictures.add_numbers(image.source.data, f"image/{image.format.lower()}"))
         elif block.kind not in ("text", "json", "toolResult"):
             parts.append(Unknown(block.kind or "block without a kind", block.data))
     return parts

@@ -13,23 +13,28 @@ from typing import Any
 
 from msgspec import UNSET
 
-from rireki.model.message import Display, Entry, Message
-from rireki.model.parts import Notice, Part, Text, Thinking, ToolCall, Unknown
+from rireki.model.message import Entry
+from rireki.model.parts import Part, Text, ToolCall, Unknown
 from rireki.model.times import from_iso, from_ms
 from rireki.sources.amazon_q import state
 from rireki.sources.amazon_q.pending import (
     PUT_IN,
-    PictureStore,
     SavedMessage,
-    SyntheticRule,
+    answer,
+    hook,
+    make,
     output_of,
     prompt,
     result,
     rule_of_answer,
     says_error,
+    thinking,
 )
 from rireki.sources.kit.decode import NotReadable, fit, fit_loosely, load, text_of
 from rireki.sources.kit.digests import digest_of_json
+from rireki.sources.kit.pending import NOT_UNDERSTOOD, RESULTS
+from rireki.sources.kit.pictures import Pictures
+from rireki.sources.kit.rules import TextRule
 
 __all__ = ["Said", "drafts_of", "open_entry", "user_drafts"]
 
@@ -105,7 +110,7 @@ def _answer_of(assistant: Any) -> str | None:
     return None
 
 
-def drafts_of(said: Said, name: str, position: int, pictures: PictureStore) -> list[SavedMessage]:
+def drafts_of(said: Said, name: str, position: int, pictures: Pictures) -> list[SavedMessage]:
     """The messages of an entry; `name` is unique to it and stable."""
     at = _from_ms(said.metadata.request_start_timestamp_ms)
     place = PUT_IN if _is_put_in(said) else None
@@ -138,9 +143,9 @@ def user_drafts(
     value: Any,
     name: str,
     position: int,
-    pictures: PictureStore,
+    pictures: Pictures,
     at: str | None = None,
-    place: SyntheticRule | None = None,
+    place: TextRule | None = None,
 ) -> list[SavedMessage]:
     """The user side: hook output, tool results, and what was typed."""
     user, misfits = fit_loosely(value, state.UserMessage)
@@ -149,7 +154,7 @@ def user_drafts(
     drafts: list[SavedMessage] = []
     context = _hook_text(user.additional_context or "")
     if context:
-        drafts.append(_hook(f"{name}-h", context, at, position))
+        drafts.append(hook(f"{name}-h", context, at, position, "additional_context"))
     flags = ("hook context",) if context else ()
     if content.prompt is not UNSET:
         text = content.prompt.prompt or ""
@@ -200,18 +205,8 @@ def _results(
         )
         for item in results or ()
     ]
-    rule = "cancelled tool uses" if cancelled else "tool results"
-    return SavedMessage(
-        Message(
-            id=name,
-            author="tool",
-            display="fold",
-            at=at,
-            parts=parts,
-            entry=Entry(position, "user", flags, rule),
-        ),
-        ends=False,
-    )
+    entry = Entry(position, "user", flags, "cancelled tool uses" if cancelled else RESULTS)
+    return make(name, "tool", "fold", parts, entry, at=at, ends=False)
 
 
 def _says_error(item: state.ToolUseResult) -> bool:
@@ -222,91 +217,59 @@ def _block(block: state.ResultBlock) -> str:
     return output_of(block.json if block.text is UNSET else block.text)
 
 
-def _hook(name: str, text: str, at: str | None, position: int) -> SavedMessage:
-    return SavedMessage(
-        Message(
-            id=name,
-            author="harness",
-            display="chip",
-            label="hook context",
-            at=at,
-            parts=[Text(text)],
-            entry=Entry(position, "context", ("additional_context",), "hook context"),
-        )
-    )
-
-
 def _hook_text(context: str) -> str:
     lines = [line for line in context.split("\n") if line not in _MARKS]
     return "\n".join(lines).strip()
 
 
-def _answer(said: Said, name: str, position: int, place: SyntheticRule | None) -> SavedMessage:
+def _answer(said: Said, name: str, position: int, place: TextRule | None) -> SavedMessage:
     assistant, misfits = fit_loosely(said.assistant, state.AssistantMessage)
     side = assistant.tool_use if assistant.tool_use is not UNSET else assistant.response
     if side is UNSET:
         return _plain(f"{name}-a", "assistant", [Unknown("assistant", said.assistant)], position)
     text = side.content or ""
-    parts: list[Part] = [*_thinking(side.thinking), *([Text(text)] if text else [])]
+    thought = side.thinking or state.SavedThinking()
+    parts = thinking(thought.text, thought.redacted_content)
+    parts += [Text(text)] if text else []
     parts += [_call(use) for use in side.tool_uses or ()]
     parts += [Unknown(what, raw) for what, raw in misfits.items()]
     made_up = rule_of_answer(text) or place
     # Where the id is not even null, someone left it out: that tells nothing about the answer.
     synthetic = made_up is not None or side.message_id in (None, "")
-    display: Display = "chip" if synthetic else "bubble"
-    return SavedMessage(
-        Message(
-            id=name if said.answer else f"{name}-a",
-            author="harness" if synthetic else "agent",
-            display=display,
-            label=made_up.label if made_up else None,
-            at=said.at,
-            model=said.metadata.model_id,
-            parts=parts,
-            entry=Entry(position, "assistant", (), made_up.name if made_up else "answer"),
-        ),
-        ends=said.is_response,
-        witness=("agent", text or _tool_names(side)),
-        answer=said.answer,
+    draft = answer(
+        name if said.answer else f"{name}-a",
+        parts,
+        position,
+        text=text,
+        names=[_tool(use) for use in side.tool_uses or ()],
+        made_up=made_up,
+        synthetic=synthetic,
+        at=said.at,
+        model=said.metadata.model_id,
     )
-
-
-def _thinking(thinking: state.SavedThinking | None) -> list[Part]:
-    if thinking is None:
-        return []
-    if thinking.text:
-        return [Thinking(thinking.text)]
-    return [Notice("The provider withheld the thinking.")] if thinking.redacted_content else []
+    draft.ends, draft.answer = said.is_response, said.answer
+    return draft
 
 
 def _call(use: state.SavedToolUse) -> Part:
     arguments = use.args if use.orig_args is UNSET or use.orig_args is None else use.orig_args
-    return ToolCall(use.id or "", use.orig_name or use.name or "", arguments)
+    return ToolCall(use.id or "", _tool(use), arguments)
 
 
-def _tool_names(side: state.Response) -> str:
-    """How the transcript witnesses an answer that was calls only."""
-    return ",".join(use.orig_name or use.name or "" for use in side.tool_uses or ())
+def _tool(use: state.SavedToolUse) -> str:
+    return use.orig_name or use.name or ""
 
 
-def _picture(image: state.SavedImage, pictures: PictureStore) -> Part:
+def _picture(image: state.SavedImage, pictures: Pictures) -> Part:
     if isinstance(image.source, str) or image.source.bytes is UNSET:
         return Unknown("picture", text_of(image.source if isinstance(image.source, str) else ""))
-    return pictures.add(image.source.bytes, image.format)
+    return pictures.add_numbers(image.source.bytes, f"image/{image.format.lower()}")
 
 
 def _plain(name: str, role: str, parts: list[Part], position: int) -> SavedMessage:
-    return SavedMessage(
-        Message(
-            id=name,
-            author="harness",
-            display="fold",
-            label="not understood",
-            parts=parts,
-            entry=Entry(position, role, (), "not understood"),
-        ),
-        ends=role == "assistant" or None,
-    )
+    entry = Entry(position, role, (), NOT_UNDERSTOOD)
+    ends = role == "assistant" or None
+    return make(name, "harness", "fold", parts, entry, label=NOT_UNDERSTOOD, ends=ends)
 
 
 def _directory(user: state.UserMessage) -> str | None:

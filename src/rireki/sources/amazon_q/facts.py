@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from rireki.model.clusters import beginning
-from rireki.model.conversation import Answer, Conversation, LinkToken, Trouble
+from rireki.model.conversation import LinkToken, Reading
 from rireki.model.message import Message
 from rireki.model.parts import Text
-from rireki.model.strand import Ref, Strand
-from rireki.model.tally import total_usage
-from rireki.model.times import from_iso, from_ms, to_datetime
+from rireki.model.strand import Strand
+from rireki.model.times import from_ms, to_datetime
 from rireki.sources.amazon_q.blocks import KiroSession
 from rireki.sources.amazon_q.files import LIVE, V3_LOG, V3_PREFIX, V3_SESSION
-from rireki.sources.amazon_q.pending import REDACTED, TASK, PictureStore, SavedMessage
-from rireki.sources.kit.pending import conversation_of, count, make_unique, upstream_of
+from rireki.sources.amazon_q.messages import shown
+from rireki.sources.amazon_q.pending import REDACTED, TASK, SavedMessage
+from rireki.sources.kit.pending import ConversationBuilder
 
-__all__ = ["InterpretedConversation", "RowFacts", "conclude"]
+__all__ = ["RowFacts", "conclude"]
 
 _TITLE = 150
 #: More rows than this are not told apart where it was not noted how many there were.
@@ -29,19 +29,12 @@ _SHARED = 3
 
 
 @dataclass(slots=True)
-class RowFacts:
-    """What is known about a conversation besides its messages."""
+class RowFacts(ConversationBuilder):
+    """A conversation of Amazon Q or Kiro; until it is concluded, `native_id` is what it is filed under."""
 
-    conversation: str
-    strands: Sequence[Strand]
-    pictures: PictureStore = field(default_factory=PictureStore)
-    entries: int = 0
-    directories: list[str] = field(default_factory=list)
-    models: list[str] = field(default_factory=list)
-    times: list[str] = field(default_factory=list)
-    title: str = ""
+    #: The strands that the agent itself works with.
+    live: Sequence[Strand] = ()
     sessions: list[KiroSession] = field(default_factory=list)
-    troubles: list[Trouble] = field(default_factory=list)
     #: It began with the summary of another conversation.
     continues: bool = False
     #: How the transcript begins, with its directory: a compaction carries it on.
@@ -49,90 +42,43 @@ class RowFacts:
     #: Nothing but typed lines is left.
     prompts_only: bool = False
 
-    @property
-    def native_id(self) -> str:
+    def own_id(self) -> str:
         """As the agent names it. A session of Kiro's third engine is its folder, `sess_…`; it is filed
         by the shorter form, as it was before it was known that this is part of its name."""
         if any(one.role in LIVE and one.role != V3_LOG for one in self.strands):
-            return self.conversation
+            return self.native_id
         folders = [_folder(one.place) for one in self.strands if one.role in (V3_LOG, V3_SESSION)]
-        named = (name for name in folders if name == V3_PREFIX + self.conversation)
-        return next(named, self.conversation)
+        named = (name for name in folders if name == V3_PREFIX + self.native_id)
+        return next(named, self.native_id)
 
     @property
     def is_subagent(self) -> bool:
         return any(session.is_subagent for session in self.sessions)
 
-    def note_directory(self, directory: str | None) -> None:
-        if directory and directory not in self.directories:
-            self.directories.append(directory)
+    @property
+    def present(self) -> bool:
+        return any(strand.present for strand in self.live)
 
-    def note_model(self, model: str | None) -> None:
-        if model and model not in self.models:
-            self.models.append(model)
-
-    def note_time(self, moment: object) -> None:
-        known = from_iso(moment)
-        if known:
-            self.times.append(known)
+    def held_by(self) -> list[str]:
+        return sorted({one.source for one in self.live if one.present and one.role in LIVE})
 
 
-class InterpretedConversation(NamedTuple):
-    """A conversation, completely understood."""
-
-    conversation: Conversation
-    messages: list[Message]
-    answers: list[Answer]
-    link_tokens: list[LinkToken]
-    pictures: dict[str, bytes]
-    #: The records of each message, by its id.
-    records: dict[str, list[Ref]]
-
-
-def conclude(
-    facts: RowFacts, flow: list[SavedMessage], live: Sequence[Strand]
-) -> InterpretedConversation:
-    make_unique(flow)
-    conversation = _conversation(facts, flow, live)
-    answers = [answer for one in facts.sessions for answer in one.answers(facts.conversation)]
-    conversation.usage = total_usage(answers)
-    return InterpretedConversation(
-        conversation,
-        [draft.message for draft in flow],
-        answers,
-        _ties(facts, flow),
-        facts.pictures.found,
-        {draft.message.id: draft.refs for draft in flow},
-    )
-
-
-def _conversation(
-    facts: RowFacts, flow: Sequence[SavedMessage], live: Sequence[Strand]
-) -> Conversation:
-    source = "amazon-q" if any(one.source == "amazon-q" for one in facts.strands) else "kiro"
-    for draft in flow:
-        facts.note_time(draft.message.at)
+def conclude(facts: RowFacts, flow: list[SavedMessage]) -> Reading:
+    """The reading of a conversation whose messages are all in order."""
+    filed = facts.native_id
+    facts.flow += flow
+    facts.native_id = facts.own_id()
+    facts.answers = [answer for one in facts.sessions for answer in one.answers(filed)]
+    facts.link_tokens = _ties(facts, filed, flow)
     if not facts.directories:
         facts.note_directory(next((d.directory for d in flow if d.directory), None))
-    times = facts.times or _filed(facts.strands)
-    observed = [] if times else _observed(facts.strands)
-    return conversation_of(
-        source,
-        facts.native_id,
-        count(flow, facts.entries),
-        times or observed,
-        project=facts.directories[0] if facts.directories else None,
-        trail=facts.directories[1:],
-        title=facts.title or _title(flow),
-        times_from="rireki" if observed else "source",
-        upstream=upstream_of(
-            any(strand.present for strand in live), (draft.message for draft in flow)
-        ),
-        troubles=facts.troubles,
-        models=facts.models,
-        nature=_nature(facts),
-        held_by=sorted({one.source for one in live if one.present and one.role in LIVE}),
-    )
+    if not facts.times and not any(draft.message.at for draft in flow):
+        facts.times = _filed(facts.strands)
+        if not facts.times:
+            facts.times, facts.times_from = _observed(facts.strands), "rireki"
+    facts.title = facts.title or _title(flow)
+    facts.nature = _nature(facts)
+    return facts.reading(lambda: shown([draft.message for draft in flow]))
 
 
 def _nature(facts: RowFacts) -> Literal["conversation", "subagent", "prompts"]:
@@ -203,26 +149,23 @@ def _first_line(message: Message) -> str:
     return next((line.strip() for line in text.split("\n") if line.strip()), "")
 
 
-def _aliases(facts: RowFacts) -> list[LinkToken]:
+def _aliases(facts: RowFacts, filed: str) -> list[LinkToken]:
     """The shorter form of a name still finds it, wherever it was noted down."""
-    if facts.native_id == facts.conversation:
+    if facts.native_id == filed:
         return []
-    return [
-        LinkToken("alias", "offer", facts.conversation),
-        LinkToken("alias", "offer", f"kiro/{facts.conversation}"),
-    ]
+    return [LinkToken("alias", "offer", filed), LinkToken("alias", "offer", f"kiro/{filed}")]
 
 
 def _folder(place: str) -> str:
     return place.replace("\\", "/").split("/")[-2] if "/" in place.replace("\\", "/") else ""
 
 
-def _ties(facts: RowFacts, flow: Sequence[SavedMessage]) -> list[LinkToken]:
+def _ties(facts: RowFacts, filed: str, flow: Sequence[SavedMessage]) -> list[LinkToken]:
     said = list(dict.fromkeys(draft.answer for draft in flow if draft.answer))
     ends = dict.fromkeys([*said[:_SHARED], *said[-_SHARED:]])
     link_tokens = [
-        LinkToken("subagent", "offer", f"session:{facts.conversation}"),
-        *_aliases(facts),
+        LinkToken("subagent", "offer", f"session:{filed}"),
+        *_aliases(facts, filed),
     ]
     link_tokens += [
         LinkToken("continuation" if facts.continues else "fork", "share", f"answer:{answer}")

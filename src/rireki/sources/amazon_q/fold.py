@@ -7,8 +7,7 @@ nothing here raises for what a source wrote.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import msgspec
 
@@ -16,7 +15,7 @@ from rireki.model.conversation import Reading, Trouble
 from rireki.model.strand import Ref, Strand
 from rireki.model.times import from_iso
 from rireki.sources.amazon_q.blocks import KiroSession, open_session
-from rireki.sources.amazon_q.facts import InterpretedConversation, RowFacts, conclude
+from rireki.sources.amazon_q.facts import RowFacts, conclude
 from rireki.sources.amazon_q.files import (
     DATABASE,
     EXPORT,
@@ -32,13 +31,14 @@ from rireki.sources.amazon_q.files import (
 )
 from rireki.sources.amazon_q.join import TranscriptNote, add_typed, join, not_typed
 from rireki.sources.amazon_q.log import Replay, Telling, open_v3_session
-from rireki.sources.amazon_q.messages import SavedStory, shown
+from rireki.sources.amazon_q.messages import SavedStory
 from rireki.sources.amazon_q.pending import SavedMessage, make_task, short_hash
 from rireki.sources.amazon_q.rows import directory_of, is_left_behind
 from rireki.sources.amazon_q.versions import Chronicle, chronicle
 from rireki.sources.kit.decode import NotReadable, load, text_of
 from rireki.sources.kit.document import LANE as WHOLE
 from rireki.sources.kit.jsonl import LANE
+from rireki.sources.kit.records import KEPT, document_of, records_of
 
 __all__ = ["interpret"]
 _TELLING = (*LIVE, SAVE, EXPORT, SESSION, V3_SESSION, TYPED)
@@ -49,18 +49,7 @@ def interpret(conversation: str, strands: Sequence[Strand]) -> list[Reading]:
     strands = [one for one in strands if one.role in _TELLING]
     if not strands:
         return []
-    told = _tell(conversation, strands)
-    return [
-        Reading(
-            conversation=told.conversation,
-            messages=lambda: told.messages,
-            answers=told.answers,
-            link_tokens=told.link_tokens,
-            attachment=told.pictures.get,
-            records=lambda: told.records,
-            shown=lambda: shown(told.messages),
-        )
-    ]
+    return [_read(conversation, strands)]
 
 
 def _as_row(strand: Strand) -> Strand:
@@ -68,9 +57,10 @@ def _as_row(strand: Strand) -> Strand:
     return msgspec.structs.replace(strand, role=ROW) if strand.role == DATABASE else strand
 
 
-def _tell(conversation: str, strands: Sequence[Strand]) -> InterpretedConversation:
+def _read(conversation: str, strands: Sequence[Strand]) -> Reading:
     live = [one for one in strands if one.role in LIVE and not _is_stale(one, strands)] or strands
-    facts = RowFacts(conversation, strands)
+    source = "amazon-q" if any(one.source == "amazon-q" for one in strands) else "kiro"
+    facts = RowFacts(source, conversation, strands, live=live)
     flow = _saved(facts, live)
     for one in _of(strands, LOG):
         _join(facts, flow, *_replayed(facts, one))
@@ -88,7 +78,7 @@ def _tell(conversation: str, strands: Sequence[Strand]) -> InterpretedConversati
     for lines in typed:
         add_typed(flow, lines)
     facts.prompts_only = all(one.role == TYPED for one in strands)
-    return conclude(facts, flow, live)
+    return conclude(facts, flow)
 
 
 def _is_stale(one: Strand, strands: Sequence[Strand]) -> bool:
@@ -132,25 +122,21 @@ def _richness(one: Chronicle) -> tuple[bool, int, str]:
 
 
 def _replayed(facts: RowFacts, strand: Strand) -> tuple[list[SavedMessage], int]:
-    replay = Replay(strand.place, facts.pictures)
-    for line, position, held, refs in _lines(strand):
-        replay.feed_line(line, position, held, refs)
-    _feed_tail(strand, replay)
-    facts.troubles += replay.troubles
+    replay = Replay(facts.pictures)
+    for line in records_of(strand, facts.troubles):
+        replay.feed(line.value, line.position, line.held, line.refs)
     return replay.finish(strand.present), replay.entries
 
 
 def _told(facts: RowFacts, strand: Strand) -> tuple[list[SavedMessage], int]:
-    telling = Telling(strand.place)
-    for line, position, held, refs in _lines(strand):
-        telling.feed_line(line, position, held and strand.present, refs)
-    _feed_tail(strand, telling)
-    facts.troubles += telling.troubles
+    telling = Telling()
+    for line in records_of(strand, facts.troubles):
+        telling.feed(line)
     return telling.drafts, telling.entries
 
 
 def _exported(facts: RowFacts, strand: Strand, live: bool) -> tuple[list[SavedMessage], int]:
-    replay = Replay(strand.place, facts.pictures)
+    replay = Replay(facts.pictures)
     try:
         export = open_export(_bytes(strand))
     except NotReadable as error:
@@ -160,37 +146,15 @@ def _exported(facts: RowFacts, strand: Strand, live: bool) -> tuple[list[SavedMe
     refs = [Ref(strand.id, WHOLE, n) for ns in strand.states[-1].ordinals(WHOLE) for n in ns]
     for position, entry in enumerate(export.entries, 1):
         # A line out of a zip stands in no record as it is.
-        if isinstance(entry, bytes):
-            replay.feed_line(entry, position)
-        else:
-            replay.feed(entry, position, refs=refs)
-    facts.troubles += replay.troubles
+        packed = isinstance(entry, bytes)
+        try:
+            if not packed or entry.strip():
+                value, held = (load(entry), []) if packed else (entry, refs)
+                replay.feed(value, position, refs=held)
+        except NotReadable as error:
+            place = f"{strand.place}: line {position}"
+            facts.troubles.append(Trouble(place, str(error), KEPT))
     return replay.finish(live and strand.present), replay.entries
-
-
-def _lines(strand: Strand) -> Iterator[tuple[bytes, int, bool, list[Ref]]]:
-    """Every line the file ever had, its number, whether the file has it still, and its record."""
-    newest = [n for numbers in strand.states[-1].ordinals(LANE) for n in numbers]
-    places = {ordinal: place for place, ordinal in enumerate(newest, 1)}
-    for count, line in enumerate(strand.story(LANE), 1):
-        refs = [Ref(strand.id, LANE, line.ordinal)]
-        yield line.data, places.get(line.ordinal, count), line.ordinal in places, refs
-
-
-def _feed_tail(strand: Strand, teller: Replay | Telling) -> None:
-    """A last line without its newline: whole, or torn off in the middle."""
-    tail = strand.states[-1].tail
-    if not tail.strip():
-        return
-    position = sum(map(len, strand.states[-1].ordinals(LANE))) + 1
-    try:
-        load(tail)
-    except NotReadable:
-        hint = "It is kept; if the agent is still writing, the next import brings the rest."
-        place = f"{strand.place}:{position}"
-        teller.troubles.append(Trouble(place, "the last line is unfinished", hint))
-    else:
-        teller.feed_line(tail, position)
 
 
 def _join(
@@ -206,12 +170,12 @@ def _join(
 def _open_sessions(facts: RowFacts) -> None:
     """What the files beside the logs say about the conversation as a whole."""
     for strand in _of(facts.strands, SESSION):
-        value = _document(facts, strand)
+        value = document_of(strand, facts.troubles)
         facts.sessions.insert(0, open_session(value))
     for session in facts.sessions:
         _note_session(facts, session)
     for strand in _of(facts.strands, V3_SESSION):
-        third = open_v3_session(_document(facts, strand))
+        third = open_v3_session(document_of(strand, facts.troubles))
         facts.title = facts.title or third.title or ""
         facts.note_model(third.model)
         for directory in third.workspace_paths or ():
@@ -233,15 +197,6 @@ def _bytes(strand: Strand) -> bytes:
     if strand.states[-1].in_pieces:
         raise NotReadable("too large to be read")
     return strand.document()
-
-
-def _document(facts: RowFacts, strand: Strand) -> Any:
-    try:
-        return load(_bytes(strand))
-    except NotReadable as error:
-        hint = "It is kept as it was found."
-        facts.troubles.append(Trouble(strand.place, str(error), hint))
-        return None
 
 
 def _date_answers(facts: RowFacts, flow: Sequence[SavedMessage]) -> None:

@@ -13,16 +13,15 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from rireki.model.conversation import Trouble
-from rireki.model.message import Author, Display, Entry, Message
+from rireki.model.message import Author, Display, Entry
 from rireki.model.parts import Notice, Part, Text, Thinking, ToolCall, Unknown
 from rireki.model.strand import Ref
 from rireki.model.times import from_iso
 from rireki.sources.amazon_q.blocks import LogMessage, drafts_of_message
 from rireki.sources.amazon_q.pending import (
-    PictureStore,
     SavedMessage,
     divider,
+    make,
     output_of,
     prompt,
     result,
@@ -30,13 +29,14 @@ from rireki.sources.amazon_q.pending import (
     short_hash,
     unknown,
 )
-from rireki.sources.kit.decode import NotReadable, fit, fit_loosely, load, text_of
+from rireki.sources.kit.decode import fit, fit_loosely, text_of
 from rireki.sources.kit.digests import digest_of_bytes
+from rireki.sources.kit.pictures import Pictures
+from rireki.sources.kit.records import DecodedLine
 
 __all__ = ["Replay", "Telling", "V3Session", "open_v3_session"]
 
 
-_HINT = "It is kept as it was found; the other lines are not affected."
 _MESSAGES = {"Prompt": "user", "AssistantMessage": "assistant", "ToolResults": "user"}
 
 
@@ -69,26 +69,13 @@ View: TypeAlias = "tuple[LogItem, View] | None"
 class Replay:
     """Fed with the entries of a log in order."""
 
-    place: str
-    pictures: PictureStore
+    pictures: Pictures
     items: list[LogItem] = field(default_factory=list)
-    troubles: list[Trouble] = field(default_factory=list)
     #: Entries that could be read, whatever their kind.
     entries: int = 0
     #: The view after each entry of a known kind; the first is the empty one.
     _views: list[View] = field(default_factory=lambda: [None])
     _by_id: dict[str, LogItem] = field(default_factory=dict)
-
-    def feed_line(
-        self, line: bytes, position: int, held: bool = True, refs: Sequence[Ref] = ()
-    ) -> None:
-        """A line of the file; `held` is False for one that the file no longer has."""
-        if not line.strip():
-            return
-        try:
-            self.feed(load(line), position, held, refs)
-        except NotReadable as error:
-            self._report(position, str(error))
 
     def feed(self, value: Any, position: int, held: bool = True, refs: Sequence[Ref] = ()) -> None:
         """An entry; `refs` are the records it stands in."""
@@ -119,9 +106,6 @@ class Replay:
                 if not (item.live and present) or item.replaced:
                     draft.message.upstream = "gone"
         return [draft for item in self.items for draft in item.drafts]
-
-    def _report(self, position: int, reason: str) -> None:
-        self.troubles.append(Trouble(f"{self.place}:{position}", reason, _HINT))
 
     def _apply(self, kind: str, data: Any, position: int, held: bool) -> bool:
         """Whether the entry was understood."""
@@ -235,33 +219,23 @@ class V3Session(msgspec.Struct, frozen=True):
 class Telling:
     """Fed with the lines of `messages.jsonl` in order."""
 
-    place: str
     drafts: list[SavedMessage] = field(default_factory=list)
-    troubles: list[Trouble] = field(default_factory=list)
     entries: int = 0
     _seen: set[str] = field(default_factory=set)
 
-    def feed_line(
-        self, line: bytes, position: int, held: bool = True, refs: Sequence[Ref] = ()
-    ) -> None:
-        if not line.strip():
-            return
-        try:
-            value = load(line)
-        except NotReadable as error:
-            self.troubles.append(Trouble(f"{self.place}:{position}", str(error), _HINT))
-            return
+    def feed(self, line: DecodedLine) -> None:
+        value = line.value
         fields = value if isinstance(value, dict) else {}
         payload = fields.get("payload")
         self.entries += 1
         if isinstance(payload, dict):
-            draft = self._draft(fields, payload, position)
+            draft = self._draft(fields, payload, line.position)
         else:
-            draft = unknown(self._name(fields, value), "line", value, position)
+            draft = unknown(self._name(fields, value), "line", value, line.position)
         draft.group = draft.message.id
-        draft.refs += refs
+        draft.refs += line.refs
         draft.message.at = from_iso(fields.get("timestamp"))
-        draft.message.upstream = "present" if held else "gone"
+        draft.message.upstream = "present" if line.present else "gone"
         self.drafts.append(draft)
 
     def _draft(self, value: dict[str, Any], payload: dict[str, Any], position: int) -> SavedMessage:
@@ -320,10 +294,7 @@ def _draft(
     role: str,
     rule: str,
 ) -> SavedMessage:
-    message = Message(
-        id=name, author=author, display=display, parts=parts, entry=Entry(position, role, (), rule)
-    )
-    return SavedMessage(message, ends=False)
+    return make(name, author, display, parts, Entry(position, role, (), rule), ends=False)
 
 
 def open_v3_session(value: Any) -> V3Session:

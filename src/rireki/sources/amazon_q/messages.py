@@ -18,9 +18,10 @@ from rireki.model.times import from_ms
 from rireki.sources.amazon_q import state
 from rireki.sources.amazon_q.entries import Said, drafts_of, open_entry, user_drafts
 from rireki.sources.amazon_q.join import LABEL, TYPED, add_witnessed
-from rireki.sources.amazon_q.pending import PictureStore, SavedMessage, divider, short_hash
+from rireki.sources.amazon_q.pending import SavedMessage, divider, short_hash
 from rireki.sources.amazon_q.versions import Chronicle, RowVersion
 from rireki.sources.kit.decode import fit_loosely, text_of
+from rireki.sources.kit.pictures import Pictures
 
 __all__ = ["Rewrites", "SavedStory", "shown"]
 
@@ -156,7 +157,7 @@ class SavedStory:
         self.entries = 0
         self._versions = [version for one in chronicles for version in one.versions]
 
-    def tell(self, pictures: PictureStore) -> list[SavedMessage]:
+    def tell(self, pictures: Pictures) -> list[SavedMessage]:
         """The messages in order, what the transcript alone knows included."""
         flow: list[SavedMessage] = []
         dividers = self._dividers()
@@ -175,7 +176,7 @@ class SavedStory:
         """Whether it began with the summary of another conversation, as Kiro's compactions do."""
         return bool(self.chronicles) and bool(self.chronicles[0].versions[0].summaries)
 
-    def _blocks(self, pictures: PictureStore) -> Iterator[tuple[bytes, list[SavedMessage]]]:
+    def _blocks(self, pictures: Pictures) -> Iterator[tuple[bytes, list[SavedMessage]]]:
         """Each entry's messages, marked with what is known about the entry as a whole."""
         present, talk = self._held_now()
         positions = self._positions()
@@ -253,7 +254,7 @@ class SavedStory:
                         mark.message.upstream = "present"
         return list(found.values())
 
-    def _pending(self, flow: Sequence[SavedMessage], pictures: PictureStore) -> list[SavedMessage]:
+    def _pending(self, flow: Sequence[SavedMessage], pictures: Pictures) -> list[SavedMessage]:
         """Prompts that were typed and had no answer when the conversation was saved."""
         answered = {draft.witness for draft in flow}
         found: dict[str, SavedMessage] = {}

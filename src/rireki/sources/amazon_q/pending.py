@@ -5,33 +5,36 @@ to say."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import Any
 
-from rireki.model.message import Entry, Message
-from rireki.model.parts import Attachment, Part, ResultStatus, Text, ToolResult, Unknown
+from rireki.model.message import Author, Display, Entry, Message
+from rireki.model.parts import Notice, Part, ResultStatus, Text, Thinking, ToolResult, Unknown
 from rireki.sources.kit.decode import text_of
-from rireki.sources.kit.pending import PendingMessage
+from rireki.sources.kit.pending import ANSWER, NOT_UNDERSTOOD, PendingMessage
+from rireki.sources.kit.rules import TextRule, rule_of
 
 __all__ = [
     "CANCELLED",
     "PUT_IN",
+    "RULES",
     "REDACTED",
     "TASK",
     "SavedMessage",
-    "PictureStore",
-    "SyntheticRule",
+    "answer",
     "divider",
+    "hook",
+    "make",
     "make_task",
     "output_of",
     "prompt",
     "result",
     "rule_of_answer",
-    "rule_of_prompt",
     "says_error",
     "short_hash",
+    "thinking",
     "unknown",
 ]
 
@@ -42,52 +45,45 @@ CANCELLED = "Tool use was cancelled by the user"
 REDACTED = "<tool result redacted>"
 
 
-class SyntheticRule(NamedTuple):
-    """Why a text is not simply what a person typed or a model said."""
-
-    name: str
-    label: str
-    #: False where a person chose the text by a key, as with a denial: that is still their turn.
-    harness: bool = True
-
-
 #: Any text, of either side, that a prompt of a tool server put in.
-PUT_IN = SyntheticRule("MCP prompt", "from an MCP prompt")
-_RESUME = SyntheticRule("resume prompt", "asked for a summary on resuming")
-_TIMEOUT_PROMPT = SyntheticRule("timeout prompt", "asked again after a timeout")
-_INTERRUPT_PROMPT = SyntheticRule("interrupt text", "interrupted")
-_REDACTED = SyntheticRule("redacted result", "tool results, left out")
-_DENIAL = SyntheticRule("denial", "denied", harness=False)
-_INTERRUPT_ANSWER = SyntheticRule("interrupt answer", "interrupted")
-_TIMEOUT_ANSWER = SyntheticRule("timeout answer", "timed out")
+PUT_IN = TextRule("MCP prompt", "from an MCP prompt", "")
+#: Texts whose end varies between versions are known by their beginning.
+_PROMPTS = (
+    TextRule(
+        "resume prompt",
+        "asked for a summary on resuming",
+        "In a few words, summarize our conversation so far.",
+        exact=True,
+    ),
+    TextRule(
+        "interrupt text", "interrupted", "The user interrupted the tool execution.", exact=True
+    ),
+    TextRule("redacted result", "tool results, left out", REDACTED, exact=True),
+    TextRule("timeout prompt", "asked again after a timeout", "You took too long to respond"),
+    # A person chose it by a key: that is still their turn.
+    TextRule("denial", "denied", "I deny this tool request", author="person"),
+)
+_ANSWERS = (
+    TextRule(
+        "interrupt answer",
+        "interrupted",
+        "Tool uses were interrupted, waiting for the next user prompt",
+        exact=True,
+    ),
+    TextRule(
+        "timeout answer",
+        "timed out",
+        "Response timed out - message took too long to generate",
+        exact=True,
+    ),
+)
+#: The rules for texts that the client wrote.
+RULES = (PUT_IN, *_PROMPTS, *_ANSWERS)
 
-_PROMPTS = {
-    "In a few words, summarize our conversation so far.": _RESUME,
-    "The user interrupted the tool execution.": _INTERRUPT_PROMPT,
-    REDACTED: _REDACTED,
-}
-#: Texts whose end varies between versions.
-_PROMPT_STARTS = {
-    "You took too long to respond": _TIMEOUT_PROMPT,
-    "I deny this tool request": _DENIAL,
-}
-_ANSWERS = {
-    "Tool uses were interrupted, waiting for the next user prompt": _INTERRUPT_ANSWER,
-    "Response timed out - message took too long to generate": _TIMEOUT_ANSWER,
-}
 
-
-def rule_of_prompt(text: str) -> SyntheticRule | None:
-    """The rule for a prompt that the client wrote, or None for one that a person typed."""
-    exact = _PROMPTS.get(text.strip())
-    if exact is not None:
-        return exact
-    return next((rule for start, rule in _PROMPT_STARTS.items() if text.startswith(start)), None)
-
-
-def rule_of_answer(text: str) -> SyntheticRule | None:
+def rule_of_answer(text: str) -> TextRule | None:
     """The rule for an answer that the client wrote, or None for one that a model gave."""
-    return _ANSWERS.get(text.strip())
+    return rule_of(text, _ANSWERS)
 
 
 def output_of(value: Any) -> str:
@@ -146,6 +142,7 @@ def _with_rest(text: str, value: dict[str, Any], *told: str) -> str:
 #: A prompt that another agent wrote.
 TASK = "task"
 TYPED_PROMPT = "typed prompt"
+HOOK = "hook context"
 
 
 @dataclass(slots=True)
@@ -178,23 +175,6 @@ class SavedMessage(PendingMessage):
         return bool(self.group)
 
 
-@dataclass(slots=True)
-class PictureStore:
-    """The bytes of the attachments met so far, by digest."""
-
-    found: dict[str, bytes] = field(default_factory=dict)
-
-    def add(self, data: Iterable[int], form: str) -> Part:
-        """An attachment for a picture that the source keeps as a list of integers."""
-        try:
-            picture = bytes(data)
-        except (ValueError, TypeError):
-            return Unknown("picture that is no list of bytes")
-        digest = sha256(picture).hexdigest()
-        self.found[digest] = picture
-        return Attachment(f"image/{form.lower()}", digest, size=len(picture))
-
-
 def short_hash(text: str | bytes) -> str:
     data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
     return sha256(data).hexdigest()[:8]
@@ -206,14 +186,14 @@ def prompt(
     at: str | None,
     position: int,
     flags: tuple[str, ...],
-    place: SyntheticRule | None = None,
+    place: TextRule | None = None,
 ) -> SavedMessage:
     """What stands in a person's place: typed, chosen by a key, or written by the client.
 
     `place` is the rule for where it stands, which holds if its text tells nothing.
     """
-    rule = rule_of_prompt(text) or place
-    person = rule is None or not rule.harness
+    rule = rule_of(text, _PROMPTS) or place
+    person = rule is None or rule.author == "person"
     return SavedMessage(
         Message(
             id=name,
@@ -255,16 +235,70 @@ def divider(name: str, label: str, parts: list[Part], at: str | None = None) -> 
 
 def unknown(name: str, what: str, raw: Any, position: int) -> SavedMessage:
     """Something we do not understand: kept, shown folded."""
-    return SavedMessage(
-        Message(
-            id=name,
-            author="harness",
-            display="fold",
-            label=what,
-            parts=[Unknown(what, raw)],
-            entry=Entry(position, "unknown", (), "not understood"),
-        )
+    return make(
+        name,
+        "harness",
+        "fold",
+        [Unknown(what, raw)],
+        Entry(position, "unknown", (), NOT_UNDERSTOOD),
+        label=what,
     )
+
+
+def make(
+    name: str,
+    author: Author,
+    display: Display,
+    parts: list[Part],
+    entry: Entry,
+    *,
+    at: str | None = None,
+    label: str | None = None,
+    ends: bool | None = None,
+) -> SavedMessage:
+    message = Message(
+        id=name, author=author, display=display, label=label, at=at, parts=parts, entry=entry
+    )
+    return SavedMessage(message, ends=ends)
+
+
+def hook(name: str, text: str, at: str | None, position: int, field: str) -> SavedMessage:
+    """What hooks added to a prompt."""
+    entry = Entry(position, "context", (field,), HOOK)
+    return make(name, "harness", "chip", [Text(text)], entry, at=at, label=HOOK)
+
+
+def answer(
+    name: str,
+    parts: list[Part],
+    position: int,
+    *,
+    text: str,
+    names: Sequence[str],
+    made_up: TextRule | None,
+    synthetic: bool,
+    at: str | None,
+    model: str | None,
+) -> SavedMessage:
+    """What a model said, or the client in its place; the transcript has its text, or its tools' names."""
+    said = make(
+        name,
+        "harness" if synthetic else "agent",
+        "chip" if synthetic else "bubble",
+        parts,
+        Entry(position, "assistant", (), made_up.name if made_up else ANSWER),
+        at=at,
+        label=made_up.label if made_up else None,
+    )
+    said.message.model = model
+    said.witness = ("agent", text or ",".join(names))
+    return said
+
+
+def thinking(text: str | None, redacted: Any) -> list[Part]:
+    if text:
+        return [Thinking(text)]
+    return [Notice("The provider withheld the thinking.")] if redacted else []
 
 
 def result(call: str, output: str, failed: bool, cancelled: bool = False) -> ToolResult:

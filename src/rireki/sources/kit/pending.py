@@ -32,6 +32,9 @@ from rireki.sources.kit.records import DecodedLine
 from rireki.sources.kit.rules import TextRule
 
 __all__ = [
+    "ANSWER",
+    "NOT_UNDERSTOOD",
+    "RESULTS",
     "ConversationBuilder",
     "PendingMessage",
     "conversation_of",

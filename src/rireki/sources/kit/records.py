@@ -11,7 +11,7 @@ from rireki.sources.kit.decode import NotReadable, load
 from rireki.sources.kit.jsonl import LANE
 from rireki.sources.kit.pieces import HEAD, WHOLE
 
-__all__ = ["DecodedLine", "document_of", "head_of", "records_of"]
+__all__ = ["KEPT", "DecodedLine", "document_of", "head_of", "records_of"]
 
 KEPT = "It is kept as it was found; the other lines are not affected."
 _TORN = "It is kept; if the agent is still writing, the next import brings the rest."

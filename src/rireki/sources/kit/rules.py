@@ -28,12 +28,13 @@ class TextRule(NamedTuple):
     display: Display = "chip"
 
     def hits(self, text: str) -> bool:
-        """White space around the text counts for nothing, nor do capitals in its marks."""
-        bare = text.strip()
+        """Where both ends are told, neither white space around them counts nor capitals."""
         if self.exact:
-            return bare == self.opens
-        start, end = bare[: len(self.opens)], bare[len(bare) - len(self.closes) :]
-        return (start.lower(), end.lower()) == (self.opens.lower(), self.closes.lower())
+            return text.strip() == self.opens
+        if not self.closes:
+            return text.startswith(self.opens)
+        bare = text.strip().lower()
+        return bare.startswith(self.opens.lower()) and bare.endswith(self.closes.lower())
 
 
 def tagged(name: str, label: str, tag: str, display: Display = "chip") -> TextRule:
