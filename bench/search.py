@@ -186,10 +186,11 @@ def one_turn(archive: Archive, home: Path) -> dict[str, Any]:
     imports, both = [], []
     for number in range(REPEAT):
         append_turn(home, f"freshword{number}")
-        importing = timed(import_command(home, archive.path))
+        importing = timed(import_command(home, archive.home.archive))
         imports.append(importing)
         both.append(
-            importing + timed(rireki("search", f"freshword{number}", "--archive", archive.path))
+            importing
+            + timed(rireki("search", f"freshword{number}", "--archive", archive.home.archive))
         )
     return {
         "import_seconds": at_most(round(statistics.median(imports), 3), 0.25),

@@ -25,7 +25,7 @@ def test_a_stranger_can_read_the_archive_with_the_documented_lines(
     text = (ROOT / "docs" / "archive-format.md").read_text(encoding="utf-8")
     (code,) = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
     (name,) = re.findall(r'"%/(.*?\.jsonl)"', code)
-    monkeypatch.chdir(archive.path.parent)
+    monkeypatch.chdir(archive.home.archive.parent)
     names: dict[str, object] = {}
     exec(code, names)
     (original,) = home.rglob(name)

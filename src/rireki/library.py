@@ -22,8 +22,9 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 import msgspec
 
 from rireki.archive.base import Archive, Filter, Found
-from rireki.archive.open import StorageError, archive_path, explain, open_archive
+from rireki.archive.open import StorageError, explain, open_archive
 from rireki.errors import ArchiveTrouble, NotFound, RirekiError
+from rireki.home import archive_path
 from rireki.model.conversation import Conversation, Reading, Trouble
 from rireki.model.message import Message
 from rireki.model.names import directory_of
@@ -56,8 +57,8 @@ IDLE = 8
 class ArchiveOutdated(ArchiveTrouble):
     """An archive that could only be read, without locks, was written by its owner meanwhile."""
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(f"{path} was written while it was read", "Run the command again.")
+    def __init__(self, name: str) -> None:
+        super().__init__(f"{name} was written while it was read", "Run the command again.")
 
 
 def open(path: str | os.PathLike[str] | None = None) -> Library:
@@ -65,7 +66,7 @@ def open(path: str | os.PathLike[str] | None = None) -> Library:
 
     Raises NotFound where there is none, ArchiveTrouble where it cannot be read.
     """
-    library = Library(partial(open_archive, archive_path(os.fspath(path) if path else None)))
+    library = Library(partial(open_archive, archive_path(path)))
     # What is wrong with the archive is said here, not by whichever verb comes first.
     library.ask(lambda archive: None)
     return library
@@ -225,7 +226,7 @@ class Library:
             self._note_damage(archive)
             if archive.is_outdated():
                 self._end_search()
-                raise ArchiveOutdated(archive.path)
+                raise ArchiveOutdated(archive.name)
 
     # ── following ──
 
@@ -293,7 +294,7 @@ class Library:
             self._note_damage(archive)
             if archive.is_outdated():
                 archive.close()
-                raise ArchiveOutdated(archive.path)
+                raise ArchiveOutdated(archive.name)
             self._give_back(archive)
 
     def _take(self) -> Archive:
@@ -395,7 +396,7 @@ def _explained(archive: Archive) -> Iterator[None]:
     try:
         yield
     except StorageError as error:
-        raise explain(error, archive.path) from error
+        raise explain(error, archive) from error
     except NotFound as error:
         if archive.damage:
             # What is not found may be what cannot be read.

@@ -12,9 +12,7 @@ from typing import Any
 
 from rireki.errors import RirekiError
 
-__all__ = ["FILE", "SettingsError", "read_settings"]
-
-FILE = "config.toml"
+__all__ = ["SettingsError", "read_settings"]
 
 
 class SettingsError(RirekiError):

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from rireki.archive.open import archive_path, open_archive
+from rireki.archive.open import open_archive
 from rireki.archive.sqlite.store import SqliteArchive
 from rireki.errors import ArchiveTrouble, NotFound, RirekiError
+from rireki.home import archive_path
 from rireki.intake.sweep import import_history
 from rireki.intake.verify import verify
 from rireki.sources.kit.places import Places

@@ -21,8 +21,9 @@ from rireki.archive.open import open_archive
 from rireki.chatkit import RirekiStore, rows
 from rireki.chatkit.conformance.samples import FutureItem, moment, reply, thread, typed
 from rireki.chatkit.conformance.speed import file_bytes
-from rireki.chatkit.database import connect, store_path
+from rireki.chatkit.database import connect
 from rireki.errors import RirekiError
+from rireki.home import Home
 from rireki.sources.chatkit.names import STORE_ID
 from tests.chatkit.stores import Context, ours, user_of
 from tests.support.at_once import assert_many_can
@@ -386,7 +387,7 @@ def test_pages_are_read_along_an_index(tmp_path: Path, order: str) -> None:
 def test_a_store_of_the_first_format_is_brought_up(tmp_path: Path) -> None:
     """And whoever reads along learns of everything that was there before."""
     archive = tmp_path / "archive.sqlite3"
-    path = store_path(archive, "chatkit")
+    path = Home(archive).store("chatkit")
     path.parent.mkdir()
     database = apsw.Connection(str(path))
     schema = Path(rows.__file__).with_name("schema") / "001.sql"

@@ -11,9 +11,10 @@ from pathlib import Path
 import apsw
 import pytest
 
-from rireki.archive.open import archive_path, open_archive
+from rireki.archive.open import open_archive
 from rireki.drive.journal import Counter, DriveJournal
 from rireki.errors import RirekiError
+from rireki.home import archive_path
 from rireki.live.lock import KeeperLock
 from rireki.search.index.index import index_folder, make, sweep
 from rireki.web.running import Address, Served

@@ -13,7 +13,7 @@ import pytest
 from rireki.drive.leftover import end_leftover, note_process
 from rireki.drive.process import born
 from rireki.drive.values import Prompt
-from rireki.live.private import private_path
+from rireki.home import private_path
 from rireki.sources.bridge.entry import BridgeEntry, spell
 from tests.drive.conftest import Desk, run, until
 

@@ -11,9 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rireki.drive.acp.asks import permission
-from rireki.drive.journal import Counter, DriveJournal, DrivenElsewhere, ended, journal_path
+from rireki.drive.journal import Counter, DriveJournal, DrivenElsewhere, ended
 from rireki.drive.reduce import SessionLog
 from rireki.errors import NotFound, RirekiError
+from rireki.home import Home
 from rireki.sources.bridge.entry import BridgeEntry, parse, spell
 
 
@@ -158,9 +159,9 @@ def test_numbers_grow_over_restarts_also_when_the_clock_goes_back(tmp_path: Path
 def test_names_that_lead_elsewhere_are_refused(tmp_path: Path) -> None:
     for name in ("../x", "a/b", ".x", "-x", "x" * 65, ""):
         with pytest.raises(RirekiError):
-            journal_path(tmp_path / "archive.sqlite3", name)
+            Home(tmp_path / "archive.sqlite3").session(name)
     with pytest.raises(NotFound):
-        DriveJournal(journal_path(tmp_path / "archive.sqlite3", "x"), Counter()).peek()
+        DriveJournal(Home(tmp_path / "archive.sqlite3").session("x"), Counter()).peek()
 
 
 @given(st.permutations(["reject_always", "allow_always", "reject_once", "allow_once", "other"]))

@@ -56,7 +56,7 @@ def _store(path: Path) -> None:
 
 def _take_in(data: Path, home: Path) -> None:
     archive = open_archive(data / "archive.sqlite3", create=True)
-    import_history(archive, places=Places.at(home).beside(archive.path))
+    import_history(archive, places=Places.at(home).beside(archive.home.archive))
     archive.close()
 
 

@@ -123,7 +123,7 @@ def test_a_file_whose_name_is_no_text_everywhere(
         ["import", str(file)],
         ["import", "--home", str(home), "--json"],
     ):
-        assert face.run(["--archive", str(archive.path), *words]) == 0, words
+        assert face.run(["--archive", str(archive.home.archive), *words]) == 0, words
         said_by = capfd.readouterr().out
         said_by.encode()
         if "search" in words:

@@ -92,13 +92,15 @@ def test_a_thousand_unchanged_files_are_not_opened_and_nothing_is_written(
     assert len(list(archive.conversations())) == 1000
     archive.settle()
     before = [
-        (p.name, p.stat().st_size, p.stat().st_mtime_ns) for p in archive.path.parent.iterdir()
+        (p.name, p.stat().st_size, p.stat().st_mtime_ns)
+        for p in archive.home.archive.parent.iterdir()
     ]
     with counting_opens(home) as opened:
         take_in(archive, home)
     assert [path for path in opened if Path(path).is_file()] == []
     after = [
-        (p.name, p.stat().st_size, p.stat().st_mtime_ns) for p in archive.path.parent.iterdir()
+        (p.name, p.stat().st_size, p.stat().st_mtime_ns)
+        for p in archive.home.archive.parent.iterdir()
     ]
     assert after == before
 

@@ -256,11 +256,11 @@ def test_where_no_index_can_be_written_the_archive_itself_is_searched(
 ) -> None:
     note(home, "one", ("me", "fix the kettle"), ("agent", "done"))
     take_in()
-    archive.path.with_suffix(".search").write_text("not a folder")
+    archive.home.index.write_text("not a folder")
     results = Search(archive).find("kettle")
     assert names(results) == ["one"]
     assert "cannot be written" in results.scope.slower
-    assert str(archive.path.with_suffix(".search")) in results.scope.slower
+    assert str(archive.home.index) in results.scope.slower
 
 
 PROJECTS = [

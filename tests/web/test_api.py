@@ -105,7 +105,7 @@ def test_a_directory_is_listed_alone_unless_those_below_are_asked_for(
         said = {"id": "1", "who": "person", "text": "hello", "project": project}
         (notes / f"{name}.jsonl").write_text(json.dumps(said) + "\n", encoding="utf-8")
     import_history(archive, places=Places.at(home))
-    with serving(archive.path, home) as server, client_of(server) as web:
+    with serving(archive.home.archive, home) as server, client_of(server) as web:
 
         def listed(query: str) -> list[str]:
             found = web.get(f"{API}/conversations?{query}").json()["conversations"]
@@ -144,7 +144,7 @@ def test_paging_goes_on_where_it_was_while_the_list_changes(
 
     for number in range(6):
         say(f"n{number}", None)
-    with serving(archive.path, home) as server, client_of(server) as web:
+    with serving(archive.home.archive, home) as server, client_of(server) as web:
         first = web.get(f"{API}/conversations?limit=3").json()
         say("n0", None)
         say("new", None)
@@ -329,7 +329,7 @@ def test_versions_tell_what_was_lost(plain_source: None, archive: Archive, home:
     for lines in (notes[:3], notes[:4], notes[2:5]):
         file.write_text("".join(lines))
         import_history(archive, places=Places.at(home))
-    with serving(archive.path, home) as server, client_of(server) as web:
+    with serving(archive.home.archive, home) as server, client_of(server) as web:
         (strand,) = web.get(f"{API}/conversations/plain/talk/versions").json()["strands"]
     told = [(v["records"], v["added"], v["lost"]) for v in strand["versions"]]
     assert told == [(3, 3, 0), (4, 1, 0), (3, 1, 2)]
@@ -531,7 +531,7 @@ def test_text_that_is_no_text_never_breaks_an_answer(
     ]
     (home / "notes" / "odd.jsonl").write_text("".join(notes))
     import_history(archive, places=Places.at(home))
-    with serving(archive.path, home) as server, client_of(server) as web:
+    with serving(archive.home.archive, home) as server, client_of(server) as web:
         address = f"{API}/conversations/plain/odd/messages"
         page = web.get(address)
         assert [m["id"] for m in page.json()["messages"]] == ["half\ud83d", "b", "c/d?e#f"]

@@ -53,7 +53,7 @@ Write = Callable[[str, str], None]
 
 @pytest.fixture
 def server(archive: Archive, home: Path, write: Write) -> Iterator[Server]:
-    with serving(archive.path, home) as server:
+    with serving(archive.home.archive, home) as server:
         yield server
 
 
@@ -176,7 +176,7 @@ def test_many_conversations_at_once_are_one_event_without_messages(
 def test_an_end_of_the_server_ends_the_streams_at_once(
     archive: Archive, home: Path, write: Write
 ) -> None:
-    with serving(archive.path, home) as server, Ear(server.port) as ear:
+    with serving(archive.home.archive, home) as server, Ear(server.port) as ear:
         server.stop()
         until(lambda: not ear.open)
     assert server.broadcaster.closed
@@ -210,7 +210,7 @@ def test_whoever_was_busy_gets_everything_since_as_one_event(
     """A backlog is a number: nothing waits in line for a listener."""
 
     async def listen() -> list[str]:
-        broadcaster = Broadcaster(archive.path)
+        broadcaster = Broadcaster(archive.home.archive)
         broadcaster.start()
         listener = broadcaster.listen()
         try:
@@ -236,7 +236,7 @@ def test_what_agents_are_doing_is_told_when_it_changes(
     doing: dict[str, str] = {}
 
     async def listen() -> list[dict[str, str]]:
-        broadcaster = Broadcaster(archive.path, lambda archive: dict(doing))
+        broadcaster = Broadcaster(archive.home.archive, lambda archive: dict(doing))
         broadcaster.start()
         listener = broadcaster.listen()
         told: list[dict[str, str]] = []
@@ -268,7 +268,7 @@ def test_the_feed_goes_on_after_a_failure(
         return {}
 
     async def listen() -> str:
-        broadcaster = Broadcaster(archive.path, failing)
+        broadcaster = Broadcaster(archive.home.archive, failing)
         broadcaster.start()
         listener = broadcaster.listen()
         heard = ""
@@ -303,7 +303,7 @@ def test_one_listener_that_cannot_be_told_costs_the_others_nothing(
     monkeypatch.setattr(Feed, "since", failing)
 
     async def listen() -> list[str]:
-        broadcaster = Broadcaster(archive.path)
+        broadcaster = Broadcaster(archive.home.archive)
         listeners = [broadcaster.listen(after) for after in (start, 0, start)]
         broadcaster.start()
         try:

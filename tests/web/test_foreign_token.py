@@ -12,10 +12,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from rireki.archive.open import archive_path, data_directory, open_archive
+from rireki.archive.open import open_archive
+from rireki.home import Home, archive_path, data_directory
 from rireki.live.lock import KeeperLock
 from rireki.web.running import Address, Served
-from rireki.web.token import ensure_token, new_token, token_path
+from rireki.web.token import ensure_token, new_token
 from tests.support.shut import rireki, shut
 from tests.web.conftest import client_at
 from tests.web.test_serve import command, run, serve
@@ -75,16 +76,16 @@ def test_the_users_own_archive_keeps_the_token_that_it_has(data: Path) -> None:
     data.mkdir(parents=True)
     (data / "archive.token").write_text("made-by-an-earlier-version-012345\n")
     (data / "archive.token").chmod(0o600)
-    assert token_path(archive_path()) == data / "archive.token"
+    assert Home(archive_path()).token == data / "archive.token"
     assert ensure_token(archive_path()) == "made-by-an-earlier-version-012345"
     # However it is named.
-    assert token_path(archive_path(str(data))) == data / "archive.token"
+    assert Home(archive_path(str(data))).token == data / "archive.token"
     (linked := data.parent / "linked").symlink_to(data)
-    assert token_path(archive_path(str(linked))) == data / "archive.token"
+    assert Home(archive_path(str(linked))).token == data / "archive.token"
 
 
 def test_a_folder_below_the_data_directory_is_not_the_users_word(data: Path) -> None:
-    assert token_path(data / "from-bob" / "archive.sqlite3").parent == data / "private"
+    assert Home(data / "from-bob" / "archive.sqlite3").token.parent == data / "private"
 
 
 def test_each_archive_has_one_token_by_whatever_way_it_is_named(
@@ -104,7 +105,7 @@ def test_it_is_for_its_owner_alone(data: Path, foreign: Path) -> None:
         ensure_token(foreign)
     finally:
         os.umask(before)
-    assert [mode(path) for path in (token_path(foreign), data / "private", data)] == [
+    assert [mode(path) for path in (Home(foreign).token, data / "private", data)] == [
         0o600,
         0o700,
         0o700,
@@ -121,7 +122,7 @@ def test_a_data_directory_that_is_relative_is_not_the_users(
     monkeypatch.delenv("RIREKI_ARCHIVE", raising=False)
     own = tmp_path / "home" / ".local" / "share" / "rireki"
     assert archive_path() == own / "archive.sqlite3"
-    assert token_path(tmp_path / "rireki" / "archive.sqlite3").is_relative_to(own)
+    assert Home(tmp_path / "rireki" / "archive.sqlite3").token.is_relative_to(own)
 
 
 def test_an_address_that_lies_in_a_foreign_folder_is_not_given_the_token(

@@ -18,9 +18,10 @@ from typing import Any
 import pytest
 
 from rireki.errors import RirekiError
+from rireki.home import Home
 from rireki.web.running import Address, Served
 from rireki.web.serve import bind, is_loopback, url_of
-from rireki.web.token import checked, ensure_token, token_path
+from rireki.web.token import checked, ensure_token
 from tests.support.homes import lay_out
 from tests.web.conftest import PATIENCE, Ear, client_at, until
 
@@ -111,7 +112,7 @@ def test_it_takes_in_what_is_there_and_then_what_comes(kept: Path, claude: Path)
         line = json.loads(file.read_text().splitlines()[-1])
         line |= {"uuid": "99999999-0000-4000-8000-000000000000", "type": "user"}
         line["message"] = {"role": "user", "content": "one thing more"}
-        token = token_path(kept).read_text().strip()
+        token = Home(kept).token.read_text().strip()
         with Ear(serving.port, token=token) as ear:
             with file.open("a") as opened:
                 opened.write(json.dumps(line) + "\n")
@@ -144,7 +145,7 @@ def test_the_token_is_kept_so_that_pages_find_their_server_again(kept: Path, cla
         with client_at(port) as page:
             page.cookies.update(cookies)
             assert page.get("/api/v1/health").status_code == 200
-    assert stat.S_IMODE(token_path(kept).stat().st_mode) == 0o600
+    assert stat.S_IMODE(Home(kept).token.stat().st_mode) == 0o600
 
 
 def test_a_second_one_says_where_the_first_is(kept: Path, claude: Path) -> None:
@@ -184,7 +185,7 @@ def test_without_history_there_is_an_invented_one_until_there_is_some(
         health = serving.get("health")
         assert health["demo"] is True
         assert health["conversations"] > 10
-        token = token_path(kept).read_text().strip()
+        token = Home(kept).token.read_text().strip()
         with Ear(serving.port, token=token) as ear:
             lay_out("claude-code-1.0.51", home)
             until(lambda: not serving.get("health")["demo"])
@@ -235,7 +236,7 @@ def test_other_machines_are_let_in_with_one(kept: Path, claude: Path) -> None:
         _, said = serving.process.communicate(timeout=PATIENCE)
         assert "nothing is encrypted" in said
         assert token not in said
-    assert not token_path(kept).exists()
+    assert not Home(kept).token.exists()
 
 
 @pytest.mark.parametrize(
@@ -267,21 +268,21 @@ def test_a_token_is_made_once(kept: Path) -> None:
     token = ensure_token(kept)
     assert len(token) >= 32
     assert ensure_token(kept) == token
-    assert stat.S_IMODE(token_path(kept).stat().st_mode) == 0o600
+    assert stat.S_IMODE(Home(kept).token.stat().st_mode) == 0o600
     assert not kept.parent.exists()
 
 
 def test_a_token_that_others_could_read_is_made_anew(kept: Path) -> None:
     token = ensure_token(kept)
-    token_path(kept).chmod(0o644)
+    Home(kept).token.chmod(0o644)
     assert ensure_token(kept) != token
-    assert stat.S_IMODE(token_path(kept).stat().st_mode) == 0o600
+    assert stat.S_IMODE(Home(kept).token.stat().st_mode) == 0o600
 
 
 @pytest.mark.parametrize("content", [b"", b"short\n", b"\xff" * 40, b"with a space in the middle"])
 def test_a_token_that_cannot_be_one_is_made_anew(kept: Path, content: bytes) -> None:
     ensure_token(kept)
-    token_path(kept).write_bytes(content)
+    Home(kept).token.write_bytes(content)
     assert len(ensure_token(kept)) >= 32
 
 

@@ -16,10 +16,11 @@ from pathlib import Path
 import httpx
 import pytest
 
+from rireki.home import Home
 from rireki.sources.kit.places import Places
 from rireki.web.api import events
 from rireki.web.serve import Server, bind
-from rireki.web.token import Access, cookie_value, ensure_token, new_token, token_path
+from rireki.web.token import Access, cookie_value, ensure_token, new_token
 from tests.web.conftest import PATIENCE, Ear, client_at, until
 from tests.web.test_serve import command, environment, run, serve
 
@@ -157,7 +158,7 @@ def kept(tmp_path: Path) -> Path:
 @pytest.fixture
 def served(kept: Path, tmp_path: Path) -> Iterator[Server]:
     """A server whose token can be changed."""
-    access = Access(ensure_token(kept), token_path(kept))
+    access = Access(ensure_token(kept), Home(kept).token)
     server = Server(bind("127.0.0.1", 0), kept, Places.at(tmp_path), access, keep=False)
     from rireki.archive.open import open_archive
 
@@ -238,9 +239,9 @@ def test_a_new_token_locks_everybody_out_of_a_running_server(kept: Path, served:
         fresh = {"Authorization": f"Bearer {new}"}
         assert client.get("/api/v1/health", headers=fresh).status_code == 200
         assert served.url.endswith(new)
-    assert stat.S_IMODE(token_path(kept).stat().st_mode) == 0o600
-    assert [p.name for p in token_path(kept).parent.glob("*.token*")].count(
-        token_path(kept).name
+    assert stat.S_IMODE(Home(kept).token.stat().st_mode) == 0o600
+    assert [p.name for p in Home(kept).token.parent.glob("*.token*")].count(
+        Home(kept).token.name
     ) == 1
     assert not list(kept.parent.glob("*.token*"))
 
@@ -257,9 +258,9 @@ def test_a_stream_ends_with_the_token_that_opened_it(
 
 @pytest.mark.parametrize("spoil", ["removed", "readable", "emptied"])
 def test_without_a_token_in_the_file_nobody_is_let_in(kept: Path, spoil: str) -> None:
-    access = Access(ensure_token(kept), token_path(kept))
+    access = Access(ensure_token(kept), Home(kept).token)
     before = access.token
-    file = token_path(kept)
+    file = Home(kept).token
     {"removed": file.unlink, "readable": lambda: file.chmod(0o644)}.get(
         spoil, lambda: file.write_text("")
     )()
@@ -285,15 +286,15 @@ def test_the_command_prints_the_token_and_where_it_lies(kept: Path) -> None:
     word = (sys.executable, "-m", "rireki", "token", "--archive", str(kept))
     token = run(*word).stdout.strip()
     assert token == ensure_token(kept)
-    assert str(token_path(kept)) in run(*word, "--json").stdout
+    assert str(Home(kept).token) in run(*word, "--json").stdout
 
 
 def test_a_link_that_lies_where_the_token_goes_leads_nowhere(kept: Path, tmp_path: Path) -> None:
     precious = tmp_path / "precious"
     precious.write_text("mine")
-    file = token_path(kept)
+    file = Home(kept).token
     file.parent.mkdir(parents=True, exist_ok=True)
     file.symlink_to(precious)
     file.with_name(f"{file.name}.{os.getpid()}").symlink_to(precious)
     ensure_token(kept)
-    assert precious.read_text() == "mine" and not token_path(kept).is_symlink()
+    assert precious.read_text() == "mine" and not Home(kept).token.is_symlink()

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import msgspec
@@ -18,6 +17,7 @@ from rireki.model.conversation import Answer, Conversation, LinkToken, Reading, 
 
 if TYPE_CHECKING:
     from rireki.archive.pack import Chunk, OpenChunk
+    from rireki.home import Home
     from rireki.model.record import Origin, Update
     from rireki.model.strand import State, Strand, StrandBytes
 
@@ -196,7 +196,12 @@ class Batch(Protocol):
 
 
 class Archive(Protocol):
-    path: Path
+    #: What it is called in messages.
+    name: str
+    #: What another process opens it by.
+    address: str
+    #: Where the files that belong to it lie.
+    home: Home
     #: What time it is: facts are noted with it.
     clock: Callable[[], str]
     #: Whether it lies where it can only be read, or is damaged.

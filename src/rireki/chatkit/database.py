@@ -5,7 +5,6 @@ Knows neither ChatKit nor what the tables mean.
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -15,25 +14,10 @@ from rireki.archive.database import PATIENCE_MS, keep_log
 from rireki.errors import RirekiError
 from rireki.sources.chatkit.names import STORE_ID
 
-__all__ = ["Sync", "connect", "explain", "store_path"]
+__all__ = ["Sync", "connect", "explain"]
 
 #: What a method waits for: that the system has the row, or that the disk has it.
 Sync: TypeAlias = Literal["os", "full"]
-
-#: Beside the archive; where rireki looks for stores.
-FOLDER = "chatkit"
-ENDING = ".sqlite3"
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-
-
-def store_path(archive: Path, name: str) -> Path:
-    """Where the store of this name lies: in a folder beside the archive."""
-    if not _NAME.fullmatch(name):
-        raise RirekiError(
-            f"{name!r} cannot be the name of a store",
-            "Use letters, digits, '.', '_' and '-', up to 100 of them, a letter or digit first.",
-        )
-    return archive.parent / FOLDER / f"{name}{ENDING}"
 
 
 def connect(path: Path, *, read_only: bool = False, sync: Sync = "full") -> apsw.Connection:

@@ -17,10 +17,9 @@ from uuid import uuid4
 from chatkit.store import Store, StoreItemType
 from chatkit.types import Attachment, Page, ThreadItem, ThreadMetadata
 
-from rireki.archive.open import archive_path
 from rireki.chatkit import files, rows
 from rireki.chatkit.adopt import Adopted, Adoption
-from rireki.chatkit.database import Sync, store_path
+from rireki.chatkit.database import Sync
 from rireki.chatkit.importing import forget_thread, forgotten_threads, take_in_store
 from rireki.chatkit.values import (
     Unknown,
@@ -34,6 +33,7 @@ from rireki.chatkit.values import (
 )
 from rireki.chatkit.work import StoreConnections
 from rireki.errors import RirekiError
+from rireki.home import Home, archive_path
 from rireki.sources.chatkit.names import conversation_of
 
 __all__ = ["PLACEHOLDERS", "RirekiStore"]
@@ -74,8 +74,8 @@ class RirekiStore(Store[TContext], Generic[TContext]):
         if not callable(user_key):
             raise TypeError("user_key must be a function that names the user of a context")
         self._user_key = user_key
-        self.archive = archive_path(str(archive) if archive is not None else None)
-        self.path = Path(path).absolute() if path is not None else store_path(self.archive, name)
+        self.archive = archive_path(archive)
+        self.path = Path(path).absolute() if path is not None else Home(self.archive).store(name)
         self.erase = erase
         self.unknown = unknown
         self.placeholders = tuple(placeholders)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from rireki import home
 from rireki.archive import open as opening
 from rireki.archive.base import Archive, Filter
 from rireki.cli.errors import say_aside
@@ -34,7 +35,7 @@ SALVAGE = (
 
 
 def archive_path() -> Path:
-    return opening.archive_path(chosen_archive())
+    return home.archive_path(chosen_archive())
 
 
 @contextmanager

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 from rireki.drive.agents import agents
 from rireki.drive.bridge import Settings
 from rireki.errors import RirekiError
-from rireki.settings import FILE, SettingsError, read_settings
-from rireki.sources.kit.places import is_own, own_directories
+from rireki.home import SETTINGS, is_own, own_directories
+from rireki.settings import SettingsError, read_settings
 
 if TYPE_CHECKING:
     from rireki.sources.kit.places import Places
@@ -33,14 +33,14 @@ LARGEST = 1_000_000
 
 def config_file() -> Path:
     """The user's own settings file; where it would be, if there is none."""
-    files = [folder / FILE for folder in own_directories()]
+    files = [folder / SETTINGS for folder in own_directories()]
     return next((file for file in files if file.is_file()), files[0])
 
 
 def ignored_settings(archive: Path, places: Places) -> list[Path]:
     """Settings files with agents or `[drive]` in them that are not the user's own."""
     folders = dict.fromkeys([archive.parent, *places.data_directories("rireki")])
-    files = [folder / FILE for folder in folders]
+    files = [folder / SETTINGS for folder in folders]
     return [file for file in files if not is_own(file) and _names_agents(file)]
 
 

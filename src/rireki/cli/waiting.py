@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rireki.cli.archive import archive_path
+from rireki.home import Home
 
 if TYPE_CHECKING:
     from rireki.model.activity import Activity
@@ -16,7 +17,7 @@ __all__ = ["waiting_now"]
 
 
 def waiting_now() -> dict[str, Activity]:
-    journals = sorted((archive_path().parent / "bridge").glob("*.jsonl"))
+    journals = sorted(Home(archive_path()).bridge.glob("*.jsonl"))
     found = _recovered(journals) if journals else {}
     return found | _stated() if _something_runs() else found
 
@@ -24,7 +25,7 @@ def waiting_now() -> dict[str, Activity]:
 def _something_runs() -> bool:
     """Whether an agent left a note that it runs: most often none did, and no reader is imported."""
     claude = Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
-    notes = (archive_path().parent / "bridge").glob("*.lock"), (claude / "sessions").glob("*.json")
+    notes = Home(archive_path()).bridge.glob("*.lock"), (claude / "sessions").glob("*.json")
     return any(next(found, None) is not None for found in notes)
 
 

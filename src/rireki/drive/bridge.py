@@ -18,11 +18,12 @@ from rireki.drive.agents import AgentProgram
 from rireki.drive.checks import checked_name, checked_project
 from rireki.drive.driver import AgentTask, Maker, driver_of, warm_up, warnings_of
 from rireki.drive.events import Event, Fan
-from rireki.drive.journal import Counter, ended, journal_folder, journal_path
+from rireki.drive.journal import Counter, ended
 from rireki.drive.reduce import SessionLog, SessionOrigin
 from rireki.drive.session import Session
 from rireki.drive.session_state import Book
 from rireki.errors import NotFound, RirekiError
+from rireki.home import Home
 from rireki.sources.bridge.entry import parse
 from rireki.sources.kit.places import Places
 
@@ -121,7 +122,7 @@ class Bridge:
 
         `continues` is the id of an archived conversation of the agent's source.
         """
-        path = journal_path(self.settings.archive, id)
+        path = Home(self.settings.archive).session(id)
         with suppress(NotFound):
             return self._same(self.session(id), project, agent)
         directory = checked_project(project, self.settings.roots)
@@ -218,7 +219,7 @@ class Bridge:
         )
 
     def _load(self, id: str) -> Session:
-        book = Book(id, journal_path(self.settings.archive, id), self._counter, self._fan)
+        book = Book(id, Home(self.settings.archive).session(id), self._counter, self._fan)
         book.peek()
         if book.log.origin is None:
             raise NotFound(f"nothing was driven under the id {id}")
@@ -226,7 +227,7 @@ class Bridge:
 
     def _journals(self) -> Iterator[Path]:
         """The latest first."""
-        folder = journal_folder(self.settings.archive)
+        folder = Home(self.settings.archive).bridge
         files = [path for path in folder.glob("*.jsonl") if path.is_file()]
         return iter(sorted(files, key=lambda path: path.stat().st_mtime, reverse=True))
 

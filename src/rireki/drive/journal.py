@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 import time
 from contextlib import suppress
 from datetime import datetime, timezone
@@ -20,31 +19,15 @@ from rireki.live.growing import GrowingFile
 from rireki.live.lock import WriterLock
 from rireki.sources.bridge.entry import BridgeEntry, parse, spell
 from rireki.sources.kit.jsonl import split_lines
-from rireki.sources.kit.places import BRIDGE
 
-__all__ = ["DrivenElsewhere", "Counter", "DriveJournal", "ended", "journal_folder", "journal_path"]
+__all__ = ["DrivenElsewhere", "Counter", "DriveJournal", "ended"]
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 #: The last line of a conversation that has ended is shorter than this.
 TAIL = 1024
 
 
 class DrivenElsewhere(RirekiError):
     """Another process drives this conversation."""
-
-
-def journal_folder(archive: Path) -> Path:
-    return archive.parent / BRIDGE
-
-
-def journal_path(archive: Path, id: str) -> Path:
-    """Where the journal of a drive id lies."""
-    if not _NAME.fullmatch(id):
-        raise RirekiError(
-            f"{id!r} cannot be the id of a driven conversation",
-            "Use letters, digits, '.', '_' and '-', up to 64 of them, a letter or digit first.",
-        )
-    return journal_folder(archive) / f"{id}.jsonl"
 
 
 def ended(path: Path) -> bool:

@@ -14,8 +14,7 @@ from typing import Any
 import msgspec
 
 from rireki.drive.process import born, end_group
-from rireki.live.private import make_folder_of, private_path
-from rireki.sources.kit.places import is_own
+from rireki.home import is_own, make_folder_of, private_path
 
 __all__ = ["end_leftover", "forget_process", "note_process"]
 

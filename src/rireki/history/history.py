@@ -87,8 +87,8 @@ class MessageHistory(Rendering):
         Handles of one process on the same history share it. While another process writes it, `wait`
         so many seconds before `HistoryConflict` is raised.
         """
-        path = late.opening.archive_path(str(archive) if archive is not None else None)
-        place = late.journal.journal_path(path, conversation or str(uuid4()))
+        path = late.home.archive_path(archive)
+        place = late.home.Home(path).history(conversation or str(uuid4()))
 
         def opened() -> HistoryStore:
             return late.store.HistoryStore.open(path, place, read_only, sync)
@@ -117,10 +117,10 @@ class MessageHistory(Rendering):
         `everything` all that was ever said. `as_of` is a time: as it was then. The conversation
         itself stays as it is; a history of rireki that is still there is forked.
         """
-        path = late.opening.archive_path(str(archive) if archive is not None else None)
+        path = late.home.archive_path(archive)
         about, messages = late.archived.read_archived(path, name, as_of, everything)
         own = about.source == "rireki" and as_of is None and not everything
-        if own and late.journal.journal_path(path, about.native_id).exists():
+        if own and late.home.Home(path).history(about.native_id).exists():
             with cls.open(about.native_id, archive=path, read_only=True) as before:
                 made = before.fork(conversation)
                 made._questions = frozenset(questions)
@@ -297,7 +297,7 @@ class MessageHistory(Rendering):
             chain = [e for e in self._log.chain(self._log.head) if e.kind != "branch"]
             if self._store is not None:
                 store, head = self._store, self._log.head
-                place = late.journal.journal_path(store.archive, conversation or str(uuid4()))
+                place = late.home.Home(store.archive).history(conversation or str(uuid4()))
                 held = late.sharing.lease(place, lambda: store.fork(place, chain, head), fresh=True)
                 return type(self)._over(held, questions, None, title)
             other = type(self)(questions=questions)

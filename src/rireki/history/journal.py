@@ -7,7 +7,6 @@ and at most one torn one. One writer at a time; readers need no lock. Knows no m
 from __future__ import annotations
 
 import os
-import re
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -15,31 +14,16 @@ from rireki.errors import NotFound, RirekiError
 from rireki.live.growing import GrowingFile
 from rireki.live.lock import WriterLock
 from rireki.sources.kit.jsonl import split_lines
-from rireki.sources.kit.places import HISTORIES
 from rireki.sources.native.entry import GOES_ON, JournalEntry, parse, parse_all, spell
 
-__all__ = ["HistoryConflict", "HistoryJournal", "Sync", "journal_path"]
+__all__ = ["HistoryConflict", "HistoryJournal", "Sync"]
 
 #: What a method waits for: that the system has the entry, or that the disk has it.
 Sync: TypeAlias = Literal["os", "full"]
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
-_SOURCE = "rireki/"
-
 
 class HistoryConflict(RirekiError):
     """Somebody else writes this conversation."""
-
-
-def journal_path(archive: Path, conversation: str) -> Path:
-    """Where the history of a conversation lies: in a folder beside the archive."""
-    name = conversation.removeprefix(_SOURCE)
-    if not _NAME.fullmatch(name):
-        raise RirekiError(
-            f"{conversation!r} cannot be the name of a conversation",
-            "Use letters, digits, '.', '_' and '-', up to 200 of them, a letter or digit first.",
-        )
-    return archive.parent / HISTORIES / f"{name}.jsonl"
 
 
 class HistoryJournal(GrowingFile):

@@ -14,11 +14,11 @@ __all__ = [
     "archived",
     "base64",
     "copy",
+    "home",
     "importing",
     "journal",
     "json",
     "loose",
-    "opening",
     "prefix",
     "providers",
     "sharing",
@@ -47,8 +47,7 @@ if TYPE_CHECKING:
     import copy
     import json
 
-    from rireki import providers
-    from rireki.archive import open as opening
+    from rireki import home, providers
     from rireki.history import archived, importing, journal, sharing, store, window
     from rireki.providers import loose, prefix
 else:
@@ -56,7 +55,7 @@ else:
     providers = _LateModule("rireki.providers")
     loose = _LateModule("rireki.providers.loose")
     prefix = _LateModule("rireki.providers.prefix")
-    opening = _LateModule("rireki.archive.open")
+    home = _LateModule("rireki.home")
     archived = _LateModule("rireki.history.archived")
     importing = _LateModule("rireki.history.importing")
     journal = _LateModule("rireki.history.journal")

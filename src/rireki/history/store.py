@@ -14,7 +14,8 @@ from uuid import uuid4
 from rireki.archive.open import now
 from rireki.errors import RirekiError
 from rireki.history import late
-from rireki.history.journal import HistoryJournal, Sync, journal_path
+from rireki.history.journal import HistoryJournal, Sync
+from rireki.home import Home
 from rireki.providers import detect, plain
 from rireki.sources.native.entry import GOES_ON, MESSAGES, JournalEntry, parse, spell
 from rireki.sources.native.log import EntryLog
@@ -145,7 +146,7 @@ def search_in_memory(items: Iterable[Item], query: str, limit: int) -> list[Hit]
     """As on disk, in an archive that goes away afterwards."""
     with TemporaryDirectory(prefix="rireki-") as folder:
         archive = Path(folder) / "archive.sqlite3"
-        store = HistoryStore.open(archive, journal_path(archive, str(uuid4())), False, "os")
+        store = HistoryStore.open(archive, Home(archive).history(str(uuid4())), False, "os")
         log = store.log
         entries = [
             JournalEntry(f"{number}", "user", message, entry.provider)

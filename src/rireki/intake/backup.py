@@ -11,10 +11,10 @@ from pathlib import Path
 
 import msgspec
 
-from rireki.archive.open import FILE, copy_database, is_database, open_archive
+from rireki.archive.open import copy_database, is_database, open_archive
 from rireki.errors import RirekiError
+from rireki.home import ARCHIVE, Home
 from rireki.model.conversation import Trouble
-from rireki.sources.kit.places import BRIDGE, HISTORIES, STORES
 
 __all__ = ["Backup", "backup"]
 
@@ -39,9 +39,9 @@ def backup(archive: Path, to: Path) -> Backup:
     if not archive.is_file():
         # In two lines, as for every command.
         open_archive(archive).close()
-    target = to / FILE
+    target = to / ARCHIVE
     copy_database(archive, target)
-    files = [_copy(file, archive.parent, to) for file in _beside(archive.parent)]
+    files = [_copy(file, archive.parent, to) for file in _beside(Home(archive))]
     copied = [size for size in files if size is not None]
     opened = open_archive(target)
     try:
@@ -64,10 +64,10 @@ def _make(to: Path) -> None:
         ) from error
 
 
-def _beside(folder: Path) -> Iterator[Path]:
+def _beside(home: Home) -> Iterator[Path]:
     """The journals and stores beside an archive."""
-    for name in (HISTORIES, BRIDGE, STORES):
-        for parent, folders, files in os.walk(folder / name):
+    for folder in (home.histories, home.bridge, home.stores):
+        for parent, folders, files in os.walk(folder):
             folders.sort()
             for file in sorted(files):
                 path = Path(parent) / file

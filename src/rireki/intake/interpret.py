@@ -9,12 +9,12 @@ import msgspec
 
 from rireki.archive.base import Archive, Found
 from rireki.errors import ArchiveTrouble, NotFound, RirekiError
+from rireki.home import BRIDGE
 from rireki.intake.memory import HEAVY, free
 from rireki.model.conversation import Answer, Conversation, LinkToken, Reading, Trouble
 from rireki.model.message import Message
 from rireki.model.strand import Strand
 from rireki.sources import registry
-from rireki.sources.kit.places import BRIDGE
 
 __all__ = [
     "UNREADABLE",

@@ -12,8 +12,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from rireki.errors import RirekiError
-from rireki.settings import FILE, read_settings
-from rireki.sources.kit.places import own_directories
+from rireki.home import SETTINGS, own_directories
+from rireki.settings import read_settings
 from rireki.sources.reader import LARGEST
 
 __all__ = ["largest"]
@@ -25,7 +25,7 @@ _HINT = f"Write there: [import] and, below it, largest_mb = 256 (at most {MOST})
 
 def largest() -> int:
     """The bytes from which on a line, a document or a value is kept in pieces."""
-    said = (_said(folder / FILE) for folder in own_directories())
+    said = (_said(folder / SETTINGS) for folder in own_directories())
     return next((size for size in said if size is not None), LARGEST)
 
 

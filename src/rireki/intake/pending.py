@@ -75,7 +75,7 @@ def _interpreted(
     from rireki.intake.parallel.worker import Projected, ProjectTask
 
     tasks = [
-        ProjectTask(str(archive.path), list(groups[i : i + TASK]))
+        ProjectTask(archive.address, list(groups[i : i + TASK]))
         for i in range(0, len(groups), TASK)
     ]
     with WorkerPool(processors()) as pool:

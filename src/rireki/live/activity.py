@@ -69,7 +69,7 @@ def _at_work(heading: Heading, status: Activity | None, tool: str) -> Activity:
 
 def _open_call(archive: Archive, heading: Heading) -> str | None:
     """The tool whose result an agent waits for, if it waits for one."""
-    key = (str(archive.path), heading.id, heading.changed)
+    key = (archive.address, heading.id, heading.changed)
     with _calls_lock:
         if key in _calls:
             _calls.move_to_end(key)

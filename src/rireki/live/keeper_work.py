@@ -235,7 +235,7 @@ class Keeping:
     def _sweep(self, on_time: bool) -> None:
         if _identity(self.archive) != self.identity:
             raise Replaced(
-                f"{self.archive.path} was removed or replaced while it was being kept",
+                f"{self.archive.name} was removed or replaced while it was being kept",
                 "Start 'rireki watch' again to keep the one that is there now.",
             )
         self._watch()
@@ -360,7 +360,7 @@ class Keeping:
 
 def _identity(archive: Archive) -> tuple[int, int] | None:
     try:
-        status = archive.path.stat()
+        status = archive.home.archive.stat()
     except OSError:
         return None
     return status.st_dev, status.st_ino

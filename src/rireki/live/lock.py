@@ -8,6 +8,8 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
+from rireki.home import Home
+
 __all__ = ["KeeperLock", "WriterLock", "is_kept"]
 
 #: On Windows nobody can read a locked byte: so one far behind the number is locked.
@@ -25,7 +27,7 @@ class KeeperLock:
     """
 
     def __init__(self, archive: Path) -> None:
-        self.path = archive.with_name(f"{archive.name}.keeper")
+        self.path = Home(archive).keeper
         self._file: int | None = None
 
     def take(self) -> bool:

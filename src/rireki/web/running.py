@@ -7,8 +7,8 @@ from pathlib import Path
 
 import msgspec
 
+from rireki.home import Home, make_folder_of
 from rireki.live.lock import KeeperLock
-from rireki.live.private import make_folder_of, private_path
 
 __all__ = ["Address", "Served"]
 
@@ -24,9 +24,8 @@ class Served(KeeperLock):
 
     def __init__(self, archive: Path) -> None:
         super().__init__(archive)
-        # Whoever follows the address sends the token there.
-        self.path = private_path(archive, f"{archive.name}.serve")
-        self.note = private_path(archive, f"{archive.name}.served")
+        home = Home(archive)
+        self.path, self.note = home.server, home.server_address
 
     def take(self) -> bool:
         make_folder_of(self.path)

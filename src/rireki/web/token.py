@@ -18,7 +18,7 @@ from tempfile import mkstemp
 from typing import NamedTuple
 
 from rireki.errors import RirekiError
-from rireki.live.private import make_folder_of, private_path
+from rireki.home import Home, make_folder_of
 
 __all__ = [
     "SHORTEST",
@@ -31,7 +31,6 @@ __all__ = [
     "new_token",
     "read_chosen",
     "read_own",
-    "token_path",
 ]
 
 #: Fewer characters can be guessed.
@@ -40,13 +39,9 @@ SHORTEST = 16
 TICKET_SECONDS = 60.0
 
 
-def token_path(archive: Path) -> Path:
-    return private_path(archive, archive.with_suffix(".token").name)
-
-
 def ensure_token(archive: Path) -> str:
     """The archive's token; made when there is none, or none that can be used."""
-    path = token_path(archive)
+    path = Home(archive).token
     for _ in range(2):
         known = read_own(path)
         if known is not None:
@@ -58,7 +53,7 @@ def ensure_token(archive: Path) -> str:
 def new_token(archive: Path) -> str:
     """Another token instead of the one there was, which opens nothing from now on."""
     token = secrets.token_urlsafe(32)
-    _write(token_path(archive), token)
+    _write(Home(archive).token, token)
     return token
 
 

@@ -29,6 +29,7 @@ from rireki.archive.sqlite.projection import Projection
 from rireki.archive.sqlite.sums import ensure_triggers
 from rireki.archive.sqlite.values import BadValue, first, select, value_of
 from rireki.errors import ArchiveTrouble
+from rireki.home import Home
 from rireki.model.conversation import Answer, Conversation, Reading, Trouble
 
 if TYPE_CHECKING:
@@ -53,6 +54,8 @@ class SqliteArchive:
         clock: Callable[[], str],
     ) -> None:
         self.path = path
+        self.name = self.address = str(path)
+        self.home = Home(path)
         self.clock = clock
         #: What cannot be read, as far as it was met.
         self.damage: list[Trouble] = []

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from rireki.cli.chat.trail import Trail
 from rireki.drive.bridge import Bridge, Settings
-from rireki.drive.journal import journal_path
 from rireki.drive.values import AskAnswer, Prompt, PromptReceipt, Status
 from rireki.errors import NotFound
+from rireki.home import Home
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -137,7 +137,7 @@ class Running:
         return session
 
     def _follow(self, id: str) -> None:
-        self._trail = Trail(journal_path(self._bridge.settings.archive, id))
+        self._trail = Trail(Home(self._bridge.settings.archive).session(id))
 
     async def _listen(self) -> None:
         async for event in self._bridge.listen(None):

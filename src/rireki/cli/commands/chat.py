@@ -25,8 +25,8 @@ from rireki.cli.options import archive_option, json_option
 from rireki.cli.places import places_of, tell_ignored
 from rireki.drive.agents import agents
 from rireki.drive.bridge import Settings
-from rireki.drive.journal import journal_path
 from rireki.errors import RirekiError
+from rireki.home import Home
 from rireki.intake.sweep import import_history
 from rireki.model.names import directory_of
 from rireki.show.catalogue import say
@@ -138,7 +138,7 @@ def _driver_of(found: Conversation) -> str | None:
     """Whoever was driven in a conversation that only rireki knows."""
     if found.source != "bridge":
         return None
-    with journal_path(archive_path(), found.native_id).open("rb") as file:
+    with Home(archive_path()).session(found.native_id).open("rb") as file:
         first = parse(file.readline())
     return first.text("agent") if first else None
 

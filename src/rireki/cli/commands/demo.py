@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from rireki.archive.open import archive_path, open_archive
+from rireki.archive.open import open_archive
 from rireki.cli.commands.import_ import report_lines
 from rireki.cli.options import json_option
 from rireki.cli.output import StandardOutput, now, progress
 from rireki.errors import RirekiError
+from rireki.home import archive_path
 from rireki.intake.demo import change_demo_home, is_demo_home, make_demo_home
 from rireki.search.index.importing import take_in
 from rireki.show.catalogue import say
@@ -78,8 +79,8 @@ class Demo(NamedTuple):
 
 def ensure_demo(directory: Path | None, progress: Progress | None) -> Demo:
     """The demo in this directory, or beside the user's archive; made where it is not there yet."""
-    place = (directory or archive_path(None).parent / DIRECTORY).absolute()
-    home, kept = place / "home", archive_path(str(place / "archive"))
+    place = (directory or archive_path().parent / DIRECTORY).absolute()
+    home, kept = place / "home", archive_path(place / "archive")
     archive = open_archive(kept, create=True)
     try:
         return Demo(home, kept, _take_in(archive, home, progress))

@@ -22,12 +22,13 @@ from rireki.cli.options import archive_option, home_option, json_option
 from rireki.cli.output import StandardOutput, progress
 from rireki.cli.places import places_of, tell_ignored
 from rireki.errors import NotFound, RirekiError
+from rireki.home import Home
 from rireki.intake.survey import survey
 from rireki.show.catalogue import say
 from rireki.sources.kit.places import Places
 from rireki.web.running import Address, Served
 from rireki.web.serve import Server, bind, is_loopback, url_of
-from rireki.web.token import Access, checked, ensure_token, read_chosen, token_path
+from rireki.web.token import Access, checked, ensure_token, read_chosen
 
 if TYPE_CHECKING:
     from rireki.drive.bridge import Settings
@@ -219,7 +220,7 @@ def _access(shown: ServedArchive, file: Path | None, public: bool) -> Access:
             "on the way, so put something in front that does, or use ssh -L.",
         )
     try:
-        return Access(ensure_token(shown.archive), token_path(shown.archive))
+        return Access(ensure_token(shown.archive), Home(shown.archive).token)
     except OSError:
         # Where nothing can be kept, it is good until the server ends.
         return Access(token_urlsafe(32))

@@ -14,6 +14,7 @@ from rireki.cli.login import here, run
 from rireki.cli.options import archive_option, json_option
 from rireki.cli.output import StandardOutput, now
 from rireki.errors import RirekiError
+from rireki.home import Home
 from rireki.live.lock import KeeperLock
 from rireki.model.times import from_ms
 from rireki.show.catalogue import say
@@ -118,7 +119,7 @@ def _is_taken(lock: KeeperLock) -> bool:
 
 def _changed_at(path: Path) -> str | None:
     """When the archive was last written to."""
-    files = [path, path.with_name(f"{path.name}-wal")]
+    files = [path, Home(path).log]
     times = [file.stat().st_mtime for file in files if file.exists()]
     return from_ms(max(times) * 1000) if times else None
 

@@ -7,8 +7,9 @@ import click
 from rireki.cli.archive import archive_path
 from rireki.cli.options import archive_option, json_option
 from rireki.cli.output import StandardOutput
+from rireki.home import Home
 from rireki.show.catalogue import say
-from rireki.web.token import ensure_token, new_token, token_path
+from rireki.web.token import ensure_token, new_token
 
 __all__ = ["command"]
 
@@ -33,7 +34,7 @@ def command(new: bool, as_json: bool) -> None:
     archive = archive_path()
     token = new_token(archive) if new else ensure_token(archive)
     if as_json:
-        StandardOutput().json([{"token": token, "file": str(token_path(archive)), "new": new}])
+        StandardOutput().json([{"token": token, "file": str(Home(archive).token), "new": new}])
         return
     if new:
         click.echo(say("The old token opens nothing any more."), err=True)

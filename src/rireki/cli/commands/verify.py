@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from rireki.archive.open import archive_path as meant
+from rireki import home
 from rireki.cli.archive import archive_path, opened
 from rireki.cli.options import archive_option, json_option
 from rireki.cli.output import StandardOutput, progress
@@ -54,9 +54,9 @@ def _verify(as_json: bool) -> int:
         # "@" groups are files that many conversations share.
         groups = [group for group in archive.pending() if not group.conversation.startswith("@")]
         groups = [] if archive.damage else groups
-        path = archive.path
+        name = archive.name
     if as_json:
-        about = {"archive": str(path), "sound": not troubles, "troubles": troubles}
+        about = {"archive": name, "sound": not troubles, "troubles": troubles}
         screen.json([about | {"waiting": [f"{g.family}/{g.conversation}" for g in groups]}])
         return 1 if troubles else 0
     screen.say(trouble_lines(troubles, screen))
@@ -68,7 +68,7 @@ def _verify(as_json: bool) -> int:
 
 def _salvage(new: Path, as_json: bool) -> int:
     screen = StandardOutput()
-    done = salvage(archive_path(), meant(str(new)), progress())
+    done = salvage(archive_path(), home.archive_path(new), progress())
     if as_json:
         screen.json([done])
         return 1 if done.lost or done.troubles else 0

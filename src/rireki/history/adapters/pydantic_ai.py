@@ -27,11 +27,11 @@ from pydantic_ai.conversation_store import (
 )
 from pydantic_ai.messages import ModelMessagesTypeAdapter
 
-from rireki.archive.open import archive_path
 from rireki.errors import NotFound, RirekiError
 from rireki.history.adapters.pydantic_json import told
 from rireki.history.history import HistoryNote, MessageHistory
-from rireki.history.journal import HistoryConflict, journal_path
+from rireki.history.journal import HistoryConflict
+from rireki.home import Home, archive_path
 
 __all__ = ["HistoryConversationStore"]
 
@@ -42,7 +42,7 @@ _RECORDS: TypeAdapter[ConversationRecord] = TypeAdapter(ConversationRecord)
 
 class HistoryConversationStore(ConversationStore):
     def __init__(self, archive: str | Path | None = None) -> None:
-        self._journals = _Journals(archive_path(str(archive) if archive is not None else None))
+        self._journals = _Journals(archive_path(archive))
 
     async def read_record(self, conversation_id: str) -> ConversationRecord | None:
         return await asyncio.to_thread(self._journals.record, _name(conversation_id))
@@ -104,7 +104,7 @@ class _Journals:
 
     def names(self, wanted: str) -> Iterator[str]:
         """The journals in which a word occurs."""
-        folder = journal_path(self._archive, "any").parent
+        folder = Home(self._archive).histories
         for path in sorted(folder.glob("*.jsonl")):
             if wanted.encode() in path.read_bytes():
                 yield path.stem
@@ -175,7 +175,7 @@ class _Journals:
 def _name(conversation_id: str) -> str:
     """The journal's name: the conversation's own, if a file can be called so."""
     try:
-        name = journal_path(Path("x"), conversation_id).stem
+        name = Home(Path("x")).history(conversation_id).stem
     except RirekiError:
         name = ""
     if name == conversation_id:

@@ -18,7 +18,6 @@ import time
 import traceback
 from collections.abc import Iterator
 from contextlib import suppress
-from pathlib import Path
 from queue import SimpleQueue
 from typing import IO, Any, TypeAlias
 
@@ -297,7 +296,7 @@ def _packed_group(group: FreshGroup, strands: list[Strand], digest: str) -> Pack
 
 
 def project(task: ProjectTask) -> Iterator[Projected]:
-    archive = open_archive(Path(task.archive), read_only=True)
+    archive = open_archive(task.archive, read_only=True)
     try:
         for group in task.groups:
             readings = interpret(
@@ -309,7 +308,7 @@ def project(task: ProjectTask) -> Iterator[Projected]:
 
 
 def digest(task: DigestTask) -> Iterator[Digested]:
-    archive = open_archive(Path(task.archive), read_only=True)
+    archive = open_archive(task.archive, read_only=True)
     make = digest_of(task.digest)
     try:
         for group in task.groups:

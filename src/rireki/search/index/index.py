@@ -63,7 +63,7 @@ _LONGEST_NAME = 100
 
 
 def index_folder(archive: Archive) -> Path:
-    return archive.path.with_suffix(".search")
+    return archive.home.index
 
 
 def _kind(archive: Archive) -> str:
@@ -215,7 +215,7 @@ def open_existing(archive: Archive) -> Index | None:
     if not index.is_known_to(archive):
         index.close()
         raise Damaged(
-            f"{folder} is not what {archive.path} wrote last: one of them was put back or copied"
+            f"{folder} is not what {archive.name} wrote last: one of them was put back or copied"
         )
     return index
 

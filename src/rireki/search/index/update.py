@@ -284,7 +284,7 @@ def _digested(
 
     names = [PendingGroup(family, grouping, 0) for family, grouping in groups]
     tasks = [
-        DigestTask(str(archive.path), names[at : at + TASK], DIGEST)
+        DigestTask(archive.address, names[at : at + TASK], DIGEST)
         for at in range(0, len(names), TASK)
     ]
     with WorkerPool(processors()) as pool:

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from rireki.home import BRIDGE
 from rireki.sources import registry
 from rireki.sources.bridge.entry import BridgeEntry, parse
-from rireki.sources.kit.places import BRIDGE
 
 __all__ = ["Filed", "named", "note", "note_line"]
 

@@ -10,13 +10,14 @@ from collections.abc import Iterator, Sequence
 from functools import reduce
 from pathlib import Path
 
+from rireki.home import BRIDGE
 from rireki.model.conversation import Conversation, Reading
 from rireki.model.strand import Strand
 from rireki.sources.bridge.entry import parse
 from rireki.sources.bridge.filing import Filed, note_line
 from rireki.sources.kit import journals
 from rireki.sources.kit.jsonl import BLOCK, read_lines
-from rireki.sources.kit.places import BRIDGE, Places
+from rireki.sources.kit.places import Places
 from rireki.sources.reader import Discovery, Known, Origin, Roll, Update, Watched
 
 __all__ = ["NAME", "READER", "REASONS"]

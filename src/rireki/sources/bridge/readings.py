@@ -11,6 +11,7 @@ from functools import partial
 
 import msgspec
 
+from rireki.home import BRIDGE
 from rireki.model.conversation import Conversation, LinkToken, Reading, Trouble
 from rireki.model.message import Message
 from rireki.model.strand import Strand
@@ -26,7 +27,6 @@ from rireki.sources.bridge.lines import BridgeJournal
 from rireki.sources.bridge.messages import BridgeTranscript
 from rireki.sources.bridge.words import rule_of
 from rireki.sources.kit.pending import conversation_of, first_words, upstream_of
-from rireki.sources.kit.places import BRIDGE
 
 __all__ = ["join_readings", "read_journals"]
 

@@ -15,8 +15,9 @@ from pathlib import Path
 
 import msgspec
 
+from rireki.home import SETTINGS
 from rireki.model.conversation import Trouble
-from rireki.settings import FILE, SettingsError, read_settings
+from rireki.settings import SettingsError, read_settings
 from rireki.sources.kit.places import Places
 
 __all__ = ["VARIABLE", "Configured", "configured"]
@@ -41,7 +42,7 @@ def configured(places: Places) -> Configured:
     named = places.environment.get(VARIABLE, "").split(os.pathsep)
     paths = [_expanded(name, places).absolute() for name in named if name]
     for folder in places.data_directories("rireki"):
-        file = folder / FILE
+        file = folder / SETTINGS
         found.files.append(file)
         if not file.is_file():
             continue

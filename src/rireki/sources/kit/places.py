@@ -9,16 +9,10 @@ from shlex import quote
 
 import msgspec
 
+from rireki.home import BRIDGE, HISTORIES, STORES, Home, data_directories
 from rireki.model.conversation import Conversation
 
-__all__ = ["BRIDGE", "HISTORIES", "STORES", "Places", "in_project", "is_own", "own_directories"]
-
-#: The folder of the histories that programs keep with `MessageHistory`.
-HISTORIES = "histories"
-#: The folder of the stores that ChatKit apps keep with `RirekiStore`.
-STORES = "chatkit"
-#: The folder of the journals that are written while agents are driven.
-BRIDGE = "bridge"
+__all__ = ["Places", "in_project"]
 
 
 class Places(msgspec.Struct, frozen=True):
@@ -43,7 +37,7 @@ class Places(msgspec.Struct, frozen=True):
 
     def beside(self, archive: Path) -> Places:
         """The same places, with the histories that lie beside this archive."""
-        return msgspec.structs.replace(self, histories=archive.parent / HISTORIES)
+        return msgspec.structs.replace(self, histories=Home(archive).histories)
 
     def history_folders(self) -> list[Path]:
         """Where rireki's own histories may lie: beside the archive, and in its data directories."""
@@ -65,33 +59,10 @@ class Places(msgspec.Struct, frozen=True):
 
     def data_directories(self, application: str) -> list[Path]:
         """Where an application's local data may lie, most likely first."""
-        bases = [
-            self.variable("XDG_DATA_HOME"),
-            self.home / ".local" / "share",
-            self.home / "Library" / "Application Support",
-            self.variable("LOCALAPPDATA"),
-            self.home / "AppData" / "Local",
-            self.variable("APPDATA"),
-            self.home / "AppData" / "Roaming",
-        ]
-        return list(dict.fromkeys(base / application for base in bases if base))
+        return data_directories(application, self.home, self.environment)
 
 
 def in_project(conversation: Conversation, command: str, *, with_id: bool = False) -> str:
     """The shell command, given in the directory that the conversation belongs to."""
     place = f"cd {quote(conversation.project)} && " if conversation.project else ""
     return place + command + (f" {quote(conversation.native_id)}" if with_id else "")
-
-
-def own_directories() -> list[Path]:
-    """Where rireki's data of the user who runs it may lie: what may be run, ended or opened is
-    said there alone, never by files that came with an archive or a home that was only named."""
-    folders = Places.here().data_directories("rireki")
-    # A relative one (XDG_DATA_HOME=.) would be whatever directory the user happens to be in.
-    return [folder for folder in folders if folder.is_absolute()]
-
-
-def is_own(file: Path) -> bool:
-    """Whether a file lies in a data directory of the user who runs this, not in one below it."""
-    own = {os.path.realpath(folder) for folder in own_directories()}
-    return os.path.realpath(file.parent) in own

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from rireki.home import HISTORIES
 from rireki.model.conversation import Conversation, Reading
 from rireki.model.strand import Strand
 from rireki.sources.kit import journals
@@ -44,7 +45,7 @@ class Native:
         return journals.discover(NAME, places.history_folders())
 
     def recognise(self, path: Path) -> list[Origin]:
-        folders = [path / "histories", *Places.at(path).history_folders()]
+        folders = [path / HISTORIES, *Places.at(path).history_folders()]
         return journals.recognise(NAME, path, folders, _is_entry)
 
     def read(self, origin: Origin, known: Known) -> Iterator[Update | Roll]:
