@@ -10,7 +10,6 @@ import asyncio
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 from uuid import uuid4
 
@@ -267,12 +266,7 @@ class RirekiStore(Store[TContext], Generic[TContext]):
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         await self.close()
 
     async def _put(

@@ -33,7 +33,6 @@ from rireki.sources.native.log import Edit, Item
 
 if TYPE_CHECKING:
     from pathlib import Path
-    from types import TracebackType
     from typing import Self
 
     from rireki.history.journal import Sync
@@ -43,7 +42,7 @@ if TYPE_CHECKING:
     from rireki.providers import Problem, Provider, Turn
     from rireki.search.results import Hit
 
-__all__ = ["MessageHistory", "HistoryNote", "Pending"]
+__all__ = ["HistoryNote", "MessageHistory", "Pending"]
 
 #: Tools whose open calls wait for a person.
 QUESTIONS = ("ask_user",)
@@ -382,12 +381,7 @@ class MessageHistory(Rendering):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     # ── inside ──

@@ -20,8 +20,6 @@ from rireki.errors import NotFound
 from rireki.home import Home
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from rireki.drive.events import Event
     from rireki.drive.session import Session
     from rireki.sources.bridge.entry import BridgeEntry
@@ -56,12 +54,7 @@ class Running:
             raise
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._end()
 
     @property
