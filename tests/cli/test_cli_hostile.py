@@ -16,8 +16,7 @@ from typing import Any
 import pytest
 
 from rireki.cli.main import SECTIONS
-from rireki.show.safe import escaped
-from rireki.show.style import CODES, Style
+from rireki.show.safe import CODES, Style, escaped
 from tests.cli.conftest import TALK, Rireki, said, write
 from tests.cli.test_cli_terminal import START
 

@@ -26,7 +26,7 @@ from rireki.cli.finder.worker import Close, FinderQuery, FinderWorker
 from rireki.errors import RirekiError
 from rireki.search.results import Hit, Neighbour, Results, SearchOptions
 from rireki.show.hits import HitsView
-from rireki.show.style import Style
+from rireki.show.safe import Style
 from rireki.show.width import width
 from tests.cli.conftest import TALK, Rireki, said, write
 from tests.show.test_hits import hit, results, talk

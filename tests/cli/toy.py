@@ -12,11 +12,10 @@ from typing import Any
 
 import msgspec
 
-from rireki.model.conversation import Answer, Conversation, LinkToken, Reading, Trouble
+from rireki.model.conversation import Answer, Conversation, LinkToken, Reading, Tally, Trouble
 from rireki.model.message import Message, Usage
 from rireki.model.parts import ToolCall, ToolResult
 from rireki.model.strand import Strand
-from rireki.model.tally import Tally
 from rireki.sources.kit.jsonl import read_lines
 from rireki.sources.kit.places import Places
 from rireki.sources.kit.stamps import file_stamp

@@ -11,24 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rireki.search.results import ConversationHits, Hit, Neighbour, Results, Scope, Snippet
-from rireki.show.hits import (
-    HitsView,
-    Marked,
-    around,
-    counted,
-    cut,
-    html_results,
-    marked,
-    nothing,
-    painted,
-    quoted,
-    render_results,
-    short_message,
-    who,
-    wrapped,
-)
-from rireki.show.style import Style
-from rireki.show.width import width
+from rireki.show.hits import HitsView, counted, html_results, nothing, quoted, render_results, who
+from rireki.show.safe import Style
+from rireki.show.transcript import short_message
+from rireki.show.width import Marked, around, cut, marked, painted, width, wrapped
 from tests.show.made import conversation
 
 NOW = datetime(2026, 11, 16, tzinfo=timezone.utc)

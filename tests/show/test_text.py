@@ -18,8 +18,7 @@ from rireki.model.parts import (
     ToolResult,
     Unknown,
 )
-from rireki.show.safe import safe
-from rireki.show.style import Style
+from rireki.show.safe import Style, safe
 from rireki.show.text import TextOptions, render_transcript
 from rireki.show.transcript import Transcript, choose
 from rireki.show.width import width

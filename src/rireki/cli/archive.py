@@ -13,9 +13,9 @@ import click
 from rireki import home
 from rireki.archive import open as opening
 from rireki.archive.base import Archive, Filter
-from rireki.cli.errors import say_aside
 from rireki.cli.options import chosen_archive, completion
 from rireki.cli.output import progress
+from rireki.cli.terminal import say_aside
 from rireki.errors import ArchiveTrouble, RirekiError
 from rireki.library import Library
 from rireki.show.safe import one_line

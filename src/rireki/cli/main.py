@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING
 import click
 
 from rireki import __version__
-from rireki.cli.errors import say_aside, show_usage
 from rireki.cli.options import archive_option, completion
-from rireki.cli.terminal import guard_terminal
+from rireki.cli.terminal import guard_terminal, say_aside, show_usage
 from rireki.errors import RirekiError
 from rireki.model.spelling import nearest
 from rireki.show.catalogue import language_of, say, speak

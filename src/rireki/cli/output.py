@@ -14,18 +14,17 @@ from itertools import islice
 from types import ModuleType
 from typing import IO, TYPE_CHECKING, Any
 
-from rireki.cli.errors import wants_colour
-from rireki.cli.terminal import steer
+from rireki.cli.terminal import steer, wants_colour
+from rireki.model.when import when
 from rireki.show.catalogue import say
 from rireki.show.json import line
-from rireki.show.safe import escaped, printable
-from rireki.show.style import Style
+from rireki.show.safe import Style, escaped, printable
 from rireki.show.width import width
 
 if TYPE_CHECKING:
     from rireki.intake.progress import Progress
 
-__all__ = ["ProgressBar", "StandardOutput", "now", "progress"]
+__all__ = ["ProgressBar", "StandardOutput", "now", "progress", "time_of"]
 
 #: In a pipe lines are as long as they are, unless COLUMNS says otherwise.
 WIDE = 100_000
@@ -134,3 +133,8 @@ class ProgressBar:
         bar = "━" * full + "─" * (room - full)
         steer(self.stream, f"\r{printable(self.label)} {bar} {share:4.0%}\x1b[K")
         self.stream.flush()
+
+
+def time_of(text: str | None, end_of_day: bool = False) -> str | None:
+    """A time as it was typed, in the archive's spelling."""
+    return None if text is None else when(text, now(), end_of_day)

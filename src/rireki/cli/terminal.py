@@ -1,6 +1,6 @@
-"""Standard output and standard error where they are a terminal: text and our own colours, nothing else.
+"""What reaches the person at a terminal: text and our own colours, and errors in two lines.
 
-Installed once, before any command runs, so that no command can forget it. What is
+The guard is installed once, before any command runs, so that no command can forget it. What is
 archived was written by others, and an escape sequence in a title or a path could set the
 clipboard, hide a line or answer for the person.
 """
@@ -8,12 +8,16 @@ clipboard, hide a line or answer for the person.
 from __future__ import annotations
 
 import io
+import os
 import sys
 from typing import IO, Any
 
-from rireki.show.safe import printable
+import click
 
-__all__ = ["TerminalStream", "guard_terminal", "steer"]
+from rireki.show.catalogue import language, say
+from rireki.show.safe import Style, one_line, printable
+
+__all__ = ["TerminalStream", "guard_terminal", "say_aside", "show_usage", "steer", "wants_colour"]
 
 
 class TerminalStream(io.TextIOWrapper):
@@ -60,3 +64,32 @@ def steer(stream: IO[str], codes: str) -> None:
         stream.steer(codes)
     else:
         stream.write(codes)
+
+
+def wants_colour(stream: IO[str]) -> bool:
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def say_aside(what: str, message: str, hint: str) -> None:
+    """Two lines for the person, beside what a program may read."""
+    style = Style(wants_colour(sys.stderr))
+    sys.stderr.write(f"{style.red(say(what))} {one_line(say(message))}\n")
+    if hint:
+        sys.stderr.write(f"{style.dim(say('hint:'))} {one_line(say(hint))}\n")
+
+
+def show_usage(error: click.ClickException) -> None:
+    """In English as click words it; else the same lines, translated."""
+    # Errors with words of their own, such as the help that `rireki` alone shows, keep them.
+    if language() == "en" or type(error).show is not click.UsageError.show:
+        error.show()
+        return
+    context = getattr(error, "ctx", None)
+    if context is not None:
+        click.echo(say(context.get_usage()), err=True)
+        click.echo(say(f"Try '{context.command_path} --help' for help.") + "\n", err=True)
+    click.echo(f"{say('error:')} {say(error.format_message())}", err=True)

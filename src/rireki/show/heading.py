@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from rireki.model.conversation import Conversation
 from rireki.show import times
 from rireki.show.catalogue import say
-from rireki.show.safe import one_line
-from rireki.show.style import Style
+from rireki.show.safe import Style, one_line
 from rireki.show.width import truncate, wrap
 from rireki.show.words import count, source_name, tokens
 

@@ -6,42 +6,43 @@ marks, so that a mark stays on its words. Knows neither the search nor who asked
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from html import escape
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from rireki.model.conversation import Conversation
 from rireki.search.results import ConversationHits, Hit, Neighbour, Results, Snippet
 from rireki.show import times
 from rireki.show.catalogue import say
-from rireki.show.safe import one_line, safe
-from rireki.show.style import PLAIN, Style
-from rireki.show.width import clusters, pad, truncate, width, wrap
+from rireki.show.safe import PLAIN, Style, one_line
+from rireki.show.transcript import short_message
+from rireki.show.width import (
+    Marked,
+    around,
+    marked,
+    moved,
+    pad,
+    painted,
+    truncate,
+    width,
+    wrap,
+    wrapped,
+)
 from rireki.show.words import AUTHORS, count, folder
 
 __all__ = [
     "HitsView",
-    "Marked",
-    "around",
     "counted",
-    "cut",
     "html_results",
     "is_gone",
-    "marked",
     "notes",
     "nothing",
-    "painted",
     "quoted",
-    "short_message",
     "render_results",
     "who",
-    "wrapped",
 ]
 
-Painter: TypeAlias = Callable[[str], str]
-Mark: TypeAlias = tuple[int, int]
 
 #: From this width on there is room for the project beside the title; below that one for little.
 ROOMY, NARROW = 110, 60
@@ -49,113 +50,18 @@ ROOMY, NARROW = 110, 60
 SHORTEST_NAME = 8
 #: Columns of a neighbour's text that are told.
 NEIGHBOUR = 200
-_SPACE = re.compile(r"\s+")
-_UUID = re.compile(r"([0-9a-fA-F]{8})(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 #: What a hit stands in, where the author does not tell it.
 _PLACES = {"thinking": "thinking", "attachment": "attachment", "notice": "notice"}
 
 
-# ── Text with marks ──
-
-
-class Marked(NamedTuple):
-    """One line, fit for a terminal, and where the matches stand in it."""
-
-    text: str
-    marks: Sequence[Mark] = ()
-
-
-def marked(text: str, marks: Sequence[Mark]) -> Marked:
-    """The text on one clean line, with its marks where they belong then."""
-    line = ""
-    moved: list[Mark] = []
-    for piece, found in _pieces(text, marks):
-        clean = _SPACE.sub(" ", safe(piece))
-        if not line or line.endswith(" "):
-            clean = clean.lstrip(" ")
-        if found and clean:
-            moved.append((len(line), len(line) + len(clean)))
-        line += clean
-    return Marked(line, moved)
+# ── Small things ──
 
 
 def quoted(snippet: Snippet) -> Marked:
     """A snippet, with an ellipsis where it is cut."""
     line = marked(snippet.text, snippet.marks)
     before, after = "…" * snippet.cut_before, "…" * snippet.cut_after
-    return _moved(Marked(before + line.text.rstrip() + after, line.marks), len(before))
-
-
-def painted(line: Marked, mark: Painter, rest: Painter = str) -> str:
-    return "".join((mark if found else rest)(piece) for piece, found in _pieces(*line))
-
-
-def cut(line: Marked, columns: int) -> Marked:
-    """At most this many columns, with an ellipsis where it ends."""
-    text = truncate(line.text, columns)
-    if text == line.text:
-        return line
-    return Marked(text, _within(line.marks, 0, len(text) - 1))
-
-
-def around(line: Marked, columns: int) -> Marked:
-    """At most this many columns, with the first match among them."""
-    if not line.marks or width(line.text[: line.marks[0][1]]) < columns:
-        return cut(line, columns)
-    start, room = line.marks[0][0], columns // 3
-    for cluster, taken in reversed(list(clusters(line.text[max(start - columns, 0) : start]))):
-        room -= taken
-        if room < 0:
-            break
-        start -= len(cluster)
-    rest = Marked("…" + line.text[start:], _within(line.marks, start, len(line.text)))
-    return cut(_moved(rest, 1), columns)
-
-
-def wrapped(line: Marked, columns: int) -> Iterator[Marked]:
-    """The line, which has no tabs, as several, none longer than the columns."""
-    at = 0
-    for text in wrap(line.text, columns):
-        # Continuations are indented as the line itself is.
-        body = text.lstrip(" ")
-        at = line.text.index(body, at)
-        part = Marked(text, _within(line.marks, at, at + len(body)))
-        yield _moved(part, len(text) - len(body))
-        at += len(body)
-
-
-def _pieces(text: str, marks: Sequence[Mark]) -> Iterator[tuple[str, bool]]:
-    """The text in pieces, each with whether it is marked."""
-    at = 0
-    for start, end in marks:
-        start, end = max(start, at), min(end, len(text))
-        if start < end:
-            yield text[at:start], False
-            yield text[start:end], True
-            at = end
-    yield text[at:], False
-
-
-def _within(marks: Sequence[Mark], first: int, last: int) -> list[Mark]:
-    """The marks of a part of a text, as places in that part."""
-    return [
-        (max(start, first) - first, min(end, last) - first)
-        for start, end in marks
-        if start < last and end > first
-    ]
-
-
-def _moved(line: Marked, by: int) -> Marked:
-    return Marked(line.text, [(start + by, end + by) for start, end in line.marks])
-
-
-# ── Small things ──
-
-
-def short_message(id: str) -> str:
-    """What to type for a message: the beginning of a UUID, and what a reader put behind it."""
-    found = _UUID.match(id)
-    return found[1] + id[found.end() :] if found else id
+    return moved(Marked(before + line.text.rstrip() + after, line.marks), len(before))
 
 
 def who(hit: Hit) -> str:

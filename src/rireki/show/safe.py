@@ -1,4 +1,4 @@
-"""What a transcript may do to a terminal: nothing.
+"""What a transcript may do to a terminal: nothing; and the colours that we give it ourselves.
 
 Colours that tools printed are dropped, every other control character is made
 visible, and so are the marks that turn the direction of text around and the letters
@@ -9,10 +9,20 @@ from __future__ import annotations
 
 import re
 
-from rireki.show.style import CODES
+__all__ = [
+    "CODES",
+    "PLAIN",
+    "Style",
+    "escaped",
+    "one_line",
+    "one_line_for_browsers",
+    "printable",
+    "safe",
+    "safe_for_browsers",
+]
 
-__all__ = ["escaped", "one_line", "one_line_for_browsers", "printable", "safe", "safe_for_browsers"]
-
+#: All codes that we colour with, as a pattern: no other ever reaches a terminal from our text.
+CODES = r"\x1b\[(?:[0127]|3[1236]|1;32|7;1;33)m"
 # Only complete sequences are dropped: an unterminated one would swallow what follows it.
 _SEQUENCE = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # colours, cursor movements
@@ -101,3 +111,40 @@ def one_line(text: str) -> str:
 
 def one_line_for_browsers(text: str) -> str:
     return " ".join(safe_for_browsers(text).split())
+
+
+class Style:
+    def __init__(self, colour: bool) -> None:
+        self.colour = colour
+
+    def _paint(self, code: str, text: str) -> str:
+        return f"\x1b[{code}m{text}\x1b[0m" if self.colour and text else text
+
+    def bold(self, text: str) -> str:
+        return self._paint("1", text)
+
+    def dim(self, text: str) -> str:
+        return self._paint("2", text)
+
+    def red(self, text: str) -> str:
+        return self._paint("31", text)
+
+    def alarm(self, text: str) -> str:
+        """What went wrong is not passed over."""
+        return self._paint("1;31", text)
+
+    def green(self, text: str) -> str:
+        return self._paint("32", text)
+
+    def yellow(self, text: str) -> str:
+        return self._paint("33", text)
+
+    def cyan(self, text: str) -> str:
+        return self._paint("36", text)
+
+    def person(self, text: str) -> str:
+        """What a person did stands out from everything else."""
+        return self._paint("1;32", text)
+
+
+PLAIN = Style(False)

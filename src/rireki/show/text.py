@@ -17,13 +17,11 @@ from rireki.model.parts import Attachment, Notice, Part, Text, Thinking, ToolCal
 from rireki.show import times
 from rireki.show.catalogue import say, say_label, say_reading
 from rireki.show.heading import heading
-from rireki.show.hits import Mark, Marked, painted, wrapped
 from rireki.show.parts import gist, line_of, part_text, pretty, untold
-from rireki.show.safe import one_line, safe
-from rireki.show.style import PLAIN, Style
+from rireki.show.safe import PLAIN, Style, one_line, safe
 from rireki.show.tools import preview, tell
 from rireki.show.transcript import NEVER_ANSWERED, Transcript, error_in, unanswered
-from rireki.show.width import truncate, width, wrap
+from rireki.show.width import Mark, Marked, painted, truncate, width, wrap, wrapped
 from rireki.show.words import AUTHORS, count
 
 __all__ = ["TextBlock", "TextOptions", "render_transcript"]

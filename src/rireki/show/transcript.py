@@ -5,6 +5,7 @@ The same choice for text, Markdown and JSON. Knows nothing about how they look.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
@@ -22,8 +23,11 @@ __all__ = [
     "is_over",
     "plain_text",
     "prompts_before",
+    "short_message",
     "unanswered",
 ]
+
+_UUID = re.compile(r"([0-9a-fA-F]{8})(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 #: An answer may still come as long as something happened so lately.
 QUIET = timedelta(minutes=10)
@@ -135,3 +139,9 @@ def _ends_waiting(message: Message) -> bool:
 def plain_text(message: Message) -> str:
     """What was said in words."""
     return "\n\n".join(part.text for part in message.parts if isinstance(part, Text))
+
+
+def short_message(id: str) -> str:
+    """What to type for a message: the beginning of a UUID, and what a reader put behind it."""
+    found = _UUID.match(id)
+    return found[1] + id[found.end() :] if found else id

@@ -1,4 +1,4 @@
-"""How many columns text takes in a terminal, and how to cut and wrap it by columns.
+"""How many columns text takes in a terminal, and how to cut and wrap it by columns, marks included.
 
 Japanese and emoji take two columns, combining marks none. What looks like one
 character is never cut apart. Knows no colours: measure first, paint afterwards.
@@ -7,12 +7,29 @@ character is never cut apart. Knows no colours: measure first, paint afterwards.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple, TypeAlias
 from unicodedata import category, east_asian_width
 
 from rireki.model.clusters import goes_on
+from rireki.show.safe import safe
 
-__all__ = ["clusters", "pad", "truncate", "width", "wrap"]
+__all__ = [
+    "Mark",
+    "Marked",
+    "Painter",
+    "around",
+    "clusters",
+    "cut",
+    "marked",
+    "moved",
+    "pad",
+    "painted",
+    "truncate",
+    "width",
+    "wrap",
+    "wrapped",
+]
 
 _JOINER = "\u200d"
 _EMOJI_STYLE = "\ufe0f"
@@ -22,6 +39,10 @@ _CLOSING = frozenset(
 )
 _OPENING = frozenset("「『（［｛〈《【〔〝‘“([{")
 _WORDS = re.compile(" +|[^ ]+")
+_SPACE = re.compile(r"\s+")
+
+Painter: TypeAlias = Callable[[str], str]
+Mark: TypeAlias = tuple[int, int]
 
 
 def _columns(character: str) -> int:
@@ -160,3 +181,90 @@ def _joined(last: str, kind: str, cluster: str, new: str) -> bool:
     if cluster in _CLOSING or last[-1] in _OPENING:
         return True
     return kind == new == "narrow"
+
+
+# ── Text with marks ──
+
+
+class Marked(NamedTuple):
+    """One line, fit for a terminal, and where the matches stand in it."""
+
+    text: str
+    marks: Sequence[Mark] = ()
+
+
+def marked(text: str, marks: Sequence[Mark]) -> Marked:
+    """The text on one clean line, with its marks where they belong then."""
+    line = ""
+    placed: list[Mark] = []
+    for piece, found in _marked_pieces(text, marks):
+        clean = _SPACE.sub(" ", safe(piece))
+        if not line or line.endswith(" "):
+            clean = clean.lstrip(" ")
+        if found and clean:
+            placed.append((len(line), len(line) + len(clean)))
+        line += clean
+    return Marked(line, placed)
+
+
+def painted(line: Marked, mark: Painter, rest: Painter = str) -> str:
+    return "".join((mark if found else rest)(piece) for piece, found in _marked_pieces(*line))
+
+
+def cut(line: Marked, columns: int) -> Marked:
+    """At most this many columns, with an ellipsis where it ends."""
+    text = truncate(line.text, columns)
+    if text == line.text:
+        return line
+    return Marked(text, _within(line.marks, 0, len(text) - 1))
+
+
+def around(line: Marked, columns: int) -> Marked:
+    """At most this many columns, with the first match among them."""
+    if not line.marks or width(line.text[: line.marks[0][1]]) < columns:
+        return cut(line, columns)
+    start, room = line.marks[0][0], columns // 3
+    for cluster, taken in reversed(list(clusters(line.text[max(start - columns, 0) : start]))):
+        room -= taken
+        if room < 0:
+            break
+        start -= len(cluster)
+    rest = Marked("…" + line.text[start:], _within(line.marks, start, len(line.text)))
+    return cut(moved(rest, 1), columns)
+
+
+def wrapped(line: Marked, columns: int) -> Iterator[Marked]:
+    """The line, which has no tabs, as several, none longer than the columns."""
+    at = 0
+    for text in wrap(line.text, columns):
+        # Continuations are indented as the line itself is.
+        body = text.lstrip(" ")
+        at = line.text.index(body, at)
+        part = Marked(text, _within(line.marks, at, at + len(body)))
+        yield moved(part, len(text) - len(body))
+        at += len(body)
+
+
+def _marked_pieces(text: str, marks: Sequence[Mark]) -> Iterator[tuple[str, bool]]:
+    """The text in pieces, each with whether it is marked."""
+    at = 0
+    for start, end in marks:
+        start, end = max(start, at), min(end, len(text))
+        if start < end:
+            yield text[at:start], False
+            yield text[start:end], True
+            at = end
+    yield text[at:], False
+
+
+def _within(marks: Sequence[Mark], first: int, last: int) -> list[Mark]:
+    """The marks of a part of a text, as places in that part."""
+    return [
+        (max(start, first) - first, min(end, last) - first)
+        for start, end in marks
+        if start < last and end > first
+    ]
+
+
+def moved(line: Marked, by: int) -> Marked:
+    return Marked(line.text, [(start + by, end + by) for start, end in line.marks])

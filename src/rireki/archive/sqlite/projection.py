@@ -22,9 +22,8 @@ from rireki.archive.base import (
 )
 from rireki.archive.sqlite.values import BadValue, decoded, first, select, value_of
 from rireki.errors import Ambiguous, NotFound
-from rireki.model.conversation import Answer, Conversation, Link, LinkToken, Reading
+from rireki.model.conversation import Answer, Conversation, Link, LinkToken, Reading, pattern_of
 from rireki.model.names import as_text, is_bytes
-from rireki.model.tally import pattern_of
 
 __all__ = ["Projection"]
 

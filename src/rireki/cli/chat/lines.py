@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import sys
 
-from rireki.show.safe import safe
-from rireki.show.style import Style
+from rireki.show.safe import Style, safe
 
 __all__ = ["ChatInput"]
 

@@ -23,16 +23,9 @@ from rireki.model.spelling import distance
 from rireki.search.language.query import QueryError
 from rireki.search.results import SearchOptions
 from rireki.show.catalogue import say
-from rireki.show.hits import (
-    HitsView,
-    counted,
-    html_results,
-    notes,
-    nothing,
-    render_results,
-    short_message,
-)
+from rireki.show.hits import HitsView, counted, html_results, notes, nothing, render_results
 from rireki.show.safe import one_line, safe
+from rireki.show.transcript import short_message
 from rireki.show.width import clusters, truncate, width, wrap
 from rireki.show.words import count
 

@@ -9,19 +9,17 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from rireki.cli.archive import conversation_argument, opened
-from rireki.cli.arguments import time_of
 from rireki.cli.options import archive_option, json_option, no_pager_option
-from rireki.cli.output import StandardOutput, now
+from rireki.cli.output import StandardOutput, now, time_of
 from rireki.cli.waiting import waiting_now
 from rireki.errors import NotFound
 from rireki.library import TranscriptReader
 from rireki.model.providers import PROVIDERS
 from rireki.show.catalogue import language, say
-from rireki.show.hits import short_message
 from rireki.show.markdown import markdown
 from rireki.show.safe import safe
 from rireki.show.text import TextOptions, render_transcript
-from rireki.show.transcript import Transcript, choose
+from rireki.show.transcript import Transcript, choose, short_message
 from rireki.sources import registry
 
 if TYPE_CHECKING:

@@ -15,22 +15,9 @@ from rireki.search.results import ConversationHits, Hit, Neighbour, Results
 from rireki.show import times
 from rireki.show.catalogue import say
 from rireki.show.heading import fate
-from rireki.show.hits import (
-    HitsView,
-    Marked,
-    around,
-    counted,
-    is_gone,
-    marked,
-    notes,
-    nothing,
-    painted,
-    quoted,
-    who,
-    wrapped,
-)
+from rireki.show.hits import HitsView, counted, is_gone, notes, nothing, quoted, who
 from rireki.show.safe import one_line
-from rireki.show.width import pad, truncate, width, wrap
+from rireki.show.width import Marked, around, marked, pad, painted, truncate, width, wrap, wrapped
 from rireki.show.words import count
 
 __all__ = ["Frame", "draw"]

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Literal
 
+from rireki.model.conversation import Tally
 from rireki.model.message import Message
 from rireki.model.parts import Notice
 from rireki.model.strand import Ref
-from rireki.model.tally import Tally
 from rireki.sources.bridge.entry import SILENT, BridgeEntry, fits
 from rireki.sources.bridge.journal_message import JournalMessage, order_of, tool_of
 from rireki.sources.bridge.lines import BridgeJournal, BridgeLine

@@ -12,10 +12,9 @@ from functools import partial
 import msgspec
 
 from rireki.home import BRIDGE
-from rireki.model.conversation import Conversation, LinkToken, Reading, Trouble
+from rireki.model.conversation import Conversation, LinkToken, Reading, Tally, Trouble, pattern_of
 from rireki.model.message import Message
 from rireki.model.strand import Strand
-from rireki.model.tally import Tally, pattern_of
 from rireki.model.times import from_iso
 from rireki.sources import registry
 from rireki.sources.bridge import lines

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from rireki.model.tally import Tally
+from rireki.model.conversation import Tally
 from rireki.sources.claude_code import classify
 from rireki.sources.claude_code.classify import AuthorRule, RuleInput
 from rireki.sources.claude_code.facts import Meter, Queue, SessionFacts, Titles

@@ -12,11 +12,17 @@ from typing import Any, Literal
 
 from msgspec import Struct, field
 
-from rireki.model.conversation import ConversationUpstream, LinkToken, Reading, Trouble
+from rireki.model.conversation import (
+    ConversationUpstream,
+    LinkToken,
+    Reading,
+    Tally,
+    Trouble,
+    total_usage,
+)
 from rireki.model.message import Entry, Message
 from rireki.model.parts import Notice, Part, Text
 from rireki.model.strand import Ref, Strand
-from rireki.model.tally import Tally, total_usage
 from rireki.model.times import from_iso, from_ms
 from rireki.sources.claude_code.files import NAME
 from rireki.sources.claude_code.fold import Fold

@@ -20,12 +20,13 @@ from rireki.model.conversation import (
     ConversationUpstream,
     LinkToken,
     Reading,
+    Tally,
     Trouble,
+    total_usage,
 )
 from rireki.model.message import Author, Display, Entry, Message, Usage
 from rireki.model.parts import Part, Text, ToolCall, Unknown
 from rireki.model.strand import Ref, Strand
-from rireki.model.tally import Tally, total_usage
 from rireki.model.times import from_iso
 from rireki.sources.kit.pictures import Pictures
 from rireki.sources.kit.records import DecodedLine

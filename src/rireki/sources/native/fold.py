@@ -12,8 +12,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from rireki.model.conversation import Answer, Conversation
-from rireki.model.tally import Tally, pattern_of, total_usage
+from rireki.model.conversation import Answer, Conversation, Tally, pattern_of, total_usage
 from rireki.model.times import from_iso
 from rireki.providers import Call, Result
 from rireki.sources.native.answers import answer_of

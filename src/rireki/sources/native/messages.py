@@ -15,11 +15,10 @@ from hashlib import sha256
 import msgspec
 
 from rireki.errors import RirekiError
-from rireki.model.conversation import LinkToken, Reading, Trouble
+from rireki.model.conversation import LinkToken, Reading, Tally, Trouble, total_usage
 from rireki.model.message import Author, Display, Entry, Message
 from rireki.model.parts import Notice, Part, Text, Unknown
 from rireki.model.strand import Ref, Strand
-from rireki.model.tally import Tally, total_usage
 from rireki.model.times import from_iso
 from rireki.providers import Call, Media, NeutralText, Result, Turn
 from rireki.providers.archived import DECISION

@@ -14,8 +14,9 @@ from rireki.search.language.parse import parse
 from rireki.search.language.query import QueryError
 from rireki.search.results import ConversationHits, Hit, Results, SearchOptions
 from rireki.show.catalogue.errors import in_locale
-from rireki.show.hits import Marked, is_gone, marked, painted, quoted
+from rireki.show.hits import is_gone, quoted
 from rireki.show.safe import one_line
+from rireki.show.width import Marked, marked, painted
 from rireki.show.words import folder
 from rireki.sources import registry
 from rireki.web.locale.words import locale_of, say
