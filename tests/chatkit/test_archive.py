@@ -204,7 +204,7 @@ def test_only_threads_that_changed_are_looked_at(
             monkeypatch.setattr(Database, "rows", counted)
             await asyncio.to_thread(take_in_store, place, store.path)
             monkeypatch.undo()
-            return sum(count for statement, count in fetched if "FROM items" in statement)
+            return sum(count for statement, count in fetched if 'FROM "items"' in statement)
 
     # Listed, then fetched.
     assert asyncio.run(talk()) == 2 * 3

@@ -16,7 +16,8 @@ import pytest
 
 from rireki.errors import SourceTrouble
 from rireki.model.parts import Text, Unknown
-from rireki.sources.chatkit import READER, tables
+from rireki.sources.chatkit import READER
+from rireki.sources.kit import tables
 from rireki.sources.kit.sqlite import Database
 from rireki.sources.reader import Known, Origin, Roll, Update
 from tests.sources.test_chatkit import AT, SCHEMA, THREAD, App, parts, words

@@ -24,19 +24,11 @@ from rireki.chatkit.rows import moment_now
 from rireki.chatkit.values import moment_of
 from rireki.errors import RirekiError
 from rireki.sources.chatkit.moments import Dated, in_order
+from rireki.sources.chatkit.names import ATTACHMENTS, ITEMS, THREADS
 from rireki.sources.chatkit.records import opened_data
-from rireki.sources.chatkit.rows import INNER
-from rireki.sources.chatkit.tables import (
-    ATTACHMENTS,
-    ITEMS,
-    THREADS,
-    Table,
-    TableRow,
-    fetch,
-    list_rows,
-    tables_of,
-)
+from rireki.sources.chatkit.rows import INNER, chatkit_tables
 from rireki.sources.kit.sqlite import Database, open_database
+from rireki.sources.kit.tables import Table, TableRow, fetch, list_rows
 
 __all__ = ["Adopted", "Adoption"]
 
@@ -126,7 +118,7 @@ class Adoption:
 
     def _threads(self, database: Database, count: bool = True) -> Iterator[list[_Value]]:
         """The rows of each thread: its own, and its items in order."""
-        tables = tables_of(database)
+        tables = chatkit_tables(database)
         if not {THREADS, ITEMS} <= tables.keys():
             raise RirekiError(
                 f"{self.old} has no tables 'threads' and 'items' as ChatKit stores keep them",
@@ -134,9 +126,10 @@ class Adoption:
             )
         places: dict[tuple[str, str], dict[str, list[int]]] = {}
         for table in (THREADS, ITEMS):
-            for row in list_rows(database, tables[table]):
-                name = row.id if table == THREADS else row.thread
-                rows = places.setdefault((name, row.user), {THREADS: [], ITEMS: []})
+            column = "id" if table == THREADS else "thread_id"
+            for row in list_rows(database, tables[table], (column, "user_id")):
+                name, user = row.names
+                rows = places.setdefault((name, user), {THREADS: [], ITEMS: []})
                 rows[table].append(row.rowid)
         for rowids in places.values():
             yield [
@@ -146,9 +139,9 @@ class Adoption:
             ]
 
     def _attachments(self, database: Database, count: bool = True) -> Iterator[_Value]:
-        table = tables_of(database).get(ATTACHMENTS)
+        table = chatkit_tables(database).get(ATTACHMENTS)
         if table is not None:
-            rowids = [row.rowid for row in list_rows(database, table)]
+            rowids = [row.rowid for row in list_rows(database, table, ())]
             yield from self._values(database, table, rowids, count)
 
     def _values(

@@ -50,6 +50,7 @@ JAPANESE = {
     "{place}: has no tables 'threads' and 'items' as ChatKit stores keep them": (
         "{place}：ChatKit の保存形式のテーブル「threads」「items」がありません"
     ),
+    "{place}: has none of the tables {names}": "{place}：テーブル {names} が一つもありません",
     "is not TOML ({why})": "TOML として読めません（{why}）",
     "[chatkit] databases is not a list of paths": (
         "[chatkit] の databases がパスのリストになっていません"

@@ -269,7 +269,7 @@ def _picture(image: state.SavedImage, pictures: Pictures) -> Part:
 def _plain(name: str, role: str, parts: list[Part], position: int) -> SavedMessage:
     entry = Entry(position, role, (), NOT_UNDERSTOOD)
     ends = role == "assistant" or None
-    return make(name, "harness", "fold", parts, entry, label=NOT_UNDERSTOOD, ends=ends)
+    return make(name, "harness", "fold", parts, entry, label="not understood", ends=ends)
 
 
 def _directory(user: state.UserMessage) -> str | None:

@@ -265,7 +265,7 @@ def make(
 def hook(name: str, text: str, at: str | None, position: int, field: str) -> SavedMessage:
     """What hooks added to a prompt."""
     entry = Entry(position, "context", (field,), HOOK)
-    return make(name, "harness", "chip", [Text(text)], entry, at=at, label=HOOK)
+    return make(name, "harness", "chip", [Text(text)], entry, at=at, label="hook context")
 
 
 def answer(

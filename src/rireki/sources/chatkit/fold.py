@@ -20,11 +20,18 @@ from rireki.model.strand import Strand
 from rireki.model.times import from_iso, from_ms
 from rireki.sources.chatkit.history import ItemVersion, ranked, rows_of
 from rireki.sources.chatkit.items import drafts_of
-from rireki.sources.chatkit.names import DATABASE, NAME, THREAD, digest_of, user_of
+from rireki.sources.chatkit.names import (
+    DATABASE,
+    ITEMS,
+    NAME,
+    THREAD,
+    THREADS,
+    digest_of,
+    user_of,
+)
 from rireki.sources.chatkit.pictures import ThreadPictures
 from rireki.sources.chatkit.records import DecodedRecord, open_record
 from rireki.sources.chatkit.steps import doubled_workflows
-from rireki.sources.chatkit.tables import ITEMS, THREADS
 from rireki.sources.chatkit.uploads import StoredFile, files_in
 from rireki.sources.kit.fields import get, string, words
 from rireki.sources.kit.pending import ConversationBuilder, PendingMessage, make_unique, pending

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from datetime import datetime, timezone
 from typing import NamedTuple
 
-from rireki.sources.chatkit.tables import TableRow, Value
+from rireki.sources.kit.tables import TableRow, Value
 
 __all__ = ["Dated", "in_order", "spelled"]
 

@@ -12,10 +12,13 @@ from hashlib import sha256
 
 __all__ = [
     "ATTACHMENT",
+    "ATTACHMENTS",
     "FILE",
+    "ITEMS",
     "NAME",
     "STORE_ID",
     "THREAD",
+    "THREADS",
     "VALUE",
     "attachment_key",
     "conversation_of",
@@ -36,6 +39,8 @@ STORE_ID = 0x72697263
 THREAD, ATTACHMENT, FILE, VALUE = "thread", "attachment", "file", "value"
 #: What the file is that they lie in.
 DATABASE = "database"
+#: Its tables.
+THREADS, ITEMS, ATTACHMENTS = "threads", "items", "attachments"
 
 #: What can stand in an id as it is.
 _PLAIN = re.compile(r"[A-Za-z0-9][\w.:-]{0,127}", re.ASCII)

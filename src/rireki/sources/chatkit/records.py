@@ -1,14 +1,11 @@
 """Rows as records: JSON that holds every column, the value of `data` byte for byte.
 
-A record says the same as its row, and is recognised by that when the app writes it again.
-What is no JSON stands as a text (`data:text`), what is no text in base64
-(`data:base64`); of what is too large the record has the length (`data:large`), and a strand
-of its own the bytes. `read_as` is ours: the moment that a time without offset was taken for.
+A record says the same as its row, and is recognised by that when the app writes it again; how a
+row becomes JSON is `kit/rows.py`'s. `read_as` is ours: the moment that a time without offset was taken for.
 """
 
 from __future__ import annotations
 
-import base64
 import re
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -16,9 +13,9 @@ from typing import Any, NamedTuple
 import msgspec
 
 from rireki.sources.chatkit.moments import Dated, spelled
-from rireki.sources.chatkit.tables import Large, Value
 from rireki.sources.kit.decode import NotReadable, load
 from rireki.sources.kit.digests import digest_of_bytes, digest_of_json
+from rireki.sources.kit.rows import encoded
 from rireki.sources.reader import Piece
 
 __all__ = ["DecodedRecord", "identity_of", "is_deleted", "open_record", "opened_data", "piece_of"]
@@ -46,8 +43,7 @@ class DecodedRecord(NamedTuple):
 
 def piece_of(dated: Dated) -> Piece:
     """The record of a row."""
-    columns = dated.row.values.items()
-    base = b"{" + b",".join(_field(name, value) for name, value in columns) + b"}"
+    base = encoded(dated.row.values, (DATA,))
     return Piece(_with_moment(base, dated.moment if dated.is_local else None), digest_of_json(base))
 
 
@@ -93,34 +89,7 @@ def opened_data(value: Any, inner: str) -> Any:
     return value
 
 
-def _field(name: str, value: Value) -> bytes:
-    if isinstance(value, Large):
-        return _encoded(f"{name}:large") + b":" + _encoded(value.size)
-    if isinstance(value, bytes):
-        return _encoded(f"{name}:base64") + b":" + _encoded(base64.b64encode(value).decode())
-    if isinstance(value, str) and name == DATA:
-        if _is_json(value):
-            return _encoded(name) + b":" + value.encode()
-        return _encoded(f"{name}:text") + b":" + _encoded(value)
-    if isinstance(value, float) and value - value != 0:
-        # Infinite: JSON has no number for it.
-        return _encoded(f"{name}:text") + b":" + _encoded(repr(value))
-    return _encoded(name) + b":" + _encoded(value)
-
-
 def _with_moment(base: bytes, moment: datetime | None) -> bytes:
     if moment is None:
         return base
-    return base[:-1] + b',"read_as":' + _encoded(spelled(moment)) + b"}"
-
-
-def _encoded(value: str | float | None) -> bytes:
-    return msgspec.json.encode(value)
-
-
-def _is_json(text: str) -> bool:
-    try:
-        msgspec.json.decode(text)
-    except (msgspec.MsgspecError, UnicodeError, RecursionError):
-        return False
-    return True
+    return base[:-1] + b',"read_as":' + msgspec.json.encode(spelled(moment)) + b"}"

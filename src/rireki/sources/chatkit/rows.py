@@ -11,64 +11,60 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from rireki.errors import SourceTrouble
 from rireki.model.conversation import Trouble
 from rireki.sources.chatkit.moments import in_order
 from rireki.sources.chatkit.names import (
     ATTACHMENT,
+    ATTACHMENTS,
+    ITEMS,
     THREAD,
-    VALUE,
+    THREADS,
     attachment_key,
     conversation_of,
     thread_key,
     value_key,
 )
 from rireki.sources.chatkit.records import open_record, opened_data, piece_of
-from rireki.sources.chatkit.tables import (
-    ATTACHMENTS,
-    ITEMS,
-    THREADS,
-    Large,
-    Table,
-    TableRow,
-    Value,
-    fetch,
-    list_rows,
-    numbers_of,
-    signs,
-    tables_of,
-)
-from rireki.sources.chatkit.uploads import uploads_of
+from rireki.sources.chatkit.uploads import numbers_of, uploads_of
 from rireki.sources.kit.decode import NotReadable, load
 from rireki.sources.kit.digests import digest_of_bytes
-from rireki.sources.kit.largevalues import Changed, is_unfinished, pieces_of, updates
-from rireki.sources.kit.longlines import too_large
+from rireki.sources.kit.rows import LargeValue, frame, large_in
 from rireki.sources.kit.sqlite import Database, open_database
+from rireki.sources.kit.tables import Table, TableRow, Value, fetch, list_rows, tables_of
 from rireki.sources.reader import Content, Known, Origin, Piece, Roll, Update
 
-__all__ = ["FRAME", "INNER", "is_chatkit", "read_database"]
+__all__ = ["INNER", "chatkit_tables", "is_chatkit", "read_database"]
 
-#: The lane of what stands between the rows.
-FRAME = "frame"
 #: What the apps wrap a row's value in.
 INNER = {THREADS: "thread", ITEMS: "item", ATTACHMENTS: "attachment"}
 _OPENINGS = {THREADS: b'{"threads":[', ITEMS: b'],"items":[', ATTACHMENTS: b'],"attachments":['}
 _END = b"]}"
-#: How often a large value that was saved while it was read is begun again.
-_ATTEMPTS = 10
 _HINT = "It is kept as it was found; the other rows are not affected."
 
 
+_COLUMNS = {
+    THREADS: {"id", "data"},
+    ITEMS: {"id", "thread_id", "data"},
+    ATTACHMENTS: {"id", "data"},
+}
+
+
+def chatkit_tables(database: Database) -> dict[str, Table]:
+    """The tables of ours, by name, told by their columns."""
+    return tables_of(database, _COLUMNS, whole=True)
+
+
 def is_chatkit(database: Database) -> bool:
-    return {THREADS, ITEMS} <= tables_of(database).keys()
+    return {THREADS, ITEMS} <= chatkit_tables(database).keys()
 
 
 def read_database(origin: Origin, known: Known) -> Iterator[Update | Roll]:
     """An update per changed thread, then the roll of all there are."""
     with open_database(origin.place) as database:
-        tables = tables_of(database)
+        tables = chatkit_tables(database)
         if not {THREADS, ITEMS} <= tables.keys():
             raise SourceTrouble(
                 f"{origin.place}: has no tables 'threads' and 'items' as ChatKit stores keep them",
@@ -86,39 +82,13 @@ class _Thread:
     marks: Any = field(default_factory=sha256)
 
 
-class _LargeValue(NamedTuple):
-    """A value of a row that is too large to be a part of its thread."""
-
-    table: str
-    column: str
-    row: TableRow
-    size: int
-    user: str
-    conversation: str | None
-
-    @property
-    def key(self) -> str:
-        return value_key(self.table, self.row.name("id")[:200], self.column, self.user)
-
-    def mark(self, database: Database, table: Table) -> str | None:
-        """Another one when the value is, as its length and its ends tell; None when it went."""
-        found = signs(database, table, self.column, self.row.rowid)
-        if found is None or found[0] != self.size:
-            return None
-        size, *ends = found
-        return digest_of_bytes(b"%d " % size + b" ".join(end or b"" for end in ends)).hex()
-
-    def check(self, database: Database, table: Table, mark: str) -> None:
-        if self.mark(database, table) != mark:
-            raise Changed
-
-
 class _Reading:
     def __init__(
         self, origin: Origin, known: Known, database: Database, tables: dict[str, Table]
     ) -> None:
         self.place = origin.place
         self.folder = str(Path(origin.place).parent)
+        self.whole = known
         self.known = known.cursors
         self.thorough = known.thorough
         self.largest = known.largest
@@ -147,7 +117,7 @@ class _Reading:
                 cursor = update.cursor
                 yield update
                 for value in large:
-                    yield from self._value(value)
+                    yield from value.updates(self.database, self.whole)
             keys.append(key)
             keys += cursor.get("large", [])
             mentioned |= {(file, user) for file in files}
@@ -161,7 +131,7 @@ class _Reading:
                     found = update.cursor
                     yield update
                     for value in large:
-                        yield from self._value(value)
+                        yield from value.updates(self.database, self.whole)
                 keys.append(key)
                 keys += found.get("large", [])
         for upload in uploads_of(self.database):
@@ -181,19 +151,26 @@ class _Reading:
         if self.numbers is None:
             self._list_threads(None)
         if ATTACHMENTS in self.tables:
-            for row in list_rows(self.database, self.tables[ATTACHMENTS]):
-                self.files[row.id, row.user] = (row.rowid, digest_of_bytes(row.mark))
+            for rowid, (name, user), mark in self._rows(ATTACHMENTS, "id"):
+                self.files[name, user] = (rowid, digest_of_bytes(mark))
 
     def _list_threads(self, which: tuple[str, str] | None) -> None:
         # A thread's row is saved before its items: looked at later, it is there.
-        for row in list_rows(self.database, self.tables[ITEMS], which):
-            thread = self.threads.setdefault((row.thread, row.user), _Thread())
-            thread.items.append(row.rowid)
-            thread.marks.update(row.mark)
-        for row in list_rows(self.database, self.tables[THREADS], which):
-            thread = self.threads.setdefault((row.id, row.user), _Thread())
-            thread.heads.append(row.rowid)
-            thread.marks.update(b"head" + row.mark)
+        for rowid, owner, mark in self._rows(ITEMS, "thread_id", which):
+            thread = self.threads.setdefault(owner, _Thread())
+            thread.items.append(rowid)
+            thread.marks.update(mark)
+        for rowid, owner, mark in self._rows(THREADS, "id", which):
+            thread = self.threads.setdefault(owner, _Thread())
+            thread.heads.append(rowid)
+            thread.marks.update(b"head" + mark)
+
+    def _rows(
+        self, table: str, column: str, which: tuple[str, str] | None = None
+    ) -> Iterator[tuple[int, tuple[str, str], bytes]]:
+        only = dict(zip((column, "user_id"), which, strict=True)) if which else None
+        for row in list_rows(self.database, self.tables[table], (column, "user_id"), only):
+            yield row.rowid, (row.names[0], row.names[1]), row.mark
 
     def _is_changed(self, name: str, user: str, thread: _Thread, cursor: dict[str, Any]) -> bool:
         if self.thorough:
@@ -209,7 +186,7 @@ class _Reading:
             marks.update(self.files.get((file, user), (0, b"none"))[1])
         return str(marks.hexdigest()[:32])
 
-    def _thread(self, name: str, user: str, thread: _Thread) -> tuple[Update, list[_LargeValue]]:
+    def _thread(self, name: str, user: str, thread: _Thread) -> tuple[Update, list[LargeValue]]:
         """The thread, and what of it is too large to be a part of it."""
         # A number that was freed may by now be another's.
         heads = self._fetch(THREADS, thread.heads)
@@ -223,56 +200,26 @@ class _Reading:
         rows = {THREADS: heads, ITEMS: items, ATTACHMENTS: attached}
         conversation = conversation_of(name, user)
         large = [
-            one for table, some in rows.items() for one in _large(table, some, user, conversation)
+            one
+            for table, some in rows.items()
+            for one in self._large(table, some, user, conversation)
         ]
         contents: list[Content] = []
         troubles: list[Trouble] = []
         for table, some in rows.items():
             pieces = self._pieces(table, some, troubles)
-            contents += [_frame(_OPENINGS[table]), Content(table, pieces, ",")]
+            contents += [frame(_OPENINGS[table]), Content(table, pieces, ",")]
         cursor = self._cursor(name, user, thread, files)
         update = Update(
             key=thread_key(name, user),
             role=THREAD,
             conversation=conversation,
-            contents=[*contents, _frame(_END)],
+            contents=[*contents, frame(_END)],
             cursor={**cursor, "large": [one.key for one in large]} if large else cursor,
             project=self.folder,
             troubles=troubles,
         )
         return update, large
-
-    def _value(self, value: _LargeValue) -> Iterator[Update]:
-        """A value in pieces, unless that is what is kept of it."""
-        known = self.known.get(value.key)
-        begun = is_unfinished(known)
-        for _ in range(_ATTEMPTS):
-            mark = value.mark(self.database, self.tables[value.table])
-            if mark is None or (known == {"mark": mark} and not self.thorough):
-                return
-            place = f"{self.place}: {value.table} row {value.row.name('id')[:100]}"
-            whole = Update(
-                key=value.key,
-                role=VALUE,
-                conversation=value.conversation,
-                contents=[],
-                cursor={"mark": mark},
-                project=self.folder,
-                troubles=[too_large(place, "a value", value.size, self.largest)],
-            )
-            pieces = pieces_of(
-                self.database, value.table, value.column, value.row.rowid, value.size
-            )
-            try:
-                for part in updates(whole, pieces, begun=begun):
-                    begun = True
-                    if not is_unfinished(part.cursor):
-                        value.check(self.database, self.tables[value.table], mark)
-                    yield part
-            except Changed:
-                continue
-            return
-        # It is written to all the time: its thread changes with it, and is read again.
 
     def _cursor(self, name: str, user: str, thread: _Thread, files: list[str]) -> dict[str, Any]:
         cursor = {"digest": self._digest(thread, files, user), "files": files}
@@ -280,12 +227,12 @@ class _Reading:
 
     def _unmentioned(
         self, key: str, rowid: int, cursor: dict[str, Any], user: str
-    ) -> tuple[Update, list[_LargeValue]]:
+    ) -> tuple[Update, list[LargeValue]]:
         """A file that was uploaded and, so far, not sent with any message: kept, of no conversation."""
         troubles: list[Trouble] = []
         rows = self._fetch(ATTACHMENTS, [rowid])
         pieces = self._pieces(ATTACHMENTS, rows, troubles)
-        large = _large(ATTACHMENTS, rows, user, None)
+        large = self._large(ATTACHMENTS, rows, user, None)
         if large:
             cursor = {**cursor, "large": [one.key for one in large]}
         update = Update(
@@ -298,6 +245,19 @@ class _Reading:
             troubles=troubles,
         )
         return update, large
+
+    def _large(
+        self, table: str, rows: Sequence[TableRow], user: str, conversation: str | None
+    ) -> list[LargeValue]:
+        return [
+            one._replace(
+                key=value_key(table, row.name("id")[:200], one.column, user), project=self.folder
+            )
+            for row in rows
+            for one in large_in(
+                self.place, self.tables[table], row, row.name("id")[:100], conversation
+            )
+        ]
 
     def _fetch(self, table: str, rowids: Sequence[int]) -> list[TableRow]:
         if not rowids:
@@ -315,21 +275,6 @@ class _Reading:
                 troubles.append(Trouble(place, wrong, _HINT))
             pieces.append(piece)
         return pieces
-
-
-def _large(
-    table: str, rows: Sequence[TableRow], user: str, conversation: str | None
-) -> list[_LargeValue]:
-    return [
-        _LargeValue(table, column, row, value.size, user, conversation)
-        for row in rows
-        for column, value in row.values.items()
-        if isinstance(value, Large)
-    ]
-
-
-def _frame(text: bytes) -> Content:
-    return Content(FRAME, [Piece(text, digest_of_bytes(text))])
 
 
 def _time(table: str, row: TableRow) -> Value:

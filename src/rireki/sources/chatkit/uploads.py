@@ -1,6 +1,6 @@
-"""The files that were sent with messages of a store of ours: their bytes, each a strand of its own.
+"""What only stores of our own have: what changed last, and the files that were sent with messages.
 
-They lie beside the database, under the digest of their bytes. A strand of its own is read once,
+The files lie beside the database, under the digest of their bytes. A strand of its own is read once,
 however often its thread changes, and comes back byte for byte.
 """
 
@@ -17,15 +17,15 @@ from rireki.sources.chatkit.names import FILE, STORE_ID, conversation_of, file_k
 from rireki.sources.kit.digests import digest_of_bytes
 from rireki.sources.kit.sqlite import Database
 from rireki.sources.kit.stamps import is_regular
+from rireki.sources.kit.tables import BATCH, LOOK
 from rireki.sources.reader import Content, Piece, Update
 
-__all__ = ["LANE", "StoredFile", "SentFile", "files_in", "uploads_of"]
+__all__ = ["LANE", "StoredFile", "SentFile", "files_in", "numbers_of", "uploads_of"]
 
 LANE = "bytes"
 #: Records of this size: what two files share at their beginning is kept once.
 PIECE = 1 << 20
 _DIGEST = re.compile(r"[0-9a-f]{64}")
-_BATCH = 200
 
 
 class SentFile(NamedTuple):
@@ -64,19 +64,44 @@ class SentFile(NamedTuple):
 
 def uploads_of(database: Database) -> list[SentFile]:
     """The files of a store of ours; other stores keep theirs where only their app knows."""
-    told = "SELECT 1 FROM pragma_table_list WHERE schema = 'main' AND name = 'uploads'"
-    if database.rows("PRAGMA application_id") != [(STORE_ID,)] or not database.rows(told):
+    if not _is_our_own(database, "uploads"):
         return []
     statement = f"""SELECT ordinal, id, user_id, thread_id, digest, size
                       FROM uploads JOIN attachments ON ordinal = attachment
                      WHERE ordinal > ? AND digest IS NOT NULL AND thread_id IS NOT NULL
-                     ORDER BY ordinal LIMIT {_BATCH}"""
+                     ORDER BY ordinal LIMIT {BATCH}"""
     found: list[SentFile] = []
     last = -1
     while batch := database.rows(statement, (last,)):
         found += [SentFile(*row) for row in batch]
         last = batch[-1][0]
     return found
+
+
+def numbers_of(database: Database) -> dict[tuple[str, str], int] | None:
+    """Of each thread and user a number that changes when any of its rows does; None if unknown.
+
+    The stores of our own keep account of it. Asked for before the rows: what changes in between
+    has another number the next time.
+    """
+    if not _is_our_own(database, "touched"):
+        return None
+    statement = f"""SELECT number, thread_id, user_id FROM touched WHERE number > ?
+                     ORDER BY number LIMIT {BATCH}"""
+    numbers: dict[tuple[str, str], int] = {}
+    last = 0
+    while batch := database.rows(statement, (last,)):
+        numbers.update({(thread, user): number for number, thread, user in batch})
+        last = batch[-1][0]
+    # Names without bounds are not told in full where rows are listed.
+    long = any(len(name) > LOOK // 4 for names in numbers for name in names)
+    return None if long else numbers
+
+
+def _is_our_own(database: Database, table: str) -> bool:
+    told = "SELECT 1 FROM pragma_table_list WHERE schema = 'main' AND name = ?"
+    ours = database.rows("PRAGMA application_id") == [(STORE_ID,)]
+    return ours and bool(database.rows(told, (table,)))
 
 
 def _read(store: Path, digest: str) -> bytes | None:

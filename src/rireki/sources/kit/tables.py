@@ -1,44 +1,36 @@
-"""The three tables of a ChatKit database: listed, and fetched some rows at a time.
+"""Tables of a database that belongs to another program: listed, and fetched some rows at a time.
 
-Every statement is short, because the app must be able to save at any time: rows
-are listed in small batches, and a long value is read in slices. What a value
-means is not known here.
+Every statement is short, because the program must be able to save at any time: rows are listed in
+small batches, and a long value is read in slices. What a value means is not known here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from math import inf
 from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
 from rireki.errors import SourceTrouble
-from rireki.sources.chatkit.names import STORE_ID
 from rireki.sources.kit.sqlite import Database
 
 __all__ = [
-    "ATTACHMENTS",
-    "ITEMS",
+    "BATCH",
+    "LOOK",
     "Large",
-    "THREADS",
     "Listed",
-    "TableRow",
     "Table",
+    "TableRow",
+    "Value",
     "fetch",
     "list_rows",
-    "numbers_of",
     "signs",
     "tables_of",
 ]
 
-THREADS, ITEMS, ATTACHMENTS = "threads", "items", "attachments"
-_COLUMNS = {
-    THREADS: {"id", "data"},
-    ITEMS: {"id", "thread_id", "data"},
-    ATTACHMENTS: {"id", "data"},
-}
-_BATCH = 200
+#: How many rows one statement brings.
+BATCH = 200
 #: Up to this many bytes a value is looked at whole; of a longer one, its length and its ends.
 LOOK = 16 << 10
 _END = 2 << 10
@@ -61,7 +53,7 @@ Value: TypeAlias = str | bytes | int | float | Large | None
 
 class Table(NamedTuple):
     name: str
-    #: In the order of the table.
+    #: Those that are read, in the order of the table.
     columns: tuple[str, ...]
     #: How the database spells its texts.
     encoding: str
@@ -71,9 +63,8 @@ class Listed(NamedTuple):
     """A row as the list shows it: enough to tell that it changed, without its long values."""
 
     rowid: int
-    id: str
-    thread: str
-    user: str
+    #: What the columns say that were asked for; empty where there is none of that name.
+    names: tuple[str, ...]
     #: Changes whenever the row does; not with its rowid, which is another after a VACUUM.
     mark: bytes
 
@@ -95,11 +86,13 @@ class TableRow(NamedTuple):
         return plain and self.name(column) != name
 
 
-def tables_of(database: Database) -> dict[str, Table]:
-    """The tables of ours, by name, told by their columns."""
+def tables_of(
+    database: Database, wanted: Mapping[str, Collection[str]], *, whole: bool = False
+) -> dict[str, Table]:
+    """Those of the wanted tables that have the columns wanted; with `whole`, all columns they have."""
     tables: dict[str, Table] = {}
     encoding = str(database.rows("PRAGMA encoding")[0][0])
-    for name, wanted in _COLUMNS.items():
+    for name, columns in wanted.items():
         # Without rowids there is neither an order of arrival nor a way into long values.
         plain = database.rows(
             """SELECT 1 FROM pragma_table_list
@@ -107,9 +100,10 @@ def tables_of(database: Database) -> dict[str, Table]:
             (name,),
         )
         statement = "SELECT name FROM pragma_table_info(?) ORDER BY cid"
-        columns = tuple(str(column) for (column,) in database.rows(statement, (name,)))
-        if plain and wanted <= set(columns):
-            tables[name] = Table(name, columns, encoding)
+        found = [str(column) for (column,) in database.rows(statement, (name,))]
+        if plain and all(column in found for column in columns):
+            kept = found if whole else [column for column in found if column in columns]
+            tables[name] = Table(name, tuple(kept), encoding)
     return tables
 
 
@@ -117,60 +111,37 @@ def tables_of(database: Database) -> dict[str, Table]:
 
 
 def list_rows(
-    database: Database, table: Table, which: tuple[str, str] | None = None
+    database: Database,
+    table: Table,
+    names: Sequence[str],
+    only: Mapping[str, str] | None = None,
 ) -> Iterator[Listed]:
     """The rows of a table in the order of their rowids, in batches of one short statement.
 
-    All of them; or those of one thread and user, where an index leads to them.
+    All of them; or those whose columns say what `only` says, where an index leads to them.
     """
     shown = ", ".join(
         f"CASE WHEN octet_length({name}) <= {LOOK} THEN CAST({name} AS BLOB)"
         f" ELSE octet_length({name}) END"
         for name in map(_quoted, table.columns)
     )
-    column = "id" if table.name == THREADS else "thread_id"
-    only = f"AND {column} = ? AND user_id = ?" if which else ""
+    matching = "".join(f" AND {_quoted(column)} = ?" for column in only or ())
     statement = (
-        f"SELECT rowid, {shown} FROM {table.name} WHERE rowid > ? {only}"
-        f" ORDER BY rowid LIMIT {_BATCH}"
+        f"SELECT rowid, {shown} FROM {_quoted(table.name)} WHERE rowid > ?{matching}"
+        f" ORDER BY rowid LIMIT {BATCH}"
     )
-    places = [_place(table, column) for column in ("id", "thread_id", "user_id")]
+    places = [table.columns.index(name) if name in table.columns else None for name in names]
     encode, encoding = msgspec.msgpack.Encoder().encode, table.encoding
     last = -(1 << 63)
     while True:
-        batch = database.rows(statement, (last, *(which or ())))
+        batch = database.rows(statement, (last, *(only or {}).values()))
         for rowid, *values in batch:
             ends = _ends(database, table, rowid, values) if _has_long(values) else None
-            id, thread, user = [_name(values, place, encoding) for place in places]
-            yield Listed(rowid, id, thread, user, encode((values, ends)))
-        if len(batch) < _BATCH:
+            said = tuple(_name(values, place, encoding) for place in places)
+            yield Listed(rowid, said, encode((values, ends)))
+        if len(batch) < BATCH:
             return
         last = batch[-1][0]
-
-
-def numbers_of(database: Database) -> dict[tuple[str, str], int] | None:
-    """Of each thread and user a number that changes when any of its rows does; None if unknown.
-
-    The stores of our own keep account of it. Asked for before the rows: what changes in between
-    has another number the next time.
-    """
-    told = "SELECT 1 FROM pragma_table_list WHERE schema = 'main' AND name = 'touched'"
-    if database.rows("PRAGMA application_id") != [(STORE_ID,)] or not database.rows(told):
-        return None
-    statement = f"""SELECT number, thread_id, user_id FROM touched WHERE number > ?
-                     ORDER BY number LIMIT {_BATCH}"""
-    numbers: dict[tuple[str, str], int] = {}
-    last = 0
-    while batch := database.rows(statement, (last,)):
-        numbers.update({(thread, user): number for number, thread, user in batch})
-        last = batch[-1][0]
-    # Names without bounds are not told in full where rows are listed.
-    long = any(len(name) > LOOK // 4 for names in numbers for name in names)
-    return None if long else numbers
-
-
-def _place(table: Table, column: str) -> int | None:
-    return table.columns.index(column) if column in table.columns else None
 
 
 def _has_long(values: Sequence[Any]) -> bool:
@@ -205,8 +176,8 @@ def fetch(
     database: Database, table: Table, rowids: Sequence[int], largest: float = inf
 ) -> Iterator[TableRow]:
     """The rows that are still there, in the order of their numbers; values up to the largest size."""
-    for start in range(0, len(rowids), _BATCH):
-        some = rowids[start : start + _BATCH]
+    for start in range(0, len(rowids), BATCH):
+        some = rowids[start : start + BATCH]
         for rowid, *cells in database.rows(_statement(table, len(some)), some):
             yield from _row(database, table, rowid, cells, largest)
 
@@ -218,7 +189,7 @@ def _statement(table: Table, count: int) -> str:
         for name in map(_quoted, table.columns)
     )
     numbers = ", ".join("?" * count)
-    return f"SELECT rowid, {cells} FROM {table.name} WHERE rowid IN ({numbers}) ORDER BY rowid"
+    return f"SELECT rowid, {cells} FROM {_quoted(table.name)} WHERE rowid IN ({numbers}) ORDER BY rowid"
 
 
 def _row(
@@ -272,7 +243,9 @@ def signs(
 ) -> tuple[int, bytes | None, bytes | None] | None:
     """Length and ends of a long value."""
     name = _quoted(column)
-    rows = database.rows(f"SELECT octet_length({name}) FROM {table.name} WHERE rowid = ?", (rowid,))
+    rows = database.rows(
+        f"SELECT octet_length({name}) FROM {_quoted(table.name)} WHERE rowid = ?", (rowid,)
+    )
     if not rows or rows[0][0] is None:
         return None
     length: int = rows[0][0]
