@@ -10,8 +10,7 @@ import pytest
 from rireki.model.conversation import Link, Trouble
 from rireki.model.message import Message, Usage
 from rireki.model.parts import Attachment, Notice, Text, Thinking, ToolCall, ToolResult, Unknown
-from rireki.show.html.about import about
-from rireki.show.html.export import export_html
+from rireki.show.html.export import about, export_html
 from rireki.show.html.page import RenderOptions
 from rireki.show.html.render import TranscriptRenderer
 from rireki.show.safe import safe, safe_for_browsers

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from rireki.model.parts import ToolCall
-from rireki.show.tools import preview, tell
+from rireki.show.parts import preview, tell
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 
 from rireki.search.language.parse import parse
 from rireki.search.language.query import QueryError
-from rireki.web.parts.typed import begun, instead, understood
+from rireki.web.pages.search import begun, instead, understood
 from tests.web.test_errors import NOW, SOURCES
 
 

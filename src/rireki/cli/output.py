@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timezone
 from itertools import islice
 from types import ModuleType
@@ -18,13 +18,23 @@ from rireki.cli.terminal import steer, wants_colour
 from rireki.model.when import when
 from rireki.show.catalogue import say
 from rireki.show.json import line
-from rireki.show.safe import Style, escaped, printable
-from rireki.show.width import width
+from rireki.show.safe import Style, escaped, one_line, printable
+from rireki.show.width import width, wrap
+from rireki.show.words import count
 
 if TYPE_CHECKING:
     from rireki.intake.progress import Progress
+    from rireki.model.conversation import Trouble
 
-__all__ = ["ProgressBar", "StandardOutput", "now", "progress", "time_of"]
+__all__ = [
+    "ProgressBar",
+    "StandardOutput",
+    "now",
+    "progress",
+    "time_of",
+    "trouble_lines",
+    "waiting_line",
+]
 
 #: In a pipe lines are as long as they are, unless COLUMNS says otherwise.
 WIDE = 100_000
@@ -138,3 +148,27 @@ class ProgressBar:
 def time_of(text: str | None, end_of_day: bool = False) -> str | None:
     """A time as it was typed, in the archive's spelling."""
     return None if text is None else when(text, now(), end_of_day)
+
+
+# ── What could not be read ──
+
+
+def trouble_lines(troubles: Sequence[Trouble], screen: StandardOutput) -> Iterator[str]:
+    """A hint that several troubles share is said once, after the last of them."""
+    for place, trouble in enumerate(troubles):
+        said = f"! {one_line(trouble.place)}: {one_line(say(trouble.message))}"
+        for number, row in enumerate(wrap(said, screen.columns - 4)):
+            yield screen.style.yellow(f"    {row}" if number else f"  {row}")
+        following = troubles[place + 1].hint if place + 1 < len(troubles) else ""
+        if trouble.hint and trouble.hint != following:
+            hint = f"    {one_line(say(trouble.hint))}"
+            yield from map(screen.style.dim, wrap(hint, screen.columns))
+
+
+def waiting_line(number: int) -> str:
+    """That conversations are kept, but not yet (or not any more) what their records mean."""
+    wait = count(number, "conversation waits", "conversations wait")
+    return say(
+        f"{wait} to be read again: another process is at it, or was interrupted. "
+        "'rireki import' finishes it."
+    )

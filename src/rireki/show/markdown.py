@@ -15,9 +15,16 @@ from rireki.model.message import Message
 from rireki.model.parts import Attachment, Notice, Part, Text, Thinking, ToolCall, ToolResult
 from rireki.show import times
 from rireki.show.heading import facts, fate, relations
-from rireki.show.parts import attachment_words, line_of, part_text, pretty, untold
+from rireki.show.parts import (
+    attachment_words,
+    line_of,
+    part_text,
+    pretty,
+    preview,
+    tool_name,
+    untold,
+)
 from rireki.show.safe import one_line, safe
-from rireki.show.tools import preview, tool_name
 from rireki.show.transcript import NEVER_ANSWERED, Transcript, unanswered
 
 __all__ = ["markdown", "message_lines"]

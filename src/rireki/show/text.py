@@ -17,9 +17,8 @@ from rireki.model.parts import Attachment, Notice, Part, Text, Thinking, ToolCal
 from rireki.show import times
 from rireki.show.catalogue import say, say_label, say_reading
 from rireki.show.heading import heading
-from rireki.show.parts import gist, line_of, part_text, pretty, untold
+from rireki.show.parts import gist, line_of, part_text, pretty, preview, tell, untold
 from rireki.show.safe import PLAIN, Style, one_line, safe
-from rireki.show.tools import preview, tell
 from rireki.show.transcript import NEVER_ANSWERED, Transcript, error_in, unanswered
 from rireki.show.width import Mark, Marked, painted, truncate, width, wrap, wrapped
 from rireki.show.words import AUTHORS, count

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from rireki.cli.output import StandardOutput
 from rireki.model.parts import ToolCall
 from rireki.show.catalogue import say, say_reading
+from rireki.show.parts import tell
 from rireki.show.safe import one_line, safe
-from rireki.show.tools import tell
 from rireki.show.width import truncate
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rireki.errors import RirekiError
     from rireki.sources.bridge.entry import BridgeEntry
 
-__all__ = ["JsonChatOutput", "ChatOutput"]
+__all__ = ["ChatOutput", "JsonChatOutput"]
 
 
 class ChatOutput:

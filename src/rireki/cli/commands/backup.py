@@ -8,8 +8,7 @@ import click
 
 from rireki.cli.archive import archive_path
 from rireki.cli.options import archive_option, json_option
-from rireki.cli.output import StandardOutput
-from rireki.cli.troubles import trouble_lines
+from rireki.cli.output import StandardOutput, trouble_lines
 from rireki.intake.backup import backup
 from rireki.show.catalogue import say
 from rireki.show.words import count, size

@@ -1,7 +1,7 @@
 """`rireki chat`: an agent driven from the terminal, by the same bridge as in the browser.
 
 The person has the main thread (so that Ctrl-C and line editing are theirs), the bridge another.
-How things are drawn is told in `chat_paper.py`, how they are asked in `chat_asks.py`.
+How things are drawn is told in `cli/chat/output.py`, how they are asked in `cli/chat/asks.py`.
 """
 
 from __future__ import annotations

@@ -12,15 +12,13 @@ from rireki.cli.archive import conversation_argument, library
 from rireki.cli.options import archive_option, json_option, no_pager_option
 from rireki.cli.output import StandardOutput
 from rireki.show.catalogue import say, say_label, say_reading
-from rireki.show.comparison import compare
-from rireki.show.decisions import explained, may_be_typed
+from rireki.show.decisions import compare, explained, may_be_typed
 from rireki.show.safe import one_line
 from rireki.show.width import pad, truncate, width
 from rireki.show.words import count
 
 if TYPE_CHECKING:
-    from rireki.show.comparison import Comparison
-    from rireki.show.decisions import Decision
+    from rireki.show.decisions import Comparison, Decision
 
 __all__ = ["command"]
 

@@ -10,9 +10,8 @@ import click
 
 from rireki.cli.archive import opened
 from rireki.cli.options import archive_option, home_option, json_option, source_option
-from rireki.cli.output import StandardOutput, progress
+from rireki.cli.output import StandardOutput, progress, trouble_lines
 from rireki.cli.places import places_of
-from rireki.cli.troubles import trouble_lines
 from rireki.search.index.importing import take_in
 from rireki.show.catalogue import say
 from rireki.show.safe import one_line

@@ -12,8 +12,7 @@ from rireki.archive.base import Filter
 from rireki.cli.archive import opened
 from rireki.cli.ids import short_ids
 from rireki.cli.options import archive_option, json_option, no_pager_option, source_option
-from rireki.cli.output import StandardOutput, now, time_of
-from rireki.cli.troubles import waiting_line
+from rireki.cli.output import StandardOutput, now, time_of, waiting_line
 from rireki.cli.waiting import waiting_now
 from rireki.library import ensure_source
 from rireki.model.names import directory_of

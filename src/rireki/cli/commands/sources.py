@@ -10,9 +10,8 @@ import click
 
 from rireki.cli.archive import archive_path, opened
 from rireki.cli.options import archive_option, home_option, json_option
-from rireki.cli.output import StandardOutput
+from rireki.cli.output import StandardOutput, trouble_lines
 from rireki.cli.places import places_of
-from rireki.cli.troubles import trouble_lines
 from rireki.intake.survey import survey, survey_unread
 from rireki.show.catalogue import say
 from rireki.show.safe import one_line

@@ -9,8 +9,7 @@ import click
 from rireki import home
 from rireki.cli.archive import archive_path, opened
 from rireki.cli.options import archive_option, json_option
-from rireki.cli.output import StandardOutput, progress
-from rireki.cli.troubles import trouble_lines, waiting_line
+from rireki.cli.output import StandardOutput, progress, trouble_lines, waiting_line
 from rireki.intake.salvage import salvage
 from rireki.intake.verify import verify
 from rireki.search.index.update import verify as verify_index

@@ -16,9 +16,8 @@ from rireki.archive.open import open_archive
 from rireki.cli.archive import archive_path, opened
 from rireki.cli.commands.import_ import report_lines
 from rireki.cli.options import archive_option, home_option, json_option
-from rireki.cli.output import StandardOutput, now, progress
+from rireki.cli.output import StandardOutput, now, progress, trouble_lines
 from rireki.cli.places import places_of
-from rireki.cli.troubles import trouble_lines
 from rireki.errors import RirekiError
 from rireki.live.feed import Feed
 from rireki.live.keeper import Keeper

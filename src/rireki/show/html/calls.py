@@ -10,9 +10,8 @@ from rireki.show.html.code import code_block
 from rireki.show.html.markup import EMPTY, Markup, join, tag
 from rireki.show.html.page import Page
 from rireki.show.html.shapes import Asked, asked, output
-from rireki.show.parts import pretty
+from rireki.show.parts import pretty, tell, tool_name
 from rireki.show.safe import one_line
-from rireki.show.tools import tell, tool_name
 from rireki.show.width import truncate
 
 __all__ = ["Came", "raw_value", "render_call", "render_result"]

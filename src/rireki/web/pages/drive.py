@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from shlex import quote
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
@@ -18,11 +17,17 @@ from rireki.drive.values import Ask, Status
 from rireki.errors import NotFound, RirekiError
 from rireki.model.conversation import Conversation
 from rireki.show.handover import so_far
+from rireki.show.html.calls import raw_value
+from rireki.show.html.code import code_block
+from rireki.show.html.diff import TextChange, diff
+from rireki.show.html.markup import Markup, anchor, join, tag
+from rireki.show.html.page import Page, RenderOptions
+from rireki.show.html.prose import prose
+from rireki.show.html.shapes import asked
 from rireki.sources import registry
 from rireki.web.archive_reader import OpenConversation
 from rireki.web.driving import OFF, PREFIX, Driving
 from rireki.web.locale.words import locale_of, say
-from rireki.web.parts.asks import tell_ask
 from rireki.web.parts.frame import answer, archive_reader_of, is_on, number_of, page, piece, told
 from rireki.web.projects import is_allowed, recent_projects
 
@@ -35,6 +40,7 @@ __all__ = [
     "obstacle_of",
     "show_inbox",
     "show_new",
+    "tell_ask",
 ]
 
 
@@ -262,3 +268,41 @@ def _on(request: Request) -> Driving:
     if driving is None:
         raise NotFound(*OFF)
     return driving
+
+
+# ── What an agent wants to do ──
+
+
+def tell_ask(ask: Ask, locale: str) -> Markup:
+    """The part of a card that says what would be done: the command, the change, the plan, every argument.
+
+    Nothing is cut: whoever allows something has to have seen all of it.
+    """
+    page = Page(RenderOptions(locale=locale, full=True), anchor(ask.id, "ask"), ask.id, level=3)
+    return join(_told(ask, page, locale))
+
+
+def _told(ask: Ask, page: Page, locale: str) -> Iterator[Markup]:
+    if ask.what == "plan" and ask.detail:
+        yield tag("div", prose(ask.detail, page), class_="plan")
+        return
+    if ask.diffs:
+        yield from (_changed(change, page) for change in ask.diffs)
+    shape = None
+    if isinstance(ask.arguments, Mapping):
+        shape = asked(ask.arguments, [], page)
+        if shape is not None and not ask.diffs:
+            yield shape.body
+    if ask.arguments and ask.what == "permission":
+        inside = tag("div", raw_value(ask.arguments, page), class_="inside")
+        summary = tag("summary", say(locale, "Every argument"))
+        # Where no form is known for it, this is all there is to see.
+        bare = shape is None and not ask.diffs
+        yield tag("details", summary, inside, class_="call", open=bare)
+    if ask.detail and not ask.diffs and shape is None:
+        yield code_block(ask.detail, "", page)
+
+
+def _changed(change: Mapping[str, Any], page: Page) -> Markup:
+    old, new = change.get("old") or "", change.get("new") or ""
+    return diff([TextChange(str(old), str(new), str(change.get("path") or ""))], page).shown

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime, timezone
+from difflib import SequenceMatcher
 from typing import Any, NamedTuple
 
 from markupsafe import Markup, escape
@@ -21,9 +23,8 @@ from rireki.show.words import folder
 from rireki.sources import registry
 from rireki.web.locale.words import locale_of, say
 from rireki.web.parts.frame import answer, archive_reader_of, is_on, number_of, page, piece, told
-from rireki.web.parts.typed import begun, instead, understood
 
-__all__ = ["show_search"]
+__all__ = ["begun", "instead", "show_search", "understood"]
 
 #: Conversations of one page, and as one types.
 PAGE, QUICK = 20, 8
@@ -169,3 +170,60 @@ def _who(locale: str, hit: Hit) -> str:
     place = f" · {say(locale, hit.where)}" if hit.where in ("thinking", "attachment") else ""
     tools = f" ▸ {', '.join(hit.tools)}" if hit.tools else ""
     return one_line(name + tools + place)
+
+
+# ── Queries that are still being typed: goes by what was typed alone, and does not search ──
+
+#: A word at the end of a query that may go on: no filter, no pattern, nothing in quotes or unwanted.
+_HALF_WORD = re.compile(r"(?:^|\s)(?:[^\W_][\w./-]+|[/._~](?=\S*[^\W_])[\w./-]*[\w.-])$")
+#: A phrase at the end, and its last word, which may go on.
+_HALF_PHRASE = re.compile(r'(?:^|(?<=\s))"(?P<before>[^"]*\s)?(?P<last>[^\W_][\w./-]*)"$')
+#: What closes a phrase, by what opens it.
+_QUOTES = {'"': '"', "“": "”", "”": "”", "＂": "＂"}
+_FILTER = re.compile(r"[-(]*[A-Za-z]+[:：]")
+_WORD = re.compile(r"\w{3,}")
+
+
+def understood(query: str, error: QueryError) -> str | None:
+    """The query with its end closed or left out; None where the fault does not lie at the end."""
+    if re.search(r"\s\S", query[error.position + error.length :]):
+        return None
+    typed, sign = query.rstrip(), query[error.position : error.position + 1]
+    inside = typed[error.position + 1 :].strip()
+    if sign in _QUOTES and inside and not inside.endswith(_QUOTES[sign]):
+        return typed + _QUOTES[sign]
+    if sign == "(" and inside.strip("()- "):
+        return typed + ")"
+    *_, run = re.split(r"\s", query[: error.position])
+    return query[: error.position - len(run)]
+
+
+def begun(query: str, typed: str) -> str | None:
+    """The query with its last word as the beginning of one; None where it has no such word."""
+    if query.count('"') % 2 == 0 and _HALF_WORD.search(query):
+        return f"{query}*"
+    phrase = _HALF_PHRASE.search(query)
+    # A phrase that the person closed themselves is as they want it.
+    if phrase is None or typed.rstrip().endswith('"'):
+        return None
+    before = f'"{phrase["before"].strip()}" ' if (phrase["before"] or "").strip() else ""
+    return f"{query[: phrase.start()]}{before}{phrase['last']}*"
+
+
+def instead(query: str, word: str) -> str:
+    """The query with this word in the place of the one it is most like."""
+    places = [
+        piece
+        for run in re.finditer(r"\S+", query)
+        if not _FILTER.match(run[0])
+        for piece in _WORD.finditer(query, run.start(), run.end())
+        if piece[0].lower() != word
+    ]
+    if not places:
+        return word
+    best = max(places, key=lambda piece: _likeness(piece[0].lower(), word))
+    return query[: best.start()] + word + query[best.end() :]
+
+
+def _likeness(typed: str, word: str) -> float:
+    return 1.0 if word.startswith(typed) else SequenceMatcher(None, typed, word).ratio()
