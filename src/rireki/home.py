@@ -8,7 +8,6 @@ import re
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import cached_property
-from hashlib import sha256
 from pathlib import Path
 
 from rireki.errors import RirekiError
@@ -206,6 +205,9 @@ def private_path(file: Path, beside: str) -> Path:
     if is_own(file):
         # Without the links by which it was named: those may lead elsewhere a moment later.
         return Path(os.path.realpath(file.parent)) / beside
+    # Imported late: every command pays for it, and hardly any asks for an archive elsewhere.
+    from hashlib import sha256
+
     name = sha256(os.fsencode(os.path.realpath(file))).hexdigest()[:32]
     return data_directory() / PRIVATE / f"{name}{Path(beside).suffix}"
 

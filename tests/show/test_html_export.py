@@ -25,9 +25,9 @@ from rireki.model.parts import Attachment, ResultStatus, ToolCall
 from rireki.show.heading import RELATIONS
 from rireki.show.html.export import export_html
 from rireki.show.html.page import JAPANESE, RenderOptions, say
-from rireki.show.html.page import NAMES as AUTHORS
 from rireki.show.html.render import TranscriptRenderer
 from rireki.show.transcript import NEVER_ANSWERED, Transcript, choose
+from rireki.show.words import NAMES as AUTHORS
 from rireki.show.words import source_name
 from rireki.sources.kit.places import Places
 from tests.show.made import call, conversation, message, result

@@ -24,7 +24,7 @@ from rireki.archive.open import open_archive
 from rireki.intake.interpret import read_conversation
 from rireki.show.json import line
 from rireki.web.api import ROUTES
-from rireki.web.openapi import document
+from rireki.web.api.openapi import document
 from rireki.web.serve import Server
 from tests.web.conftest import BEARER, client_at
 

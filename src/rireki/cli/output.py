@@ -66,6 +66,13 @@ class StandardOutput:
             told = line(value)
             sys.stdout.write((escaped(told) if self.terminal else told) + "\n")
 
+    def give(self, as_json: bool, values: Iterable[Any], lines: Iterable[str]) -> None:
+        """Values for a program that asks for JSON, else lines for a person."""
+        if as_json:
+            self.json(values)
+        else:
+            self.say(lines)
+
     def page(self, lines: Iterable[str], pager: bool = True, at: int = 0) -> None:
         """Through a pager when somebody is looking, opened at a line; else straight out."""
         if not (pager and self.terminal):

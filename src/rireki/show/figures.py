@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rireki.model.conversation import Answer, Conversation, Pattern
     from rireki.model.message import Usage
 
-__all__ = ["count_all", "figures", "percent", "tokens_by_model"]
+__all__ = ["answers_once", "count_all", "figures", "percent", "tokens_by_model"]
 
 PATTERNS: tuple[Pattern, ...] = ("simple", "single tool", "several tools")
 
@@ -21,7 +21,7 @@ PATTERNS: tuple[Pattern, ...] = ("simple", "single tool", "several tools")
 def figures(archive: Archive, source: str | None = None) -> dict[str, Any]:
     """Everything `rireki stats --json` tells, of all sources or of one."""
     found = list(archive.conversations(Filter(source=source, subagents=True)))
-    tokens = tokens_by_model(answers for _, answers in archive.answers(source))
+    tokens = tokens_by_model(answers_once(archive.answers(source)))
     return {**count_all(found), "tokens": tokens}
 
 
@@ -67,16 +67,20 @@ def percent(part: int, whole: int) -> float:
     return round(100 * part / whole, 1) if whole else 0.0
 
 
-def tokens_by_model(conversations: Iterable[Sequence[Answer]]) -> dict[str, dict[str, int | bool]]:
-    """Each answer once, however many files repeat it; the fullest count of it is the right one."""
-    best: dict[str, Answer] = {}
-    for answers in conversations:
+def answers_once(found: Iterable[tuple[str, Sequence[Answer]]]) -> Iterable[tuple[str, Answer]]:
+    """Each answer once, however many conversations repeat it, with the one that counts most of it."""
+    best: dict[str, tuple[str, Answer]] = {}
+    for conversation, answers in found:
         for answer in answers:
             known = best.get(answer.key)
-            if known is None or answer.usage.output_tokens > known.usage.output_tokens:
-                best[answer.key] = answer
+            if known is None or answer.usage.output_tokens > known[1].usage.output_tokens:
+                best[answer.key] = (conversation, answer)
+    return best.values()
+
+
+def tokens_by_model(answers: Iterable[tuple[str, Answer]]) -> dict[str, dict[str, int | bool]]:
     models: dict[str, dict[str, int | bool]] = {}
-    for answer in best.values():
+    for _, answer in answers:
         _add(models.setdefault(answer.model, {"answers": 0}), answer.usage)
     return dict(sorted(models.items()))
 

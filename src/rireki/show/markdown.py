@@ -26,10 +26,10 @@ from rireki.show.parts import (
 )
 from rireki.show.safe import one_line, safe
 from rireki.show.transcript import NEVER_ANSWERED, Transcript, unanswered
+from rireki.show.words import NAMES
 
 __all__ = ["markdown", "message_lines"]
 
-_NAMES = {"person": "You", "agent": "Agent", "tool": "Tool", "harness": "Program"}
 _SHORT = 20
 
 
@@ -85,7 +85,7 @@ def _bubble(message: Message, results: PairedResults, limit: int | None) -> Iter
     if body:
         stamp = f" {times.moment(message.at)}" if message.author == "person" and message.at else ""
         label = f" *({_plain(one_line(message.label))})*" if message.label else ""
-        yield from ["", f"## {_NAMES[message.author]}{stamp}{label}{_notes(message)}"]
+        yield from ["", f"## {NAMES[message.author]}{stamp}{label}{_notes(message)}"]
     yield from body
 
 
@@ -102,7 +102,7 @@ def _fold(message: Message, results: PairedResults, limit: int | None) -> Iterat
 
 def _title(message: Message, line: str) -> str:
     """The one line of what is no bubble."""
-    name = _NAMES[message.author]
+    name = NAMES[message.author]
     return f"*{name}: {_plain(line)}*{_notes(message)}" if line else f"*{name}*{_notes(message)}"
 
 

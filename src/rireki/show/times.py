@@ -8,22 +8,22 @@ from rireki.model.conversation import Conversation
 from rireki.model.times import to_datetime
 from rireki.show.catalogue import say
 
-__all__ = ["ago", "clock", "day", "moment", "span", "span_of"]
+__all__ = ["ago", "clock", "day", "local_time", "moment", "span", "span_of"]
 
 
 def moment(stamp: str | None) -> str:
     """A stored time as local date and minute, or a dash."""
-    local = _local(stamp)
+    local = local_time(stamp)
     return local.strftime("%Y-%m-%d %H:%M") if local else "–"
 
 
 def day(stamp: str | None) -> str:
-    local = _local(stamp)
+    local = local_time(stamp)
     return local.strftime("%Y-%m-%d") if local else ""
 
 
 def clock(stamp: str | None) -> str:
-    local = _local(stamp)
+    local = local_time(stamp)
     return local.strftime("%H:%M") if local else ""
 
 
@@ -43,7 +43,7 @@ def span_of(conversation: Conversation) -> str:
 
 def ago(stamp: str | None, now: datetime) -> str:
     """How long ago, for the last week; before that (and for clocks that run ahead) the date."""
-    local = _local(stamp)
+    local = local_time(stamp)
     if local is None:
         return "–"
     seconds = (now - local).total_seconds()
@@ -55,7 +55,8 @@ def ago(stamp: str | None, now: datetime) -> str:
     return say("just now")
 
 
-def _local(stamp: str | None) -> datetime | None:
+def local_time(stamp: str | None) -> datetime | None:
+    """A stored time in this machine's time zone."""
     found = to_datetime(stamp) if stamp else None
     try:
         return found.astimezone() if found else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rireki.model.message import Author, Usage
 from rireki.show.safe import one_line
 
-__all__ = ["AUTHORS", "count", "folder", "size", "source_name", "tokens"]
+__all__ = ["AUTHORS", "NAMES", "count", "folder", "size", "source_name", "tokens"]
 
 #: Who said a message, in a word.
 AUTHORS: dict[Author, str] = {
@@ -14,8 +14,8 @@ AUTHORS: dict[Author, str] = {
     "tool": "tool",
     "harness": "program",
 }
-
-
+#: The same as a heading.
+NAMES: dict[Author, str] = {author: name.capitalize() for author, name in AUTHORS.items()}
 #: Sources whose id is a word of ours for a part of the program.
 _SOURCES = {"bridge": "rireki (driven)"}
 

@@ -60,10 +60,7 @@ def command(name: str, yes: bool, undo: bool, as_json: bool) -> None:
             trouble = _erase(archive)
             said = {"id": id, "forgotten": True, "removed_bytes": removed}
             words = say(f"Forgot {id}: {size(removed)} of records removed.")
-    if as_json:
-        screen.json([said])
-    else:
-        screen.say([words])
+    screen.give(as_json, [said], [words])
     if trouble is not None:
         # It is gone from the archive: that is said first, and all the same not the whole of it.
         raise trouble

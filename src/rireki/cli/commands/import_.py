@@ -65,10 +65,7 @@ def command(
             check=check,
         )
     screen = StandardOutput()
-    if as_json:
-        screen.json([report])
-    else:
-        screen.say(report_lines(report, screen))
+    screen.give(as_json, [report], report_lines(report, screen))
 
 
 def report_lines(report: Report, screen: StandardOutput) -> Iterator[str]:

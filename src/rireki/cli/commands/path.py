@@ -47,10 +47,7 @@ def command(directory: str, below: bool, as_json: bool) -> None:
     with opened() as archive:
         seen = sightings_of(archive, directory, below)
         names = short_ids(archive.ids())
-    if as_json:
-        screen.json(map(_as_json, seen))
-    else:
-        screen.say(_table(seen, names, screen, below))
+    screen.give(as_json, map(_as_json, seen), _table(seen, names, screen, below))
 
 
 def sightings_of(archive: Archive, given: str, below: bool) -> list[Sighting]:

@@ -40,7 +40,4 @@ def command(name: str, to: Path, as_of: str | None, as_json: bool) -> None:
     with library() as kept:
         conversation = kept.find(name)
         names = [str(file) for file in kept.restore(conversation.id, to, as_of)]
-    if as_json:
-        StandardOutput().json([{"id": conversation.id, "files": names}])
-    else:
-        StandardOutput().say(map(one_line, names))
+    StandardOutput().give(as_json, [{"id": conversation.id, "files": names}], map(one_line, names))

@@ -49,10 +49,7 @@ def command(action: str, as_json: bool) -> None:
         _remove(login, runner())
     screen = StandardOutput()
     status = _status(login)
-    if as_json:
-        screen.json([status])
-    else:
-        screen.say(_told(action, status))
+    screen.give(as_json, [status], _told(action, status))
 
 
 def runner() -> Runner:

@@ -39,10 +39,7 @@ def command(source: str | None, as_json: bool) -> None:
     with opened() as archive:
         ensure_source(source, archive)
         counted = figures(archive, source)
-    if as_json:
-        screen.json([counted])
-    else:
-        screen.say(_told(counted, counted["tokens"], screen))
+    screen.give(as_json, [counted], _told(counted, counted["tokens"], screen))
 
 
 def _told(

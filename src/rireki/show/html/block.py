@@ -25,7 +25,7 @@ from rireki.show import times
 from rireki.show.html.calls import Came, raw_value, render_call, render_result
 from rireki.show.html.index import Spot, TranscriptIndex, goes_on, model_of, only_came
 from rireki.show.html.markup import EMPTY, Markup, join, tag, void
-from rireki.show.html.page import NAMES, Page
+from rireki.show.html.page import Page
 from rireki.show.html.prose import plain, prose
 from rireki.show.html.shapes import terminal
 from rireki.show.html.terminal import is_coloured
@@ -33,7 +33,7 @@ from rireki.show.parts import gist, part_text
 from rireki.show.safe import one_line
 from rireki.show.transcript import NEVER_ANSWERED, Transcript, error_in
 from rireki.show.width import truncate
-from rireki.show.words import size
+from rireki.show.words import NAMES, size
 
 __all__ = ["MessageBlock", "TellChild", "picture", "render_part"]
 

@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 import msgspec
 
-from rireki.model.message import Author
 from rireki.model.parts import Attachment
 from rireki.show.catalogue.readings import reading_in_japanese
 from rireki.show.html.markup import EMPTY, Markup, tag
@@ -21,7 +20,6 @@ __all__ = [
     "JAPANESE",
     "LINES",
     "LOCALES",
-    "NAMES",
     "SIZE",
     "Cut",
     "Page",
@@ -33,13 +31,6 @@ __all__ = [
 
 #: How much of one output is shown before it is cut.
 LINES, SIZE = 200, 64_000
-#: Who said a message.
-NAMES: dict[Author, str] = {
-    "person": "You",
-    "agent": "Agent",
-    "tool": "Tool",
-    "harness": "Program",
-}
 
 
 def read_table(file: Path) -> dict[str, str]:

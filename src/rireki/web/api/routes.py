@@ -21,6 +21,7 @@ from rireki.web.api.body import read_body
 from rireki.web.api.call import OPERATIONS, PREFIX, TALK, ApiCall, Operation
 from rireki.web.api.events import DriveEvents, Events
 from rireki.web.api.failures import json_answer, told
+from rireki.web.api.openapi import document
 from rireki.web.api.parameters import plain, read_asked
 from rireki.web.locale.words import locale_of
 
@@ -86,9 +87,6 @@ async def _unknown(request: Request) -> Response:
 
 
 async def _openapi(request: Request) -> Response:
-    # Imported late: the description is made from this module's table.
-    from rireki.web.openapi import document
-
     return json_answer(document())
 
 

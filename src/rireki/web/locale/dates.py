@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from rireki.model.times import to_datetime
+from rireki.show.times import local_time
 
 __all__ = ["ago", "clock", "date_of", "day", "moment", "second", "span"]
 
@@ -17,18 +17,18 @@ _DAYS = {
 
 def moment(locale: str, stamp: str | None) -> str:
     """Date and minute, or a dash."""
-    local = _local(stamp)
+    local = local_time(stamp)
     return f"{_date(locale, local)} {local:%H:%M}" if local else "–"
 
 
 def second(locale: str, stamp: str | None) -> str:
     """Date and second: what follows each other closely is told apart."""
-    local = _local(stamp)
+    local = local_time(stamp)
     return f"{_date(locale, local)} {local:%H:%M:%S}" if local else "–"
 
 
 def clock(stamp: str | None) -> str:
-    local = _local(stamp)
+    local = local_time(stamp)
     return f"{local:%H:%M}" if local else "–"
 
 
@@ -42,7 +42,7 @@ def span(locale: str, first: str | None, last: str | None) -> str:
 
 def ago(locale: str, stamp: str | None, now: datetime) -> str:
     """How long ago, for the last week; before that the date."""
-    local = _local(stamp)
+    local = local_time(stamp)
     if local is None:
         return "–"
     seconds = (now - local).total_seconds()
@@ -61,7 +61,7 @@ def ago(locale: str, stamp: str | None, now: datetime) -> str:
 
 def date_of(stamp: str | None) -> str:
     """The local day as 2026-11-16; empty for no time."""
-    local = _local(stamp)
+    local = local_time(stamp)
     return local.date().isoformat() if local else ""
 
 
@@ -87,11 +87,3 @@ def _date(locale: str, local: datetime) -> str:
     if locale == "ja":
         return f"{local.year}年{local.month}月{local.day}日"
     return f"{local.day} {_MONTHS[local.month - 1]} {local.year}"
-
-
-def _local(stamp: str | None) -> datetime | None:
-    found = to_datetime(stamp) if stamp else None
-    try:
-        return found.astimezone() if found else None
-    except (OverflowError, ValueError, OSError):
-        return None

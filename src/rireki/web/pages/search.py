@@ -19,7 +19,7 @@ from rireki.show.catalogue.errors import in_locale
 from rireki.show.hits import is_gone, quoted
 from rireki.show.safe import one_line
 from rireki.show.width import Marked, marked, painted
-from rireki.show.words import folder
+from rireki.show.words import AUTHORS, folder
 from rireki.sources import registry
 from rireki.web.locale.words import locale_of, say
 from rireki.web.parts.frame import answer, archive_reader_of, is_on, number_of, page, piece, told
@@ -159,14 +159,11 @@ def _marks(line: Marked) -> Markup:
     )
 
 
-_AUTHORS = {"person": "you", "agent": "agent", "tool": "tool", "harness": "program"}
-
-
 def _who(locale: str, hit: Hit) -> str:
     """Who said it, and with which tool; or what of the conversation it is."""
     if hit.author is None:
         return say(locale, hit.where)
-    name = say(locale, _AUTHORS[hit.author])
+    name = say(locale, AUTHORS[hit.author])
     place = f" · {say(locale, hit.where)}" if hit.where in ("thinking", "attachment") else ""
     tools = f" ▸ {', '.join(hit.tools)}" if hit.tools else ""
     return one_line(name + tools + place)

@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from rireki.archive.base import Archive, Heading
 from rireki.model.conversation import Answer
-from rireki.show.figures import figures
+from rireki.show.figures import answers_once, figures
 from rireki.sources import registry
 from rireki.web.locale import dates
 from rireki.web.parts.frame import archive_reader_of, number_of, page, told
@@ -55,7 +55,7 @@ async def show_stats(request: Request) -> Response:
 
 
 def _values(archive: Archive, source: str | None) -> dict[str, Any]:
-    answers = list(_once(archive.answers(source)))
+    answers = list(answers_once(archive.answers(source)))
     headings = {h.id: h for h in archive.headings() if source in (None, h.source)}
     told = figures(archive, source)
     models = {name: total["output_tokens"] for name, total in told["tokens"].items()}
@@ -100,17 +100,6 @@ def calendar(counts: Mapping[str, int], today: date) -> list[Day]:
         level = min(1 + STEPS * (count - 1) // most, STEPS) if count else 0
         days.append(Day(name, count, level, offset // 7, offset % 7))
     return days
-
-
-def _once(found: Iterable[tuple[str, list[Answer]]]) -> Iterable[tuple[str, Answer]]:
-    """Each answer once, however many conversations repeat it; the fullest count of it."""
-    best: dict[str, tuple[str, Answer]] = {}
-    for conversation, answers in found:
-        for answer in answers:
-            known = best.get(answer.key)
-            if known is None or answer.usage.output_tokens > known[1].usage.output_tokens:
-                best[answer.key] = (conversation, answer)
-    return best.values()
 
 
 def _activity(headings: Iterable[Heading], answers: Iterable[tuple[str, Answer]]) -> Counter[str]:

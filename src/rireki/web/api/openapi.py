@@ -10,9 +10,8 @@ import msgspec
 from rireki import __version__
 from rireki.live.feed import News
 from rireki.web.api.answers import Failure
-from rireki.web.api.call import PREFIX, Operation
+from rireki.web.api.call import OPERATIONS, PREFIX, Operation
 from rireki.web.api.parameters import EventsAsked
-from rireki.web.api.routes import OPERATIONS
 
 __all__ = ["document"]
 
