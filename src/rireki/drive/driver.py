@@ -22,6 +22,7 @@ from rireki.sources.kit.places import Places
 __all__ = [
     "AgentError",
     "AgentGone",
+    "AgentTask",
     "Driver",
     "Level",
     "Maker",
@@ -29,7 +30,6 @@ __all__ = [
     "Reply",
     "Sink",
     "TurnEnd",
-    "AgentTask",
     "driver_of",
     "gone_by_itself",
     "warm_up",

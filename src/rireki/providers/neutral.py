@@ -19,6 +19,8 @@ __all__ = [
     "Call",
     "Media",
     "MediaKind",
+    "NeutralText",
+    "NeutralThinking",
     "Note",
     "Opaque",
     "Part",
@@ -26,8 +28,6 @@ __all__ = [
     "Request",
     "Result",
     "Role",
-    "NeutralText",
-    "NeutralThinking",
     "Turn",
     "bare",
 ]

@@ -23,8 +23,8 @@ from rireki.chatkit.conformance.case import (
 
 __all__ = [
     "PROPERTIES",
-    "FactoryNotImportable",
     "CheckOutcome",
+    "FactoryNotImportable",
     "StoreConformance",
     "StoreFailed",
     "check_store",

@@ -42,8 +42,8 @@ from rireki.search.text.tokens import (
 )
 
 __all__ = [
-    "Doc",
     "ConversationFacts",
+    "Doc",
     "Finder",
     "Matcher",
     "Span",

@@ -17,8 +17,8 @@ from rireki.errors import RirekiError
 __all__ = [
     "And",
     "Exact",
-    "FilterNode",
     "FilterName",
+    "FilterNode",
     "Leaf",
     "Node",
     "Not",

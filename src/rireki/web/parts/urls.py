@@ -9,6 +9,7 @@ from starlette.requests import Request
 
 __all__ = [
     "attachment_url",
+    "conversation_url",
     "explain_url",
     "export_url",
     "fragments_url",
@@ -18,7 +19,6 @@ __all__ = [
     "project_url",
     "raw_url",
     "search_url",
-    "conversation_url",
     "versions_url",
     "with_query",
 ]
