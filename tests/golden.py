@@ -27,7 +27,10 @@ from tests.support.memory import Memory
 FIXTURES = Path(__file__).parent / "fixtures"
 #: Homes with a golden file of their own, and the source to read there.
 HOMES = {
-    path: "claude-code" for path in sorted((FIXTURES / "claude-code").iterdir()) if path.is_dir()
+    path: source
+    for source in ("claude-code", "codex")
+    for path in sorted((FIXTURES / source).iterdir())
+    if path.is_dir()
 }
 #: A home in which agents were driven.
 DRIVEN = FIXTURES / "bridge"

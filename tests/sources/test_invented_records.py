@@ -44,6 +44,30 @@ def _claude_line(home: Path, value: dict[str, Any]) -> None:
     _append(file, about | value)
 
 
+def _codex_line(home: Path, value: dict[str, Any]) -> None:
+    lay_out("codex-0.150.0", home)
+    file = max((home / ".codex" / "sessions").rglob("*.jsonl"), key=lambda p: p.stat().st_size)
+    with file.open("a", encoding="utf-8") as lines:
+        lines.write(json.dumps({"timestamp": AT} | value) + "\n")
+
+
+def codex_type(home: Path) -> None:
+    _codex_line(home, {"type": "hologram", "payload": BODY})
+
+
+def codex_event(home: Path) -> None:
+    _codex_line(home, {"type": "event_msg", "payload": {"type": "hologram"} | BODY})
+
+
+def codex_item(home: Path) -> None:
+    _codex_line(home, {"type": "response_item", "payload": {"type": "hologram"} | BODY})
+
+
+def codex_completed_item(home: Path) -> None:
+    item = {"type": "hologram", "id": "h"} | BODY
+    _codex_line(home, {"type": "event_msg", "payload": {"type": "item_completed", "item": item}})
+
+
 def claude_type(home: Path) -> None:
     _claude_line(home, {"type": "hologram", "body": BODY})
 
@@ -241,6 +265,7 @@ def chatkit_item(home: Path) -> None:
 CONTAINERS = [
     *(claude_type, claude_system, claude_attachment, claude_user_block, claude_answer_block),
     *(claude_result_block, claude_subagent),
+    *(codex_type, codex_event, codex_item, codex_completed_item),
     *(q_entry, q_entry_that_is_no_object, q_user, q_answer),
     *(kiro_kind, kiro_without_kind, kiro_block),
     *(kiro_3_payload, kiro_3_without_payload, kiro_3_payload_that_is_no_object),

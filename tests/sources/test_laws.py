@@ -23,6 +23,8 @@ from tests.support.dump import dump
 from tests.support.engine import sql_of
 from tests.support.homes import NAMES, files, lay_out
 
+#: Files that are no conversation's: what is wrong in them is told by none.
+LISTS = ("history.jsonl", "session_index.jsonl")
 every_home = pytest.mark.parametrize("name", NAMES)
 
 
@@ -80,7 +82,10 @@ def test_what_was_taken_in_comes_back(
     assert named
     for number, group in enumerate(kept):
         for strand in archive.strands(group.family, group.conversation):
-            if strand.key:
+            if strand.role == "state":
+                rows["threads", "", strand.key] = _thread(Path(strand.place), strand.key)
+                assert json.loads(strand.document()) == rows["threads", "", strand.key]
+            elif strand.key:
                 table, key, native_id = json.loads(strand.key)
                 assert json.loads(strand.document()) == rows[table, key, native_id]
             else:
@@ -90,6 +95,14 @@ def test_what_was_taken_in_comes_back(
         for path in restore(archive, archive.find(group.conversation), tmp_path / str(number)):
             data = path.read_bytes()
             assert data in originals or json.loads(data) in rows.values()
+
+
+def _thread(database: Path, id: str) -> dict[str, str]:
+    """What Codex's index calls a thread."""
+    connection = sqlite3.connect(database)
+    (row,) = connection.execute("SELECT id, name FROM threads WHERE id = ?", (id,)).fetchall()
+    connection.close()
+    return dict(zip(("id", "name"), row, strict=True))
 
 
 def _rows(home: Path) -> dict[tuple[str, str, str], object]:
@@ -137,7 +150,7 @@ def test_a_garbage_line_costs_one_trouble_and_not_its_neighbours(
     troubled = sum(len(c.troubles) for c in archive.conversations(Filter(subagents=True)))
     damaged = 0
     for path in files(home):
-        if path.suffix == ".jsonl" and path.name != "history.jsonl":
+        if path.suffix == ".jsonl" and path.name not in LISTS:
             with path.open("ab") as file:
                 file.write(b"" if path.read_bytes().endswith(b"\n") else b"\n")
                 file.write(b'{"type": "user", \xfe\xff garbage\n')

@@ -7,8 +7,10 @@ from pathlib import Path
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 CLAUDE = sorted(path.name for path in (FIXTURES / "claude-code").iterdir() if path.is_dir())
+CODEX = sorted(path.name for path in (FIXTURES / "codex").iterdir() if path.is_dir())
 NAMES = [
     *(f"claude-code-{version}" for version in CLAUDE),
+    *(f"codex-{version}" for version in CODEX),
     "amazon-q-1.12",
     "amazon-q-1.19",
     "kiro",
@@ -24,6 +26,8 @@ def lay_out(name: str, home: Path) -> Path:
             FIXTURES / "claude-code" / name.removeprefix("claude-code-") / ".claude",
             home / ".claude",
         )
+    elif name.startswith("codex-"):
+        copy(FIXTURES / "codex" / name.removeprefix("codex-") / ".codex", home / ".codex")
     elif name.startswith("amazon-q-"):
         store = FIXTURES / "amazon-q" / f"q-{name.removeprefix('amazon-q-')}"
         copy(store, home / ".local" / "share" / "amazon-q")

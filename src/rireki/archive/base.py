@@ -25,14 +25,14 @@ __all__ = [
     "Archive",
     "Batch",
     "Change",
+    "PendingGroup",
     "Filter",
     "Found",
     "Heading",
+    "StoredConversation",
     "KnownOrigin",
-    "PendingGroup",
     "Sighting",
     "Stale",
-    "StoredConversation",
 ]
 
 

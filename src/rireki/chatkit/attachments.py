@@ -22,7 +22,7 @@ from rireki.chatkit.store import RirekiStore
 from rireki.chatkit.values import attachment_of
 from rireki.errors import RirekiError
 
-__all__ = ["AttachmentContent", "AttachmentRefused", "RirekiAttachmentStore"]
+__all__ = ["AttachmentRefused", "AttachmentContent", "RirekiAttachmentStore"]
 
 TContext = TypeVar("TContext")
 

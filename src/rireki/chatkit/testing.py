@@ -14,8 +14,8 @@ from rireki.chatkit.conformance.kit import (
 
 __all__ = [
     "PROPERTIES",
-    "CheckOutcome",
     "FactoryNotImportable",
+    "CheckOutcome",
     "StoreConformance",
     "StoreFailed",
     "check_store",

@@ -22,7 +22,6 @@ from rireki.sources.kit.places import Places
 __all__ = [
     "AgentError",
     "AgentGone",
-    "AgentTask",
     "Driver",
     "Level",
     "Maker",
@@ -30,6 +29,7 @@ __all__ = [
     "Reply",
     "Sink",
     "TurnEnd",
+    "AgentTask",
     "driver_of",
     "gone_by_itself",
     "warm_up",

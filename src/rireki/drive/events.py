@@ -17,7 +17,7 @@ import msgspec
 from rireki.drive.blocks import Blocks, Growing, length
 from rireki.drive.values import RunningCall, Status
 
-__all__ = ["COALESCE", "Event", "EventListener", "Fan", "Kind", "SessionView"]
+__all__ = ["COALESCE", "Event", "Fan", "Kind", "EventListener", "SessionView"]
 
 Kind: TypeAlias = Literal["status", "delta", "settled", "call", "gone"]
 

@@ -20,7 +20,7 @@ from rireki.live.lock import WriterLock
 from rireki.sources.bridge.entry import BridgeEntry, parse, spell
 from rireki.sources.kit.jsonl import split_lines
 
-__all__ = ["Counter", "DriveJournal", "DrivenElsewhere", "ended"]
+__all__ = ["DrivenElsewhere", "Counter", "DriveJournal", "ended"]
 
 #: The last line of a conversation that has ended is shorter than this.
 TAIL = 1024

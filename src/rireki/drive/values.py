@@ -12,22 +12,22 @@ import msgspec
 from rireki.model.activity import WORDS, AskState, state_of_ask
 
 __all__ = [
+    "AskAnswer",
+    "Ask",
+    "StreamBlock",
+    "RunningCall",
     "LABELS",
     "REASONED",
-    "Ask",
-    "AskAnswer",
-    "AskedQuestion",
     "Choice",
+    "PromptReceipt",
+    "PromptImage",
     "Mode",
     "Option",
     "Prompt",
-    "PromptImage",
-    "PromptReceipt",
+    "AskedQuestion",
     "Queued",
-    "RunningCall",
     "State",
     "Status",
-    "StreamBlock",
     "in_order",
 ]
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rireki.history.aio import AsyncMessageHistory
     from rireki.history.journal import HistoryConflict
 
-__all__ = ["AsyncMessageHistory", "HistoryConflict", "HistoryNote", "MessageHistory", "Pending"]
+__all__ = ["AsyncMessageHistory", "HistoryConflict", "MessageHistory", "HistoryNote", "Pending"]
 
 #: Only programs with an event loop, or with a history on disk, need these.
 _LATE = {

@@ -21,10 +21,10 @@ __all__ = [
     "as_readings",
     "interpret",
     "is_for_lack_of_memory",
-    "losses",
     "read_at",
     "read_conversation",
     "with_subagents",
+    "losses",
 ]
 
 #: The title of a conversation whose reader could not make anything of it.

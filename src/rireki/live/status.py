@@ -12,7 +12,7 @@ from rireki.intake.progress import Progress
 from rireki.intake.sweep import Report
 from rireki.model.conversation import Trouble
 
-__all__ = ["KeeperState", "KeeperStatus", "StatusProgress", "StatusPublisher", "Stopped"]
+__all__ = ["KeeperState", "KeeperStatus", "Stopped", "StatusProgress", "StatusPublisher"]
 
 KeeperState: TypeAlias = Literal[
     "starting", "importing", "keeping", "following", "stopped", "failed"

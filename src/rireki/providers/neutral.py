@@ -19,8 +19,6 @@ __all__ = [
     "Call",
     "Media",
     "MediaKind",
-    "NeutralText",
-    "NeutralThinking",
     "Note",
     "Opaque",
     "Part",
@@ -28,6 +26,8 @@ __all__ = [
     "Request",
     "Result",
     "Role",
+    "NeutralText",
+    "NeutralThinking",
     "Turn",
     "bare",
 ]

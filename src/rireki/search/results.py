@@ -9,7 +9,7 @@ import msgspec
 from rireki.model.conversation import Conversation
 from rireki.model.message import Author, Upstream
 
-__all__ = ["ConversationHits", "Hit", "Neighbour", "Results", "Scope", "SearchOptions", "Snippet"]
+__all__ = ["Hit", "Neighbour", "Results", "Scope", "Snippet", "ConversationHits", "SearchOptions"]
 
 #: What of a message the words stand in. "title" and "project" belong to the conversation itself.
 Where: TypeAlias = Literal[

@@ -27,11 +27,11 @@ __all__ = [
     "Form",
     "Known",
     "Lively",
+    "Scanned",
     "Origin",
     "Piece",
     "Reader",
     "Roll",
-    "Scanned",
     "Update",
     "Watched",
 ]

@@ -18,7 +18,7 @@ from tests.support.memory import Memory
 
 __all__ = ["READERS", "Corpus", "Group", "Kept", "corpus"]
 
-READERS = ("amazon-q", "kiro", "claude-code", "chatkit", "rireki", "bridge")
+READERS = ("amazon-q", "kiro", "claude-code", "codex", "chatkit", "rireki", "bridge")
 
 
 class Kept(NamedTuple):

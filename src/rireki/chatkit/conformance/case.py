@@ -12,8 +12,8 @@ from chatkit.store import NotFoundError, Store
 from chatkit.types import ThreadItem
 
 __all__ = [
-    "Check",
     "ConformanceCase",
+    "Check",
     "FactoryNotImportable",
     "MakeContext",
     "MakeStore",

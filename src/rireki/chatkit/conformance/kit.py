@@ -23,8 +23,8 @@ from rireki.chatkit.conformance.case import (
 
 __all__ = [
     "PROPERTIES",
-    "CheckOutcome",
     "FactoryNotImportable",
+    "CheckOutcome",
     "StoreConformance",
     "StoreFailed",
     "check_store",

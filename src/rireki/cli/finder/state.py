@@ -12,7 +12,7 @@ from rireki.cli.finder.keys import Key
 from rireki.search.results import ConversationHits, Hit, Results
 from rireki.show.catalogue import say
 
-__all__ = ["Action", "FinderAnswer", "FinderItem", "Finding"]
+__all__ = ["Action", "FinderAnswer", "Finding", "FinderItem"]
 
 #: What the owner of the terminal has to do. "search": the query changed; "more": a longer list
 #: of the same is wanted.

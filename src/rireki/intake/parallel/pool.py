@@ -19,7 +19,7 @@ from rireki.intake.memory import use_sparingly
 from rireki.intake.parallel.spawn import Worker, spawn
 from rireki.intake.parallel.worker import receive, send
 
-__all__ = ["LostTask", "WorkerPool", "processors"]
+__all__ = ["WorkerPool", "LostTask", "processors"]
 
 #: Answers that wait to be written; bounds memory when the writer is slower than the workers.
 WAITING = 6

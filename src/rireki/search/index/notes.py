@@ -18,7 +18,7 @@ import apsw
 from rireki.archive.database import distrust, is_shut, open_frozen
 from rireki.errors import ArchiveTrouble
 
-__all__ = ["Damaged", "IndexStore", "IndexedConversation", "cannot_write"]
+__all__ = ["Damaged", "IndexedConversation", "IndexStore", "cannot_write"]
 
 #: What this file and the index look like; another number means: make both anew.
 FORMAT = 4

@@ -42,8 +42,8 @@ from rireki.search.text.tokens import (
 )
 
 __all__ = [
-    "ConversationFacts",
     "Doc",
+    "ConversationFacts",
     "Finder",
     "Matcher",
     "Span",

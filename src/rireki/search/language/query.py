@@ -17,8 +17,8 @@ from rireki.errors import RirekiError
 __all__ = [
     "And",
     "Exact",
-    "FilterName",
     "FilterNode",
+    "FilterName",
     "Leaf",
     "Node",
     "Not",

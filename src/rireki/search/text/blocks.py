@@ -26,10 +26,10 @@ from rireki.search.text.documents import conversation_facts, docs_in_turn, docs_
 from rireki.search.text.tokens import GAP, fold, in_bytes
 
 __all__ = [
-    "Digest",
-    "IndexRow",
-    "IndexedMessage",
     "PackedBlock",
+    "Digest",
+    "IndexedMessage",
+    "IndexRow",
     "digest",
     "digest_parts",
     "heading_rows",

@@ -27,7 +27,7 @@ from rireki.search.language.match import Doc
 from rireki.search.results import Where
 from rireki.search.text.tokens import fold
 
-__all__ = ["TOO_LONG", "conversation_facts", "docs_in_turn", "docs_of", "project_in"]
+__all__ = ["TOO_LONG", "docs_in_turn", "docs_of", "project_in", "conversation_facts"]
 
 #: An argument of this many characters stands by itself: it is a file or a script.
 LONG_ARGUMENT = 400

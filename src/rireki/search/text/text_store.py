@@ -27,7 +27,7 @@ from rireki.search.text.blocks import (
 )
 from rireki.search.text.documents import docs_of
 
-__all__ = ["Read", "TextStore"]
+__all__ = ["TextStore", "Read"]
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")

@@ -46,6 +46,23 @@ JAPANESE = {
         "ここまでの会話を要約（{before} → {after} トークン）"
     ),
     "denied": "拒否",
+    "API error": "API エラー",
+    "AGENTS.md": "AGENTS.md",
+    "a sub-agent reported": "サブエージェントからの報告",
+    "added by the program": "プログラムによる追加",
+    "context of an app": "アプリの文脈",
+    "environment": "環境",
+    "from the thread it was forked from": "フォーク元のスレッドから",
+    "instructions": "指示",
+    "picture": "画像",
+    "shell command": "シェルコマンド",
+    "system prompt": "システムプロンプト",
+    "entered review mode": "レビューを開始",
+    "exited review mode": "レビューを終了",
+    "The turn was interrupted.": "この発言は中断されました。",
+    "Only what was typed survives of this thread; its rollout was never seen.": (
+        "このスレッドで残っているのは入力だけです。記録は一度も見つかっていません。"
+    ),
     "directory": "フォルダー",
     "empty answer": "空の回答",
     "end of turn": "発言の終わり",

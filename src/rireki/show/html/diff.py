@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from rireki.show.html.markup import EMPTY, Markup, exact, tag
 from rireki.show.html.page import LINES, SIZE, Cut, Page
 
-__all__ = ["Diff", "TextChange", "diff", "patch"]
+__all__ = ["TextChange", "Diff", "diff", "patch"]
 
 Kind: TypeAlias = Literal["add", "del", "same", "gap"]
 

@@ -15,7 +15,7 @@ from rireki.model.parts import Attachment, Text, Thinking, ToolCall, ToolResult
 from rireki.show.html.markup import anchor
 from rireki.show.transcript import Transcript, unanswered
 
-__all__ = ["Before", "Spot", "TranscriptIndex", "Unit", "goes_on", "index", "model_of", "only_came"]
+__all__ = ["Before", "TranscriptIndex", "Spot", "Unit", "goes_on", "index", "model_of", "only_came"]
 
 #: Sub-agents by the message and the call that started them; None where that is not told.
 Children: TypeAlias = dict[tuple[str, str] | None, list[Transcript]]

@@ -19,8 +19,8 @@ from rireki.sources.kit.rules import TextRule, rule_of
 __all__ = [
     "CANCELLED",
     "PUT_IN",
-    "REDACTED",
     "RULES",
+    "REDACTED",
     "TASK",
     "SavedMessage",
     "answer",

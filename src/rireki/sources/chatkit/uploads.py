@@ -20,7 +20,7 @@ from rireki.sources.kit.stamps import is_regular
 from rireki.sources.kit.tables import BATCH, LOOK
 from rireki.sources.reader import Content, Piece, Update
 
-__all__ = ["LANE", "SentFile", "StoredFile", "files_in", "numbers_of", "uploads_of"]
+__all__ = ["LANE", "StoredFile", "SentFile", "files_in", "numbers_of", "uploads_of"]
 
 LANE = "bytes"
 #: Records of this size: what two files share at their beginning is kept once.

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from rireki.sources.native.entry import MESSAGES, JournalEntry
 
-__all__ = ["SAID", "Edit", "EntryLog", "Item", "ModelView"]
+__all__ = ["SAID", "Edit", "Item", "EntryLog", "ModelView"]
 
 #: Kinds whose messages come after those that are there.
 SAID = MESSAGES - {"repair"}

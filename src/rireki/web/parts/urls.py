@@ -9,7 +9,6 @@ from starlette.requests import Request
 
 __all__ = [
     "attachment_url",
-    "conversation_url",
     "explain_url",
     "export_url",
     "fragments_url",
@@ -19,6 +18,7 @@ __all__ = [
     "project_url",
     "raw_url",
     "search_url",
+    "conversation_url",
     "versions_url",
     "with_query",
 ]

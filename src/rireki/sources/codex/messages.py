@@ -1,0 +1,427 @@
+"""What the lines of a rollout say: prompts, answers, calls and results, and what the program added.
+
+Each generation writes most things twice, for the model (`response_item`) and for people
+(`event_msg`). What people see is taken from the events of the file's generation, calls and results
+from the items; the other copy is passed over. A file that has no such events is told from its items.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rireki.model.message import Author, Display, Usage
+from rireki.model.parts import Attachment, Notice, Part, Text, Thinking, ToolCall, ToolResult
+from rireki.sources.codex.rollout import Line, Rollout
+from rireki.sources.codex.texts import INJECTED, SHELL, output_of, shell_command
+from rireki.sources.kit.decode import NotReadable, load
+from rireki.sources.kit.fields import get, items, string, words
+from rireki.sources.kit.pending import ConversationBuilder, PendingMessage
+from rireki.sources.kit.rules import TextRule, rule_of
+
+__all__ = ["RolloutReader"]
+
+#: What says nothing to people, or says again what another line does.
+_SILENT = frozenset(
+    (
+        *("world_state", "inter_agent_communication", "inter_agent_communication_metadata"),
+        *("security_risk_score", "state", "task_started", "thread_settings_applied"),
+        *("context_compacted", "thread_goal_updated", "thread_name_updated", "mcp_tool_call_end"),
+        *("web_search_end", "patch_apply_begin", "patch_apply_end", "exec_command_begin"),
+        *("exec_command_end", "ghost_snapshot", "additional_tools", "compaction"),
+        *("ContextCompaction", "HookPrompt"),
+    )
+)
+#: Items that are calls, and the field with what is called for.
+_CALLS = {
+    "function_call": "arguments",
+    "custom_tool_call": "input",
+    "local_shell_call": "action",
+    "web_search_call": "action",
+    "tool_search_call": "arguments",
+    "image_generation_call": "revised_prompt",
+}
+#: Calls that are over when they are written: no output follows.
+_OVER = ("web_search_call", "image_generation_call")
+_OUTPUTS = ("function_call_output", "custom_tool_call_output", "tool_search_output")
+_COMPACTED = "Compact task completed"
+_FORKED = "from the thread it was forked from"
+
+
+class RolloutReader:
+    """Goes through the lines of one file and says what is in them to a builder."""
+
+    def __init__(self, rollout: Rollout, builder: ConversationBuilder, prefix: str) -> None:
+        self.rollout = rollout
+        self.builder = builder
+        self.prefix = prefix
+        #: Threads that this one started, and the calls that did.
+        self.children: dict[str, str | None] = {}
+        self._line = rollout.lines[0]
+        self._answer: PendingMessage | None = None
+        self._pictures: list[str] = []
+        self._model = ""
+        self._total: Any = None
+        #: How many messages each line gave.
+        self._said: dict[int, int] = {}
+        self._survey()
+
+    def _survey(self) -> None:
+        """Which of two copies there is, and what is a summary rather than an answer."""
+        lines = [line for line in self.rollout.lines if not line.copied]
+        events = [line.payload for line in lines if line.type == "event_msg"]
+        if self.rollout.generation == 3:
+            events = [item for event in events if isinstance(item := get(event, "item"), dict)]
+        kinds = {string(event, "type") for event in events}
+        self._has_prompts = bool(kinds & {"user_message", "UserMessage"})
+        self._has_answers = bool(kinds & {"agent_message", "AgentMessage"})
+        self._has_thoughts = bool(kinds & {"agent_reasoning", "Reasoning"})
+        self._has_usage = any(line.type == "token_usage_record" for line in lines)
+        self._calls = {_call_id(line.payload) for line in lines if line.kind in _CALLS}
+        self._spoken = {string(event, "message") or _text(event) for event in events}
+        compacted = [line.payload for line in lines if line.type == "compacted"]
+        self._summaries = [string(payload, "message").strip() for payload in compacted]
+
+    def read(self) -> None:
+        for line in self.rollout.lines:
+            self._line = line
+            before = len(self.builder.flow)
+            self._take(line)
+            if line.copied:
+                self._set_aside(before)
+
+    def _take(self, line: Line) -> None:
+        payload = line.payload
+        match line.type:
+            case "session_meta":
+                self._meta(payload)
+            case "turn_context":
+                self._context(payload)
+            case "event_msg":
+                self._event(payload)
+            case "response_item":
+                self._item(payload)
+            case "compacted":
+                self._divide("context compacted", string(payload, "message"))
+            case "token_usage_record":
+                self._use(get(payload, "usage"), string(payload, "response_id"))
+            case _ if self.rollout.generation == 1:
+                if line is not self.rollout.lines[0] and not line.record.text("record_type"):
+                    self._item(line.record.value)
+            case kind:
+                self._unknown(kind)
+
+    def _set_aside(self, before: int) -> None:
+        """What was copied from the parent is the parent's: kept and found, but not said again here."""
+        kept = []
+        for one in self.builder.flow[before:]:
+            texts = [part for part in one.message.parts if isinstance(part, Text)]
+            if one.message.display == "bubble" and texts:
+                one.message.parts, one.typed, one.ends = list(texts), False, None
+                one.message.display, one.message.label = "fold", _FORKED
+                kept.append(one)
+        self.builder.flow[before:] = kept
+        self._answer = None
+
+    # ── facts ──
+
+    def _meta(self, payload: Any) -> None:
+        if self._line.number > 1:
+            return
+        self.builder.note_directory(string(payload, "cwd"))
+        prompt = string(get(payload, "base_instructions"), "text") or string(
+            payload, "instructions"
+        )
+        if prompt:
+            self._say("harness", "hidden", [Text(prompt)], "system prompt", "system prompt")
+
+    def _context(self, payload: Any) -> None:
+        if not self._line.copied:
+            self._model = string(payload, "model")
+            self.builder.note_model(self._model)
+            self.builder.note_directory(string(payload, "cwd"))
+
+    def _use(self, usage: Any, key: str) -> None:
+        """The tokens of one call of the model. What was read from the cache is part of the input."""
+        if self._line.copied:
+            return
+        read, cached, stored, written = (
+            _number(usage, f"{name}_tokens")
+            for name in ("input", "cached_input", "cache_write_input", "output")
+        )
+        if read or written:
+            tokens = Usage(max(0, read - cached - stored), written, cached, stored)
+            name = key or f"{self.rollout.id}:{self._line.number}"
+            self.builder.note_usage(name, self._model or "unknown", tokens, self._line.at)
+
+    def _count(self, payload: Any) -> None:
+        """Written again whenever limits change: only a call of the model raises the total."""
+        total = get(payload, "info", "total_token_usage")
+        if total is not None and total != self._total:
+            self._total = total
+            if not self._has_usage:
+                self._use(get(payload, "info", "last_token_usage"), "")
+
+    # ── what people see ──
+
+    def _event(self, payload: Any) -> None:
+        match string(payload, "type"):
+            case "token_count":
+                self._count(payload)
+            case "item_completed":
+                if self.rollout.generation == 3:
+                    self._completed(get(payload, "item"))
+            case "user_message" | "agent_message" | "agent_reasoning" as kind:
+                if self.rollout.generation != 3:
+                    self._told(kind, payload)
+            case "task_complete":
+                self._answer = None
+                if error := get(payload, "error"):
+                    said = Notice(string(error, "message") or words(error), "error")
+                    self._say("harness", "chip", [said], "API error", "API error").ends = False
+            case "turn_aborted":
+                reason = string(payload, "reason")
+                author: Author = "person" if reason == "interrupted" else "harness"
+                said = Notice("The turn was interrupted.", "warning")
+                self._say(author, "chip", [said], "interrupted", reason).ends = False
+            case "thread_rolled_back":
+                self._divide("went back to an earlier point", words(get(payload, "num_turns")))
+            case "entered_review_mode" | "exited_review_mode" as kind:
+                self._divide(kind.replace("_", " "), words(payload))
+            case kind:
+                self._unknown(kind)
+
+    def _told(self, kind: str, payload: Any) -> None:
+        if kind == "user_message":
+            images = [url for url in items(payload, "images") if isinstance(url, str)]
+            paths = [path for path in items(payload, "local_images") if isinstance(path, str)]
+            self._ask([string(payload, "message")], images, paths)
+        elif kind == "agent_message":
+            self._reply(string(payload, "message"))
+        else:
+            self._think([string(payload, "text")])
+
+    def _completed(self, item: Any) -> None:
+        match string(item, "type"):
+            case "UserMessage":
+                self._asked(items(item, "content"))
+            case "AgentMessage":
+                self._reply(_text(item))
+            case "Reasoning":
+                self._think(items(item, "summary_text") or items(item, "raw_content"))
+            case "CommandExecution":
+                self._command(item)
+            case "CollabAgentToolCall":
+                for thread in items(item, "receiver_thread_ids"):
+                    self.children.setdefault(words(thread), string(item, "id") or None)
+            case "SubAgentActivity":
+                self.children.setdefault(string(item, "agent_thread_id"), None)
+            case _ if string(item, "id") in self._calls:
+                pass  # the same call, told richer
+            case kind:
+                self._unknown(kind)
+
+    def _asked(self, content: Sequence[Any]) -> None:
+        found: dict[str, list[str]] = {}
+        for one in content:
+            kind = string(one, "type")
+            field = {"image": "image_url", "local_image": "path", "text": "text"}.get(kind, "name")
+            found.setdefault(kind, []).append(string(one, field) or string(one, "path"))
+        named = [f"@{name}" for kind in ("skill", "mention") for name in found.get(kind, ())]
+        self._ask(
+            [*found.get("text", ()), *named], found.get("image", []), found.get("local_image", [])
+        )
+
+    def _ask(self, texts: Sequence[str], images: Sequence[str], paths: Sequence[str]) -> None:
+        parts: list[Part] = [Text(text) for text in texts if text]
+        # The bytes of a picture that was given by its path are in the copy for the model.
+        urls = images or self._pictures
+        parts += [self._picture(url) for url in urls]
+        parts += [Attachment("image/*", name=path) for path in paths if not urls]
+        self._pictures = []
+        if self.builder.nature == "subagent":
+            asked = self._say("harness", "bubble", parts, "task of a sub-agent")
+        else:
+            asked = self._say("person", "bubble", parts, "typed prompt")
+        asked.typed, asked.ends = True, False
+
+    def _reply(self, text: str) -> None:
+        bare = text.strip()
+        if bare == _COMPACTED or (bare and any(one.endswith(bare) for one in self._summaries)):
+            self._say("harness", "fold", [Text(text)], "summary", "summary")
+        elif text:
+            self._continue([Text(text)], after=(Thinking,)).ends = True
+
+    def _think(self, texts: Sequence[Any]) -> None:
+        parts = [Thinking(words(text)) for text in texts if text]
+        if parts:
+            self._continue(parts, after=(Thinking,))
+
+    def _continue(self, parts: Sequence[Part], after: tuple[type, ...]) -> PendingMessage:
+        """Thoughts, words and calls of one answer are one message, in that order."""
+        answer = self._answer
+        if answer is None or not all(isinstance(part, after) for part in answer.message.parts):
+            answer = self._say("agent", "bubble", [], "answer")
+            answer.message.model = self._model or None
+        answer.message.parts += parts
+        answer.refs += [ref for ref in self._line.record.refs if ref not in answer.refs]
+        self._answer = answer
+        return answer
+
+    def _command(self, item: Any) -> None:
+        """A command that no item of the model names: the person's own, or one of a script."""
+        if string(item, "id") in self._calls:
+            return
+        command = items(item, "command")
+        spoken, output = words(command[-1]) if command else "", string(item, "aggregated_output")
+        if string(item, "source") == "user_shell":
+            self._shell(spoken, output)
+        else:
+            told = [Text(f"$ {spoken}\n{output}")]
+            self._say("tool", "fold", told, "command of a script", spoken)
+
+    def _shell(self, command: str, output: str) -> None:
+        told = [Text(f"! {command}"), Text(output)]
+        self._say("person", "chip", told, SHELL, f"! {command}")
+
+    # ── what the model saw ──
+
+    def _item(self, payload: Any) -> None:
+        match string(payload, "type"):
+            case kind if kind in _CALLS:
+                self._call(kind, payload)
+            case kind if kind in _OUTPUTS:
+                self._output(payload)
+            case "message":
+                if string(payload, "role") == "assistant":
+                    self._copied_reply(_text(payload))
+                else:
+                    self._message(payload)
+            case "reasoning":
+                if not self._has_thoughts:
+                    summary = items(payload, "summary") or items(payload, "content")
+                    self._think([string(one, "text") for one in summary])
+            case "agent_message":
+                label = f"from {string(payload, 'author') or 'another agent'}"
+                self._say("harness", "fold", [Text(_text(payload))], "between agents", label)
+            case kind:
+                self._unknown(kind)
+
+    def _copied_reply(self, text: str) -> None:
+        if not self._has_answers:
+            self._reply(text)
+        elif text not in self._spoken:
+            self._say("harness", "fold", [Text(text)], "summary", "summary")
+
+    def _message(self, payload: Any) -> None:
+        """Each text of a message is judged alone: a prompt, or what the program put beside it."""
+        passed = get(payload, "internal_chat_message_metadata_passthrough")
+        origins = items(passed, "content_item_metadata")
+        typed: list[str] = []
+        for number, item in enumerate(items(payload, "content")):
+            text, url = string(item, "text"), string(item, "image_url")
+            origin = get(origins[number], "provenance", "type") if number < len(origins) else None
+            rule = self._judge(text, string(payload, "role"), origin)
+            if url:
+                self._pictures.append(url)
+            elif rule is None:
+                typed.append(text)
+            elif rule.name != SHELL:
+                self._say(rule.author, rule.display, [Text(text)], rule.name, rule.label)
+            elif self.rollout.generation != 3:
+                self._shell(*shell_command(text))
+        copies = {*typed, "\n".join(typed), "".join(typed)}
+        if any(typed) and not self._has_prompts:
+            self._ask(typed, [], [])
+        elif any(typed) and not copies & self._spoken:
+            told = [Text("\n".join(typed))]
+            self._say("harness", "fold", told, "not typed", "added by the program")
+
+    def _judge(self, text: str, role: str, origin: Any) -> TextRule | None:
+        """The rule of a text that no person typed. Where the client says whose it is, that counts."""
+        if origin == "user":
+            return None
+        if rule := rule_of(text, INJECTED):
+            return rule
+        if role not in ("user", "") or isinstance(origin, str):
+            return TextRule("instructions", "instructions", "", display="fold")
+        return None
+
+    def _call(self, kind: str, payload: Any) -> None:
+        spaces = (string(payload, "namespace"), string(payload, "name"))
+        name = ".".join(filter(None, spaces)) or kind.removesuffix("_call")
+        call = _call_id(payload) or f"{self.prefix}{self._line.number}"
+        arguments = _arguments(payload.get(_CALLS[kind]))
+        self._continue([ToolCall(call, name, arguments)], (Thinking, Text, ToolCall)).ends = False
+        if kind in _OVER and string(payload, "status") in ("completed", "failed"):
+            failed = string(payload, "status") == "failed"
+            self._result([ToolResult(call, "error" if failed else "ok")])
+
+    def _output(self, payload: Any) -> None:
+        text, status = output_of(payload)
+        call = _call_id(payload)
+        urls = [string(one, "image_url") for one in items(payload, "output")]
+        self._result([ToolResult(call, status, text), *map(self._picture, filter(None, urls))])
+        if "agent_id" in text and (thread := string(_arguments(text), "agent_id")):
+            self.children[thread] = call
+
+    def _result(self, parts: Sequence[Part]) -> None:
+        self._say("tool", "fold", parts, "tool results").ends = False
+
+    # ── putting down ──
+
+    def _picture(self, url: str) -> Attachment:
+        return self.builder.pictures.add_url(url) or Attachment("image/*", name=url[:200])
+
+    def _divide(self, label: str, text: str) -> None:
+        self._say("harness", "divider", [Text(text)], label, label)
+
+    def _unknown(self, kind: str) -> None:
+        if kind not in _SILENT:
+            self._answer = None
+            name = f"{self.prefix}{self._line.number}"
+            told = self.builder.unknown(self._line.record, name, kind or "line", at=self._line.at)
+            told.message.abandoned = self._line.abandoned
+
+    def _say(
+        self,
+        author: Author,
+        display: Display,
+        parts: Sequence[Part],
+        rule: str,
+        label: str | None = None,
+    ) -> PendingMessage:
+        line = self._line
+        # A line may say several things: all but the first get a name of their own.
+        said = self._said[line.number] = self._said.get(line.number, 0) + 1
+        name = f"{self.prefix}{line.number}" + (f".{said}" if said > 1 else "")
+        role = string(line.payload, "role") or line.kind or line.type
+        told = self.builder.say(
+            line.record, name, author, display, parts, rule, at=line.at, label=label, role=role
+        )
+        told.message.abandoned = line.abandoned
+        self._answer = None
+        return told
+
+
+def _text(item: Any) -> str:
+    return "\n".join(filter(None, (string(one, "text") for one in items(item, "content"))))
+
+
+def _call_id(payload: Any) -> str:
+    return string(payload, "call_id") or string(payload, "id")
+
+
+def _arguments(value: Any) -> Any:
+    """Arguments are JSON in a text; a script or a patch is a text."""
+    if not isinstance(value, str) or value[:1] not in ("{", "["):
+        return value
+    try:
+        return load(value.encode("utf-8", "replace"))
+    except NotReadable:
+        return value
+
+
+def _number(usage: Any, name: str) -> int:
+    value = get(usage, name)
+    return value if isinstance(value, int) and 0 <= value < 1 << 53 else 0

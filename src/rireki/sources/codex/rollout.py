@@ -1,0 +1,209 @@
+"""Rollout files as lines: copies of one file joined, branches told apart, copied beginnings marked.
+
+A thread is one rollout file, or several after a rewind (0.169): each later one says in its first line
+on which file it is based, and up to where. What a line says to people is told by `messages.py`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from io import BytesIO
+from typing import Any
+
+from rireki.model.conversation import Trouble
+from rireki.model.strand import Ref, Strand
+from rireki.model.times import from_iso, to_datetime
+from rireki.sources.kit.decode import NotReadable, load, text_of
+from rireki.sources.kit.fields import get, string
+from rireki.sources.kit.records import KEPT, DecodedLine, records_of
+
+__all__ = ["UUID", "Line", "Rollout", "read_rollouts", "thread_id"]
+
+UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+#: How much of a compressed file is unpacked.
+LARGEST = 256 << 20
+#: Lines that a fork of the second generation copied were all written within this many seconds.
+_COPYING = 0.25
+
+
+def thread_id(name: str) -> str:
+    """The thread of a file: the first id in its name."""
+    found = UUID.findall(name)
+    return found[0] if found else name.partition(".jsonl")[0]
+
+
+def _rollout_id(name: str) -> str:
+    """What other files call this one: the last id in its name."""
+    found = UUID.findall(name)
+    return found[-1] if found else name.partition(".jsonl")[0]
+
+
+@dataclass(slots=True)
+class Line:
+    """One line, and whether it is still part of the thread."""
+
+    record: DecodedLine
+    #: From 1; in a thread of several files, that of its own file.
+    number: int
+    #: Left by a rewind.
+    abandoned: bool = False
+    #: A copy of a line of the thread this one was forked from.
+    copied: bool = False
+
+    @property
+    def type(self) -> str:
+        return self.record.text("type")
+
+    @property
+    def payload(self) -> Any:
+        return get(self.record.value, "payload")
+
+    @property
+    def kind(self) -> str:
+        return string(self.payload, "type")
+
+    @property
+    def at(self) -> str | None:
+        return from_iso(get(self.record.value, "timestamp"))
+
+    @property
+    def is_prompt(self) -> bool:
+        return self.kind == "user_message" or get(self.payload, "item", "type") == "UserMessage"
+
+
+@dataclass(slots=True)
+class Rollout:
+    """One file of a thread."""
+
+    id: str
+    lines: list[Line]
+    #: What the first line says: the thread's own facts.
+    meta: dict[str, Any] = field(default_factory=dict)
+    #: 1: bare items; 2: items and events; 3: items and completed items.
+    generation: int = 2
+
+    def __post_init__(self) -> None:
+        first = self.lines[0].record.value if self.lines else {}
+        if string(first, "type") == "session_meta":
+            self.meta = first["payload"] if isinstance(get(first, "payload"), dict) else {}
+            self.generation = 3 if self.meta.get("history_mode") == "paginated" else 2
+        elif isinstance(first, dict) and "payload" not in first:
+            self.meta, self.generation = first, 1
+        elif any(get(line.record.value, "ordinal") is not None for line in self.lines):
+            self.generation = 3
+        if self.generation == 2 and self.meta.get("forked_from_id"):
+            for line in self.lines[1 : self._own()]:
+                line.copied = True
+        for line in self.lines:
+            if line.kind == "thread_rolled_back":
+                self._roll_back(line)
+
+    def _own(self) -> int:
+        """How many lines were taken over from the parent: all before the first task that began here."""
+        begun = to_datetime(string(self.meta, "timestamp"))
+        if begun is None:
+            return 1
+        tasks = [line for line in self.lines if line.kind == "task_started"]
+        for line in tasks:
+            started = get(line.payload, "started_at")
+            if isinstance(started, int | float) and started >= int(begun.timestamp()):
+                return line.number - 1
+        written = to_datetime(self.lines[0].at or "") or begun
+        for line in () if tasks else self.lines:
+            at = to_datetime(line.at or "")
+            if at is not None and (at - written).total_seconds() > _COPYING:
+                return line.number - 1
+        return len(self.lines)
+
+    def _roll_back(self, line: Line) -> None:
+        """The last turns before it are left, as many as it says."""
+        turns = get(line.payload, "num_turns")
+        before = [one for one in self.lines[: line.number - 1] if not one.abandoned]
+        prompts = [number for number, one in enumerate(before) if one.is_prompt]
+        if isinstance(turns, int) and turns > 0 and prompts:
+            for left in before[prompts[-min(turns, len(prompts))] :]:
+                left.abandoned = True
+
+
+def read_rollouts(strands: Sequence[Strand], troubles: list[Trouble]) -> list[Rollout]:
+    """The files of a thread from the eldest on; one that lies in two places, or also compressed, once."""
+    copies: dict[str, list[list[DecodedLine]]] = {}
+    for strand in sorted(strands, key=lambda one: (_name(one), one.place)):
+        lines = [one for one in _lines(strand, troubles) if isinstance(one.value, dict)]
+        copies.setdefault(_rollout_id(_name(strand)), []).append(lines)
+    rollouts = [
+        Rollout(id, [Line(one, number) for number, one in enumerate(_joined(some), 1)])
+        for id, some in copies.items()
+    ]
+    rollouts = [rollout for rollout in rollouts if rollout.lines]
+    _mark_branches(rollouts)
+    return rollouts
+
+
+def _name(strand: Strand) -> str:
+    return strand.place.replace("\\", "/").rpartition("/")[2]
+
+
+def _lines(strand: Strand, troubles: list[Trouble]) -> Iterator[DecodedLine]:
+    if not strand.place.endswith(".zst"):
+        yield from records_of(strand, troubles)
+        return
+    runs = strand.states[-1].runs
+    refs = [Ref(strand.id, runs[0].lane, 0)] if runs else []
+    for position, data in enumerate(BytesIO(_unpacked(strand, troubles)), 1):
+        try:
+            yield DecodedLine(load(data), position, True, strand.present, refs)
+        except NotReadable as error:
+            troubles.append(Trouble(f"{strand.place}: line {position}", str(error), KEPT))
+
+
+def _unpacked(strand: Strand, troubles: list[Trouble]) -> bytes:
+    # Imported late: few files are compressed.
+    import zstandard
+
+    try:
+        # A frame may promise more than the machine has: what is read is limited, whatever it says.
+        with zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(
+            strand.document(), read_across_frames=True
+        ) as stream:
+            text = stream.read(LARGEST + 1)
+    except zstandard.ZstdError as error:
+        troubles.append(Trouble(strand.place, f"cannot be unpacked ({error})", KEPT))
+        return b""
+    if len(text) > LARGEST:
+        troubles.append(Trouble(strand.place, "too large to be shown whole", KEPT))
+    return text[:LARGEST]
+
+
+def _joined(copies: list[list[DecodedLine]]) -> list[DecodedLine]:
+    """One list of lines from what lay in several places."""
+    if len(copies) == 1:
+        return copies[0]
+    found: dict[str, DecodedLine] = {}
+    for lines in sorted(copies, key=len, reverse=True):
+        for line in lines:
+            known = found.setdefault(text_of(line.value), line)
+            if line.present and not known.present:
+                found[text_of(line.value)] = known._replace(present=True)
+    return list(found.values())
+
+
+def _mark_branches(rollouts: Sequence[Rollout]) -> None:
+    """Only the newest file, and what it is based on, is where the thread is now."""
+    by_id = {rollout.id: rollout for rollout in rollouts}
+    #: Up to which ordinal the lines of each file count.
+    limits: dict[str, float] = {}
+    current, end = rollouts[-1] if rollouts else None, float("inf")
+    while current is not None and current.id not in limits:
+        limits[current.id] = end
+        base = current.meta.get("history_base")
+        stop = get(base, "end_ordinal_exclusive")
+        current = by_id.get(string(base, "thread_id") or string(base, "rollout_id"))
+        end = stop if isinstance(stop, int) else float("inf")
+    for rollout in rollouts:
+        limit = limits.get(rollout.id, 0)
+        for line in rollout.lines if limit != float("inf") else ():
+            ordinal = get(line.record.value, "ordinal")
+            line.abandoned |= not isinstance(ordinal, int) or ordinal >= limit

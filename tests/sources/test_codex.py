@@ -1,0 +1,374 @@
+"""Codex: rollout files of three generations, and everything its client does to them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import zstandard
+
+from rireki.archive.base import Archive, Filter
+from rireki.intake.interpret import read_conversation
+from rireki.intake.sweep import import_history
+from rireki.model.conversation import Conversation
+from rireki.model.message import Message
+from rireki.model.parts import Attachment, Notice, Text, Thinking, ToolCall, ToolResult
+from rireki.sources.codex import READER
+from rireki.sources.kit.places import Places
+from tests.support.homes import FIXTURES, lay_out
+
+CHECKED = sorted((FIXTURES / "codex").glob("*/hand-checked.json"))
+THREAD = "01a1e95b-50f0-7033-9aad-66701f3a0522"
+PARENT = "01a1e959-7b36-7581-91b9-7e3214892af8"
+
+
+def take_in(archive: Archive, home: Path) -> dict[str, Conversation]:
+    import_history(archive, places=Places.at(home))
+    return {c.native_id: c for c in archive.conversations(Filter(subagents=True))}
+
+
+def messages(archive: Archive, id: str) -> list[Message]:
+    return read_conversation(archive, archive.find(f"codex/{id}")).messages()
+
+
+def text_of(message: Message) -> str:
+    return "\n".join(part.text for part in message.parts if isinstance(part, Text))
+
+
+def prompts(said: list[Message]) -> list[str]:
+    return [text_of(m) for m in said if m.author == "person" and m.display == "bubble"]
+
+
+def write(home: Path, lines: list[dict[str, Any]], name: str = "") -> Path:
+    """A rollout file of these lines."""
+    name = name or f"rollout-2026-11-17T10-00-00-{THREAD}.jsonl"
+    path = home / ".codex" / "sessions" / "2026" / "11" / "17" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def line(kind: str, at: str = "2026-11-17T10:00:00.000Z", /, **payload: Any) -> dict[str, Any]:
+    return {"timestamp": at, "type": kind, "payload": payload}
+
+
+def meta(**more: Any) -> dict[str, Any]:
+    facts = {"id": THREAD, "timestamp": "2026-11-17T10:00:00.000Z", "cwd": "/home/dev/proj"}
+    return line("session_meta", **(facts | more))
+
+
+def item(**item: Any) -> dict[str, Any]:
+    return line("event_msg", type="item_completed", turn_id="t", item=item)
+
+
+def typed(text: str) -> dict[str, Any]:
+    return line("event_msg", type="user_message", message=text)
+
+
+def answered(text: str) -> dict[str, Any]:
+    return line("event_msg", type="agent_message", message=text)
+
+
+def for_the_model(role: str, *texts: str, **more: Any) -> dict[str, Any]:
+    content = [{"type": "input_text", "text": text} for text in texts]
+    return line("response_item", type="message", role=role, content=content, **more)
+
+
+# ── what real clients wrote ──
+
+
+@pytest.mark.parametrize("checked", CHECKED, ids=lambda path: path.parent.name)
+def test_every_thread_says_what_was_typed_answered_and_called(
+    checked: Path, archive: Archive, home: Path
+) -> None:
+    lay_out(f"codex-{checked.parent.name}", home)
+    found = take_in(archive, home)
+    threads: dict[str, list[dict[str, Any]]] = {}
+    for one in json.loads(checked.read_text("utf-8"))["conversations"]:
+        threads.setdefault(one["native_id"], []).append(one)
+    assert found.keys() == threads.keys()
+    for id, files in threads.items():
+        said = messages(archive, id)
+        parts = [part for message in said for part in message.parts]
+        assert prompts(said) == [text for file in files for text in file["prompts"]]
+        agents = [text_of(m) for m in said if m.author == "agent" and text_of(m)]
+        assert agents == [text for file in files for text in file["agent_messages"]]
+        called = [(part.call_id, part.name) for part in parts if isinstance(part, ToolCall)]
+        assert called == [
+            (call["id"], ".".join(filter(None, (call.get("namespace"), call["name"]))))
+            for file in files
+            for call in file["tool_calls"]
+        ]
+        results = [part.call_id for part in parts if isinstance(part, ToolResult)]
+        assert len(results) == sum(file["results"] for file in files)
+        thoughts = [part for part in parts if isinstance(part, Thinking)]
+        assert len(thoughts) == sum(file["reasoning_items"] for file in files)
+        dividers = [m for m in said if m.display == "divider"]
+        assert len(dividers) == sum(file["compacted"] for file in files)
+        assert found[id].project == files[0]["project"]
+        assert found[id].models == files[0]["models"]
+        assert found[id].title == files[0].get("title", found[id].title)
+        assert (found[id].nature == "subagent") == ("sub_agent_of" in files[0])
+        asked = files[0].get("prompts_from_parent_agent", [])
+        assert [
+            text_of(m) for m in said if m.author == "harness" and m.display == "bubble"
+        ] == asked
+
+
+def test_tokens_are_those_of_the_calls_of_this_thread_alone(archive: Archive, home: Path) -> None:
+    lay_out("codex-0.150.0", home)
+    found = take_in(archive, home)
+    fork = found["01a1e95f-78ac-7c32-a556-94f6d888dbe8"].usage
+    assert fork is not None
+    # The client's own total says 1036 and 80: it goes on from the parent's.
+    assert (fork.input_tokens, fork.cache_read_tokens, fork.output_tokens) == (272, 10, 20)
+
+
+def test_a_total_that_begins_again_with_a_resume_is_no_loss(archive: Archive, home: Path) -> None:
+    lay_out("codex-0.63.0", home)
+    used = take_in(archive, home)["01a1e95d-285e-7c21-b6cc-5bdc0610307c"].usage
+    assert used is not None
+    assert used.output_tokens == 60
+
+
+def test_forks_and_sub_agents_are_linked(archive: Archive, home: Path) -> None:
+    lay_out("codex-0.150.0", home)
+    found = take_in(archive, home)
+    fork = found["01a1e95f-78ac-7c32-a556-94f6d888dbe8"]
+    assert [(one.kind, one.side, one.id) for one in fork.links] == [
+        ("fork", "parent", "codex/01a1e95e-ec01-7fa0-8858-ad7ad075fa4b")
+    ]
+    agent = found["01a1e95f-5515-7773-b74b-6614b1e08393"]
+    assert [(one.kind, one.side, one.call_id) for one in agent.links] == [
+        ("subagent", "parent", "call_01721")
+    ]
+
+
+def test_a_rewind_leaves_a_branch_and_loses_no_prompt(archive: Archive, home: Path) -> None:
+    lay_out("codex-0.169.0-tui", home)
+    take_in(archive, home)
+    said = [m for m in messages(archive, THREAD) if m.author == "person" and m.display == "bubble"]
+    assert [(text_of(m), m.abandoned) for m in said] == [
+        ("Hello in the fork", False),
+        ("こんにちは、二つ目", True),
+        ("こんにちは、二つ目 (rewound) hello", False),
+    ]
+
+
+def test_a_command_typed_with_an_exclamation_mark_is_the_persons_act(
+    archive: Archive, home: Path
+) -> None:
+    lay_out("codex-0.169.0-tui", home)
+    take_in(archive, home)
+    (shell,) = [m for m in messages(archive, PARENT) if m.label == "! echo from-bang"]
+    assert (shell.author, shell.display) == ("person", "chip")
+    assert "from-bang" in text_of(shell)
+
+
+def test_a_denied_command_is_cancelled(archive: Archive, home: Path) -> None:
+    lay_out("codex-0.169.0-tui", home)
+    take_in(archive, home)
+    parts = [part for m in messages(archive, PARENT) for part in m.parts]
+    status = {part.call_id: part.status for part in parts if isinstance(part, ToolResult)}
+    assert status == {"call_00481": "cancelled", "call_00502": "ok"}
+
+
+def test_pictures_come_back(archive: Archive, home: Path) -> None:
+    lay_out("codex-0.63.0", home)
+    lay_out("codex-0.150.0", home / "newer")
+    shutil.copytree(home / "newer" / ".codex", home / ".codex", dirs_exist_ok=True)
+    take_in(archive, home)
+    for id in ("01a1e95d-9abf-7811-a397-1f2b01e8fa88", "01a1e95f-462b-7ba0-a3ec-3f16927b8357"):
+        reading = read_conversation(archive, archive.find(f"codex/{id}"))
+        (picture,) = [
+            part for m in reading.messages() for part in m.parts if isinstance(part, Attachment)
+        ]
+        data = reading.attachment(picture.digest)
+        assert data is not None
+        assert data.startswith(b"\x89PNG")
+        assert picture.media_type == "image/png"
+
+
+def test_it_is_resumed_where_it_was(archive: Archive, home: Path) -> None:
+    lay_out("codex-0.63.0", home)
+    found = take_in(archive, home)["01a1e95d-4a5e-7430-8537-cc4b21aadacb"]
+    assert READER.resume(found) == f"cd '/home/dev/proj/日本語' && codex resume {found.native_id}"
+
+
+# ── what its client does to files ──
+
+
+def test_a_thread_that_is_archived_compressed_and_deleted_is_there_once(
+    archive: Archive, home: Path
+) -> None:
+    path = write(home, [meta(), typed("first"), answered("one")])
+    take_in(archive, home)
+    moved = home / ".codex" / "archived_sessions" / path.name
+    moved.parent.mkdir()
+    path.rename(moved)
+    assert take_in(archive, home)[THREAD].upstream == "present"
+    packed = moved.with_name(f"{moved.name}.zst")
+    packed.write_bytes(zstandard.compress(moved.read_bytes()))
+    moved.unlink()
+    found = take_in(archive, home)
+    assert (found[THREAD].turns, found[THREAD].upstream) == (1, "present")
+    assert [text_of(m) for m in messages(archive, THREAD)] == ["first", "one"]
+    packed.unlink()
+    assert take_in(archive, home)[THREAD].upstream == "gone"
+    assert [text_of(m) for m in messages(archive, THREAD)] == ["first", "one"]
+
+
+def test_a_compressed_file_that_is_none_is_named_and_costs_nothing_else(
+    archive: Archive, home: Path
+) -> None:
+    path = write(home, [meta(), typed("first")])
+    path.with_name(f"{path.name}.zst").write_bytes(b"\x28\xb5\x2f\xfd garbage")
+    found = take_in(archive, home)[THREAD]
+    assert [trouble.message.split(" (")[0] for trouble in found.troubles] == ["cannot be unpacked"]
+    assert prompts(messages(archive, THREAD)) == ["first"]
+
+
+def test_prompts_whose_rollout_is_gone_are_kept(archive: Archive, home: Path) -> None:
+    lay_out("codex-0.169.0-tui", home)
+    shutil.rmtree(home / ".codex" / "sessions")
+    found = take_in(archive, home)
+    assert {c.nature for c in found.values()} == {"prompts"}
+    assert found[THREAD].title == "My Codex thread"
+    assert prompts(messages(archive, THREAD))[0] == "Hello in the fork"
+
+
+def test_turns_that_were_rolled_back_are_abandoned(archive: Archive, home: Path) -> None:
+    back = line("event_msg", type="thread_rolled_back", num_turns=1)
+    write(home, [meta(), typed("a"), answered("1"), typed("b"), answered("2"), back, typed("c")])
+    take_in(archive, home)
+    said = [(text_of(m), m.abandoned) for m in messages(archive, THREAD) if m.display == "bubble"]
+    assert said == [("a", False), ("1", False), ("b", True), ("2", True), ("c", False)]
+
+
+def test_what_a_fork_copied_is_not_said_again(archive: Archive, home: Path) -> None:
+    begun = line("event_msg", type="task_started", turn_id="old", started_at=1794900000)
+    own = line("event_msg", type="task_started", turn_id="new", started_at=1794909600)
+    call = line("response_item", type="function_call", name="ls", arguments="{}", call_id="c1")
+    parent = [meta(id=PARENT), begun, typed("parent's"), call, answered("parent's answer")]
+    write(home, [meta(forked_from_id=PARENT), *parent, own, typed("mine"), answered("yours")])
+    found = take_in(archive, home)[THREAD]
+    assert (found.turns, found.tool_calls) == (1, 0)
+    said = messages(archive, THREAD)
+    assert prompts(said) == ["mine"]
+    copied = [text_of(m) for m in said if m.label == "from the thread it was forked from"]
+    assert copied == ["parent's", "parent's answer"]
+
+
+def test_a_checkout_of_its_own_belongs_to_its_repository(archive: Archive, home: Path) -> None:
+    repository = home / "proj" / "demo"
+    checkout = home / ".codex" / "worktrees" / "83af" / "demo"
+    checkout.mkdir(parents=True)
+    (checkout / ".git").write_text(f"gitdir: {repository}/.git/worktrees/demo\n")
+    write(home, [meta(cwd=str(checkout)), typed("hello")])
+    found = take_in(archive, home)[THREAD]
+    assert (found.project, found.trail) == (str(repository), [str(checkout)])
+    assert READER.resume(found) == f"cd {checkout} && codex resume {THREAD}"
+
+
+# ── who typed what ──
+
+
+def test_a_prompt_that_only_begins_like_an_injected_text_is_a_prompt(
+    archive: Archive, home: Path
+) -> None:
+    environment = "<environment_context>\n  <cwd>/x</cwd>\n</environment_context>"
+    texts = [environment, "<skill> what is this tag?", "<SKILL>a skill</SKILL>"]
+    write(home, [meta(), *(for_the_model("user", text) for text in texts)])
+    take_in(archive, home)
+    said = messages(archive, THREAD)
+    assert prompts(said) == ["<skill> what is this tag?"]
+    assert [(m.label, m.author) for m in said if m.display == "fold"] == [
+        ("environment", "harness"),
+        ("skill", "harness"),
+    ]
+
+
+def test_where_the_client_says_whose_a_text_is_that_counts(archive: Archive, home: Path) -> None:
+    def marked(text: str, origin: str) -> dict[str, Any]:
+        passed = {"content_item_metadata": [{"provenance": {"type": origin}}]}
+        return for_the_model("user", text, internal_chat_message_metadata_passthrough=passed)
+
+    quoted = "<skill>I quote this</skill>"
+    lines = [marked("plain, but not typed", "skills"), marked(quoted, "user")]
+    write(home, [meta(history_mode="paginated"), *lines])
+    take_in(archive, home)
+    assert prompts(messages(archive, THREAD)) == [quoted]
+
+
+def test_commands_of_a_script_are_listed_under_it(archive: Archive, home: Path) -> None:
+    script = 'await tools.exec_command({"cmd":"ls"})'
+    call = line("response_item", type="custom_tool_call", name="exec", input=script, call_id="c1")
+    ran = item(
+        type="CommandExecution", id="exec-1", command=["bash", "-lc", "ls"], aggregated_output="a\n"
+    )
+    texts = [{"type": "input_text", "text": "Script completed\nWall time 0.1\nOutput:\n"}]
+    output = line("response_item", type="custom_tool_call_output", call_id="c1", output=texts)
+    write(home, [meta(history_mode="paginated"), call, ran, output])
+    found = take_in(archive, home)[THREAD]
+    assert (found.tool_calls, found.tool_results) == (1, 1)
+    said = messages(archive, THREAD)
+    assert [m.author for m in said] == ["agent", "tool", "tool"]
+    assert said[0].parts == [ToolCall("c1", "exec", script)]
+    assert text_of(said[1]) == "$ ls\na\n"
+
+
+def test_an_error_of_the_service_is_told(archive: Archive, home: Path) -> None:
+    error = {"message": "quota exceeded", "codex_error_info": "usage_limit_exceeded"}
+    ended = line("event_msg", type="task_complete", turn_id="t", error=error)
+    write(home, [meta(), typed("hello"), ended])
+    found = take_in(archive, home)[THREAD]
+    assert not found.finished
+    assert messages(archive, THREAD)[-1].parts == [Notice("quota exceeded", "error")]
+
+
+@pytest.mark.parametrize(
+    ("output", "status"),
+    [
+        ("Exit code: 0\nWall time: 1 seconds\nOutput:\nExit code: 9", "ok"),
+        ("Exit code: 2\nWall time: 1 seconds\nOutput:\n", "error"),
+        ("Chunk ID: 1\nWall time: 0.1 seconds\nProcess exited with code 1\nOutput:\n", "error"),
+        ('{"output":"hi","metadata":{"exit_code":0}}', "ok"),
+        ('{"output":"no","metadata":{"exit_code":1}}', "error"),
+        ("Wall time: 18.5 seconds\naborted by user", "cancelled"),
+    ],
+)
+def test_how_a_tool_ended_is_told_by_its_text(
+    output: str, status: str, archive: Archive, home: Path
+) -> None:
+    call = line("response_item", type="function_call", name="shell", arguments="{}", call_id="c")
+    ended = line("response_item", type="function_call_output", call_id="c", output=output)
+    write(home, [meta(), call, ended])
+    take_in(archive, home)
+    parts = [part for m in messages(archive, THREAD) for part in m.parts]
+    assert [part.status for part in parts if isinstance(part, ToolResult)] == [status]
+
+
+# ── where it looks ──
+
+
+def test_another_home_is_named_by_a_variable(tmp_path: Path) -> None:
+    write(tmp_path, [meta(), typed("hello")])
+    elsewhere = Places(tmp_path / "nobody", {"CODEX_HOME": str(tmp_path / ".codex")})
+    assert [one.conversation for one in READER.discover(elsewhere).origins] == [THREAD]
+
+
+def test_a_file_of_any_name_is_recognised_by_its_first_line(tmp_path: Path) -> None:
+    path = tmp_path / "saved.jsonl"
+    path.write_text(json.dumps(meta()) + "\n")
+    assert [one.conversation for one in READER.recognise(path)] == [THREAD]
+    path.write_text('{"type": "user", "sessionId": "x"}\n')
+    assert READER.recognise(path) == []
+
+
+def test_nothing_of_the_clients_secrets_is_read(archive: Archive, home: Path) -> None:
+    write(home, [meta(), typed("hello")])
+    (home / ".codex" / "auth.json").write_text('{"tokens": "canary-5c1f"}')
+    assert all("auth" not in one.place for one in READER.discover(Places.at(home)).origins)
