@@ -43,6 +43,7 @@ _EMPTY = """NOT EXISTS (SELECT 1 FROM threads t
 #: Along the index without what was deleted, of which there may be much.
 _IN_ORDER = "items INDEXED BY items_in_order"
 _ITEM = "user_id = ? AND thread_id = ? AND deleted_at IS NULL"
+_THREAD = "user_id = ? AND deleted_at IS NULL"
 
 
 class Slice(NamedTuple):
@@ -67,11 +68,7 @@ def check_order(order: str) -> None:
 
 
 def put_thread(sql: apsw.Connection, user: str, id: str, data: str, created: datetime) -> None:
-    row = _first(
-        sql,
-        "SELECT ordinal, data FROM threads WHERE user_id = ? AND id = ? AND deleted_at IS NULL",
-        (user, id),
-    )
+    row = _thread(sql, user, id)
     if row is None:
         sql.execute(
             "INSERT INTO threads (id, user_id, created_at, data) VALUES (?, ?, ?, ?)",
@@ -82,38 +79,24 @@ def put_thread(sql: apsw.Connection, user: str, id: str, data: str, created: dat
 
 
 def find_thread(sql: apsw.Connection, user: str, id: str) -> str:
-    row = _first(
-        sql,
-        "SELECT data FROM threads WHERE user_id = ? AND id = ? AND deleted_at IS NULL",
-        (user, id),
-    )
+    row = _thread(sql, user, id)
     if row is None:
         raise NotFoundError(f"there is no thread {id}")
-    return str(row[0])
+    return str(row[1])
+
+
+def _thread(sql: apsw.Connection, user: str, id: str) -> Any:
+    query = f"SELECT ordinal, data FROM threads WHERE {_THREAD} AND id = ?"
+    return _first(sql, query, (user, id))
 
 
 def list_threads(
     sql: apsw.Connection, user: str, after: str | None, limit: int, order: str
 ) -> Slice:
-    compared, direction = _ORDERS[order]
-    values: list[Any] = [user]
-    beyond = ""
-    if after:
-        row = _first(
-            sql,
-            "SELECT ordinal FROM threads WHERE user_id = ? AND id = ? AND deleted_at IS NULL",
-            (user, after),
-        )
-        if row is None:
-            raise NotFoundError(f"there is no thread {after} to go on after")
-        beyond = f"AND ordinal {compared} ?"
-        values.append(row[0])
-    rows = sql.execute(
-        f"""SELECT id, data FROM threads WHERE user_id = ? AND deleted_at IS NULL {beyond}
-             ORDER BY ordinal {direction} LIMIT ?""",
-        (*values, limit + 1),
-    ).fetchall()
-    return _slice(rows, limit)
+    row = _thread(sql, user, after) if after else None
+    if after and row is None:
+        raise NotFoundError(f"there is no thread {after} to go on after")
+    return _slice(sql, f"threads WHERE {_THREAD}", (user,), row, limit, order)
 
 
 def delete_thread(sql: apsw.Connection, user: str, id: str, erase: bool) -> list[str]:
@@ -178,21 +161,12 @@ def find_item(sql: apsw.Connection, user: str, thread: str, id: str) -> str:
 def list_items(
     sql: apsw.Connection, user: str, thread: str, after: str | None, limit: int, order: str
 ) -> Slice:
-    compared, direction = _ORDERS[order]
-    values: list[Any] = [user, thread]
-    beyond = ""
+    row = None
     if after:
         row = _row(sql, user, thread, after) or _latest(sql, user, thread, after)
         if row is None:
             raise NotFoundError(f"there is no item {after} in thread {thread} to go on after")
-        beyond = f"AND ordinal {compared} ?"
-        values.append(row[0])
-    rows = sql.execute(
-        f"""SELECT id, data FROM {_IN_ORDER} WHERE {_ITEM} {beyond}
-             ORDER BY ordinal {direction} LIMIT ?""",
-        (*values, limit + 1),
-    ).fetchall()
-    return _slice(rows, limit)
+    return _slice(sql, f"{_IN_ORDER} WHERE {_ITEM}", (user, thread), row, limit, order)
 
 
 def delete_item(sql: apsw.Connection, user: str, thread: str, id: str, erase: bool) -> None:
@@ -324,7 +298,17 @@ def _replace(sql: apsw.Connection, table: str, row: Sequence[Any], data: str) ->
         sql.execute(f"UPDATE {table} SET data = ? WHERE ordinal = ?", (merged, row[0]))
 
 
-def _slice(rows: list[tuple[Any, ...]], limit: int) -> Slice:
+def _slice(
+    sql: apsw.Connection, which: str, values: Sequence[Any], last: Any, limit: int, order: str
+) -> Slice:
+    """Some of these rows, from the first on or behind the `last` that is known."""
+    compared, direction = _ORDERS[order]
+    beyond, place = (f"AND ordinal {compared} ?", last[:1]) if last is not None else ("", ())
+    rows = sql.execute(
+        f"SELECT id, data FROM {which} {beyond} ORDER BY ordinal {direction} LIMIT ?",
+        # One more than asked for tells whether there is more.
+        (*values, *place, limit + 1),
+    ).fetchall()
     shown = rows[:limit]
     return Slice(
         [str(data) for _, data in shown], len(rows) > limit, str(shown[-1][0]) if shown else None
