@@ -165,7 +165,7 @@ def warm(archive: Archive, vocabulary: Vocabulary, limit: float) -> dict[str, An
         p95 = percentile(list(taken.values()), 0.95)
         figures[kind.name] = {
             "p50": percentile(list(taken.values()), 0.5),
-            "p95": at_most(p95, limit) if kind.limited else p95,
+            "p95": at_most(p95, min(limit, kind.limit)) if kind.limit else p95,
             "max": taken[slowest],
             "slowest": slowest,
         }

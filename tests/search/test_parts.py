@@ -61,9 +61,9 @@ def test_parts_are_what_the_whole_is(
     import_history(archive, places=Places.at(home))
     strands = archive.strands("claude-code", SESSION.format(1))
     (reading,) = interpret(SESSION.format(1), strands)
-    whole = digest(reading, strands)
+    whole = digest(reading)
     monkeypatch.setattr(blocks, "PART", 50_000)
-    parts = list(digest_parts(reading, strands))
+    parts = list(digest_parts(reading))
     assert len(parts) > 5
     assert {m: mark for part in parts for m, mark in part.marks.items()} == whole.marks
     assert sum(part.letters for part in parts) == whole.letters

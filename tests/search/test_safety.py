@@ -700,7 +700,7 @@ def _words_of_the_index(place: Place) -> set[str]:
         assert index is not None
         terms = {term for term, _ in index.reader().searcher.terms_with_prefix("words", "")}
         for kept in index.store.talks()[1]:
-            for _, _, data in index.store.blocks(kept.number):
+            for _, data in index.store.blocks(kept.number):
                 terms |= {str(part) for raw in open_block(data) for part in open_entry(raw).parts}
         index.close()
     return terms

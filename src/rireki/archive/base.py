@@ -16,7 +16,7 @@ import msgspec
 from rireki.model.conversation import Answer, Conversation, LinkToken, Reading, Trouble
 
 if TYPE_CHECKING:
-    from rireki.archive.pack import Chunk, OpenChunk
+    from rireki.archive.pack import Chunk
     from rireki.home import Home
     from rireki.model.record import Origin, Update
     from rireki.model.strand import State, Strand, StrandBytes
@@ -307,19 +307,6 @@ class Archive(Protocol):
 
     def pick(self, ids: Sequence[str]) -> dict[str, Conversation]:
         """These conversations, with their links, by id."""
-        ...
-
-    def around(
-        self, wanted: Sequence[tuple[int, str, int]]
-    ) -> dict[tuple[int, str, int], OpenChunk]:
-        """Records (by strand, lane and number) with those that are kept together with them.
-
-        By the first record of each chunk; where a record is not there, neither is its chunk.
-        """
-        ...
-
-    def strand_ids(self, family: str, grouping: str) -> dict[str, int]:
-        """The strands of a group by the place of their file."""
         ...
 
     def weight(self, family: str, grouping: str) -> int:

@@ -20,10 +20,8 @@ from rireki.errors import ArchiveTrouble
 __all__ = [
     "FULL",
     "Chunk",
-    "OpenChunk",
     "ZstdError",
     "damaged",
-    "open_chunk",
     "pack",
     "squeeze",
     "unpack",
@@ -108,25 +106,8 @@ def _chunk(lane: str, first: int, records: Sequence[bytes], digests: Sequence[by
     )
 
 
-class OpenChunk(msgspec.Struct, frozen=True):
-    """A chunk without its compression; records are cut out of it when they are asked for."""
-
-    plain: bytes
-    #: Where each record ends.
-    ends: list[int]
-
-    def record(self, at: int) -> bytes:
-        return self.plain[self.ends[at - 1] if at else 0 : self.ends[at]]
-
-
 def unpack(data: bytes, size: int, lengths: str, place: str) -> list[bytes]:
     """The records of a chunk, checked; `place` names it in the message when it is damaged."""
-    plain, ends = msgspec.structs.astuple(open_chunk(data, size, lengths, place))
-    return [plain[start:end] for start, end in zip([0, *ends], ends, strict=False)]
-
-
-def open_chunk(data: bytes, size: int, lengths: str, place: str) -> OpenChunk:
-    """The same for those who want few of its records."""
     try:
         ends = list(accumulate(msgspec.json.decode(lengths, type=list[int])))
     except msgspec.DecodeError as error:
@@ -137,7 +118,7 @@ def open_chunk(data: bytes, size: int, lengths: str, place: str) -> OpenChunk:
         plain = unsqueeze(data, size)
     except ZstdError as error:
         raise damaged(place, str(error)) from error
-    return OpenChunk(plain, ends)
+    return [plain[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
 
 def damaged(place: str, why: str) -> ArchiveTrouble:

@@ -6,7 +6,6 @@ what a record means, nor which of them a source still holds.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, TypeAlias
@@ -14,7 +13,7 @@ from typing import Any, TypeAlias
 import apsw
 import msgspec
 
-from rireki.archive.pack import FULL, Chunk, OpenChunk, damaged, open_chunk, pack, unpack
+from rireki.archive.pack import FULL, Chunk, damaged, pack, unpack
 from rireki.archive.sqlite.connect import DAMAGE
 from rireki.archive.sqlite.values import first as first_row
 from rireki.archive.sqlite.values import select, value_of
@@ -161,25 +160,6 @@ class Chunks:
         with suppress(*DAMAGE):
             rows.extend(self.sql.execute(query, values))
         return rows
-
-    def around(
-        self, wanted: Sequence[tuple[int, str, int]]
-    ) -> dict[tuple[int, str, int], OpenChunk]:
-        """The chunks that hold these records; all by one statement, which is many times faster."""
-        rows = select(
-            self.sql,
-            """SELECT id, strand, lane, first, data, size, lengths FROM chunk
-                WHERE id IN (SELECT (SELECT id FROM chunk
-                                      WHERE strand = w.value ->> 0 AND lane = w.value ->> 1
-                                        AND first <= w.value ->> 2
-                                      ORDER BY first DESC LIMIT 1)
-                               FROM json_each(?) w)""",
-            (json.dumps(wanted),),
-        )
-        return {
-            (strand, lane, first): open_chunk(*_packed(packed, place := f"chunk {number}"), place)
-            for number, strand, lane, first, *packed in rows
-        }
 
     def redact(self, family: str, name: str) -> int:
         """Empty every record of a shared file that names this conversation; returns the bytes."""

@@ -12,7 +12,7 @@ from pathlib import PurePath, PurePosixPath, PureWindowsPath
 
 import msgspec
 
-from rireki.archive.pack import open_chunk
+from rireki.archive.pack import unpack
 from rireki.archive.sqlite.pages import Unreadable
 from rireki.archive.sqlite.recover import Recovered, RecoveredRow, Values
 from rireki.errors import ArchiveTrouble
@@ -236,7 +236,7 @@ class _Completing:
             if not row.trust or len(lengths) != values["count"] or sum(lengths) != values["size"]:
                 raise Unreadable("what is known of it is damaged")
             if self.opening:
-                open_chunk(self.found.data(row), values["size"], values["lengths"], "")
+                unpack(self.found.data(row), values["size"], values["lengths"], "")
         except (Unreadable, ArchiveTrouble, msgspec.DecodeError) as error:
             name = self._name(values["strand"])
             why = str(error).strip() if not isinstance(error, ArchiveTrouble) else error.message

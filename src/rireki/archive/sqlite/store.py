@@ -33,7 +33,7 @@ from rireki.home import Home
 from rireki.model.conversation import Answer, Conversation, Reading, Trouble
 
 if TYPE_CHECKING:
-    from rireki.archive.pack import Chunk, OpenChunk
+    from rireki.archive.pack import Chunk
     from rireki.archive.sqlite.held import HeldBytes
     from rireki.archive.sqlite.records import Group, Records
     from rireki.archive.sqlite.rescued import Rescued
@@ -266,22 +266,6 @@ class SqliteArchive:
     @lenient
     def pick(self, ids: Sequence[str]) -> dict[str, Conversation]:
         return self.projection.pick(ids)
-
-    @lenient
-    def around(
-        self, wanted: Sequence[tuple[int, str, int]]
-    ) -> dict[tuple[int, str, int], OpenChunk]:
-        return self.records.chunks.around(wanted)
-
-    @lenient
-    def strand_ids(self, family: str, grouping: str) -> dict[str, int]:
-        rows: Any = select(
-            self.sql,
-            """SELECT o.place, s.id FROM strand s JOIN origin o ON o.id = s.origin
-                WHERE s.family = ? AND s.conversation = ?""",
-            (family, grouping),
-        )
-        return dict(rows)
 
     @lenient
     def weight(self, family: str, grouping: str) -> int:

@@ -90,13 +90,9 @@ class Bulk(msgspec.Struct):
         for item in kept:
             if not isinstance(item, PackedGroup):
                 continue
-            group = item.group
-            assert group.conversation is not None
-            ids = self.archive.strand_ids(group.family, group.conversation)
-            strands = [ids[origin.place] for origin in group.origins if origin.place in ids]
             for (conversation, _, _), digest in zip(item.readings, item.digests, strict=True):
                 if conversation.id in stored:
-                    told.append(Followed(conversation.id, number, digest, strands))
+                    told.append(Followed(conversation.id, number, digest))
         if told:
             self.follower.take(told, left)
 

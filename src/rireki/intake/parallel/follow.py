@@ -12,7 +12,6 @@ from importlib import import_module
 from typing import Any, NamedTuple, Protocol
 
 from rireki.model.conversation import Reading
-from rireki.model.strand import Strand
 
 __all__ = ["Followed", "Follower", "digest_of"]
 
@@ -24,19 +23,17 @@ class Followed(NamedTuple):
     #: The number of the change that stored it.
     changed: int
     digest: Any
-    #: The archive's ids of the strands, in the order the function saw them.
-    strands: list[int]
 
 
 class Follower(Protocol):
-    #: "package.module:function", called with a reading and its strands.
+    #: "package.module:function", called with a reading.
     digest: str
 
     def take(self, conversations: Sequence[Followed], left: float) -> None:
         """Conversations, and which share of the bytes is still to come, from others at work."""
 
 
-def digest_of(name: str) -> Callable[[Reading, Sequence[Strand]], Any]:
+def digest_of(name: str) -> Callable[[Reading], Any]:
     module, _, function = name.partition(":")
-    found: Callable[[Reading, Sequence[Strand]], Any] = getattr(import_module(module), function)
+    found: Callable[[Reading], Any] = getattr(import_module(module), function)
     return found

@@ -289,7 +289,7 @@ def _strand(origin: Origin, number: int, state: State, records: dict[str, list[b
 def _packed_group(group: FreshGroup, strands: list[Strand], digest: str) -> PackedGroup:
     assert group.conversation is not None
     readings = interpret(group.conversation, strands)
-    digests = [digest_of(digest)(reading, strands) for reading in readings] if digest else []
+    digests = [digest_of(digest)(reading) for reading in readings] if digest else []
     return PackedGroup(
         group, [(r.conversation, r.answers, r.link_tokens) for r in readings], digests
     )
@@ -317,6 +317,6 @@ def digest(task: DigestTask) -> Iterator[Digested]:
                 yield Digested(group, None)
                 continue
             readings = interpret(group.conversation, strands)
-            yield Digested(group, {r.conversation.id: make(r, strands) for r in readings})
+            yield Digested(group, {r.conversation.id: make(r) for r in readings})
     finally:
         archive.close()

@@ -120,7 +120,7 @@ class Index:
         reader = self.reader()
         found = reader.per_conversation()
         for kept in self.store.talks()[1]:
-            blocks = [entries(data) for _, _, data in self.store.blocks(kept.number)]
+            blocks = [entries(data) for _, data in self.store.blocks(kept.number)]
             if kept.changed > UNSETTLED and kept.generation <= reader.generation:
                 # One document more: the title.
                 wanted = sum(map(len, blocks)) - len(kept.dead) + 1

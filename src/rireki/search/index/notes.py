@@ -21,7 +21,7 @@ from rireki.errors import ArchiveTrouble
 __all__ = ["Damaged", "IndexedConversation", "IndexStore", "cannot_write"]
 
 #: What this file and the index look like; another number means: make both anew.
-FORMAT = 4
+FORMAT = 5
 PATIENCE_MS = 10_000
 #: Stands for "being written": such a conversation is read from the archive.
 UNSETTLED = -1
@@ -43,7 +43,6 @@ CREATE TABLE talk (
 CREATE TABLE block (
     id      INTEGER PRIMARY KEY AUTOINCREMENT,
     talk    INTEGER NOT NULL,
-    strands TEXT NOT NULL,
     data    BLOB NOT NULL,
     seal    INTEGER NOT NULL
 ) STRICT;
@@ -57,7 +56,7 @@ _NOT_NOW = (
     apsw.ReadOnlyError,
     apsw.CantOpenError,
 )
-_BLOCKS = "SELECT id, talk, strands, data, seal FROM block"
+_BLOCKS = "SELECT id, talk, data, seal FROM block"
 _NONE: frozenset[int] = frozenset()
 
 
@@ -213,16 +212,16 @@ class IndexStore:
             ).fetchone()
         return (row[0] if row else 0) + 1
 
-    def add_block(self, id: int, talk: int, strands: str, data: bytes) -> None:
+    def add_block(self, id: int, talk: int, data: bytes) -> None:
         self.sql.execute(
-            "INSERT INTO block (id, talk, strands, data, seal) VALUES (?, ?, ?, ?, ?)",
-            (id, talk, strands, data, crc32(data, _seal(id, talk, strands))),
+            "INSERT INTO block (id, talk, data, seal) VALUES (?, ?, ?, ?)",
+            (id, talk, data, crc32(data, _seal(id, talk))),
         )
 
     def drop_blocks(self, talk: int) -> None:
         self.sql.execute("DELETE FROM block WHERE talk = ?", (talk,))
 
-    def pick(self, ids: Sequence[int]) -> list[tuple[int, str, bytes]]:
+    def pick(self, ids: Sequence[int]) -> list[tuple[int, bytes]]:
         """These blocks, as far as they are there."""
         wanted = "SELECT value FROM json_each(?)"
         with self._guarded():
@@ -231,7 +230,7 @@ class IndexStore:
             ).fetchall()
         return [_block(row) for row in rows]
 
-    def blocks(self, talk: int) -> list[tuple[int, str, bytes]]:
+    def blocks(self, talk: int) -> list[tuple[int, bytes]]:
         with self._guarded():
             rows = self.sql.execute(f"{_BLOCKS} WHERE talk = ? ORDER BY id", (talk,)).fetchall()
         return [_block(row) for row in rows]
@@ -277,8 +276,8 @@ def _kept(row: tuple[Any, ...]) -> IndexedConversation:
     return IndexedConversation(number, id, changed, generation, places)
 
 
-def _block(row: tuple[Any, ...]) -> tuple[int, str, bytes]:
-    id, talk, strands, data, seal = row
-    if not isinstance(data, bytes) or crc32(data, _seal(id, talk, strands)) != seal:
+def _block(row: tuple[Any, ...]) -> tuple[int, bytes]:
+    id, talk, data, seal = row
+    if not isinstance(data, bytes) or crc32(data, _seal(id, talk)) != seal:
         raise Damaged(f"block {id} is damaged")
-    return id, strands, data
+    return id, data

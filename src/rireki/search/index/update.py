@@ -13,7 +13,6 @@ from rireki.intake.memory import HEAVY
 from rireki.intake.parallel.follow import Followed
 from rireki.intake.progress import Progress, Silent
 from rireki.model.conversation import Conversation, Reading, Trouble
-from rireki.model.strand import Strand
 from rireki.search.index.index import Index, glance, index_folder, make, open_existing, peek, sweep
 from rireki.search.index.notes import Damaged, IndexedConversation, cannot_write
 from rireki.search.index.words import IndexBusy, WriteFailed
@@ -237,14 +236,13 @@ def _write_group(
         if id in wanted:
             known = {message: mark for message, (mark, _) in marks[id].items()}
             made = digest_parts if heavy else _at_once
-            names = [strand.id for strand in strands]
-            writer.put_parts(made(reading, strands, known), wanted[id], names, marks[id])
+            writer.put_parts(made(reading, known), wanted[id], marks[id])
 
 
-def _at_once(reading: Reading, strands: Sequence[Strand], known: dict[str, int]) -> list[Digest]:
+def _at_once(reading: Reading, known: dict[str, int]) -> list[Digest]:
     from rireki.search.text.blocks import digest
 
-    return [digest(reading, strands, known)]
+    return [digest(reading, known)]
 
 
 def _waits(conversation: Conversation, wanted: dict[str, Heading]) -> bool:
@@ -270,7 +268,7 @@ def _write_fresh(
         writer.begin(list(wanted))
         for id, made in digests.items():
             if id in wanted:
-                writer.put(made, wanted[id], made.strands)
+                writer.put(made, wanted[id])
         progress.advance(len(wanted))
 
 
@@ -344,7 +342,7 @@ class Importing:
             if each.id in headings:
                 # Its number is the one it was read at: what changed since is read again.
                 heading = headings[each.id]._replace(changed=each.changed)
-                self.writer.put(open_digest(each.digest), heading, each.strands)
+                self.writer.put(open_digest(each.digest), heading)
                 self.written[each.id] = heading
 
     def _write_most(self) -> None:

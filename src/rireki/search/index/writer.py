@@ -59,7 +59,7 @@ class IndexWriter:
         self.name = os.urandom(6).hex()
         self.next_block = self.store.next_block()
         self._settling: list[IndexedConversation] = []
-        self._blocks: list[tuple[int, int, str, bytes]] = []
+        self._blocks: list[tuple[int, int, bytes]] = []
         self._cleared: list[int] = []
         self._dropped: list[int] = []
         #: Headings to be written, by the numbers of their conversations: many are cut faster together.
@@ -77,7 +77,7 @@ class IndexWriter:
             return {}
         marks: dict[str, tuple[int, int]] = {}
         total = 0
-        for number, _, data in blocks:
+        for number, data in blocks:
             for place, (message, mark) in enumerate(entries(data), number * MOST):
                 total += 1
                 if place not in kept.dead:
@@ -94,17 +94,15 @@ class IndexWriter:
         self,
         digest: Digest,
         heading: Heading,
-        strands: list[int],
         marks: dict[str, tuple[int, int]] | None = None,
     ) -> None:
         """Write a conversation; `marks` is what the index has of it, where that is to be kept."""
-        self.put_parts([digest], heading, strands, marks)
+        self.put_parts([digest], heading, marks)
 
     def put_parts(
         self,
         parts: Iterable[Digest],
         heading: Heading,
-        strands: list[int],
         marks: dict[str, tuple[int, int]] | None = None,
     ) -> None:
         """The same for one that comes in parts."""
@@ -113,10 +111,9 @@ class IndexWriter:
         if not marks and heading.id in self.known:
             self.words.remove_conversation(kept.number)
             self._cleared.append(kept.number)
-        names = json.dumps(strands, separators=(",", ":"))
         now: dict[str, int] = {}
         for digest in parts:
-            self._add(kept.number, names, digest)
+            self._add(kept.number, digest)
             if marks:
                 now.update(digest.marks)
         dead = self._bury(kept, marks, now) if marks else frozenset[int]()
@@ -127,10 +124,10 @@ class IndexWriter:
         if self.documents >= BATCH:
             self.commit()
 
-    def _add(self, talk: int, strands: str, digest: Digest) -> None:
+    def _add(self, talk: int, digest: Digest) -> None:
         for block in digest.blocks:
             self.words.add(talk, self.next_block * MOST, block.rows)
-            self._blocks.append((self.next_block, talk, strands, block.data))
+            self._blocks.append((self.next_block, talk, block.data))
             self.documents += len(block.rows)
             self.next_block += 1
         self._letters += digest.letters
