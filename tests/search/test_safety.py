@@ -154,7 +154,9 @@ def cut_short(path: Path) -> None:
 
 def flip(path: Path, at: int | None = None) -> None:
     data = bytearray(path.read_bytes() or b"x")
-    data[len(data) // 2 if at is None else at] ^= 0x10
+    # Not where a page begins: what stands there may lead to a page that is not needed.
+    middle = len(data) // 2 + (1000 if len(data) > 4000 else 0)
+    data[middle if at is None else at] ^= 0x10
     path.write_bytes(data)
 
 

@@ -34,6 +34,8 @@ QUERIES = (
     "tool:bash -self",
     "author:person",
     "is:gone",
+    # Holds no text for certain: every message is read.
+    "/quokkaflux|x{9}/",
 )
 Message = tuple[str, str | None]
 Answers = dict[str, set[Message]]

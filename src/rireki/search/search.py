@@ -18,6 +18,7 @@ from rireki.search.execute.run import Counts, Group, Hunt
 from rireki.search.execute.view import IndexView, look, look_without_index, refresh
 from rireki.search.index.index import Index, open_existing
 from rireki.search.index.notes import Damaged
+from rireki.search.index.words import panics_are_damage
 from rireki.search.language.parse import parse
 from rireki.search.language.patterns import TooSlow
 from rireki.search.language.query import Query, QueryError
@@ -178,7 +179,8 @@ class Search:
     # ── one query ──
 
     def _find(self, query: Query, wish: SearchOptions) -> Results:
-        return self._answer(self._look(query), query, wish)
+        with panics_are_damage():
+            return self._answer(self._look(query), query, wish)
 
     @_without_collecting()
     def _answer(self, view: IndexView, query: Query, wish: SearchOptions) -> Results:
