@@ -10,13 +10,14 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
+import msgspec
+
 from rireki.archive.base import Archive
 from rireki.drive.bridge import Settings
 from rireki.drive.checks import checked_project
 from rireki.errors import RirekiError
-from rireki.web.api.answers import Directory, Files
 
-__all__ = ["find_files", "is_allowed", "near", "recent_projects"]
+__all__ = ["Directory", "Files", "find_files", "is_allowed", "near", "recent_projects"]
 
 #: Projects that are offered, and how many are looked at for that.
 RECENT, LOOKED = 30, 200
@@ -24,6 +25,25 @@ RECENT, LOOKED = 30, 200
 MOST, OFFERED = 20_000, 30
 #: Folders nobody means.
 PASSED = {"node_modules", "__pycache__", "target", "dist", "build", "venv"}
+
+
+class Directory(msgspec.Struct, kw_only=True):
+    """Whether an agent may work in a directory."""
+
+    path: str
+    allowed: bool
+    message: str = ""
+    hint: str = ""
+    #: Directories that begin like it, for whoever is typing.
+    near: list[str] = msgspec.field(default_factory=list)
+
+
+class Files(msgspec.Struct):
+    """Files of a project that fit what was typed, the best first."""
+
+    files: list[str]
+    #: Whether there may be more than were looked at.
+    more: bool
 
 
 def recent_projects(archive: Archive, settings: Settings) -> list[str]:

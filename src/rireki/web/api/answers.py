@@ -14,14 +14,12 @@ __all__ = [
     "ConversationAnswer",
     "ConversationsPage",
     "Decisions",
-    "Directory",
     "DriveAgent",
+    "ErrorBody",
     "Failure",
-    "Files",
     "Health",
     "MessageAnswer",
     "MessagesPage",
-    "ErrorBody",
     "RawMessage",
     "RawRecord",
     "Sources",
@@ -168,22 +166,3 @@ class DriveAgent(msgspec.Struct, kw_only=True):
     found: bool
     #: Why not.
     reason: str
-
-
-class Directory(msgspec.Struct, kw_only=True):
-    """Whether an agent may work in a directory."""
-
-    path: str
-    allowed: bool
-    message: str = ""
-    hint: str = ""
-    #: Directories that begin like it, for whoever is typing.
-    near: list[str] = msgspec.field(default_factory=list)
-
-
-class Files(msgspec.Struct):
-    """Files of a project that fit what was typed, the best first."""
-
-    files: list[str]
-    #: Whether there may be more than were looked at.
-    more: bool

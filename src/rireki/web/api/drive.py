@@ -15,11 +15,11 @@ from rireki.drive.session import Session
 from rireki.drive.values import AskAnswer, Prompt, PromptReceipt, Status
 from rireki.errors import NotFound
 from rireki.show.catalogue.errors import in_locale
-from rireki.web.api.answers import Directory, DriveAgent, Files
+from rireki.web.api.answers import DriveAgent
 from rireki.web.api.call import ApiCall, operation
 from rireki.web.api.parameters import Nothing
 from rireki.web.driving import OFF, Driving
-from rireki.web.projects import find_files, near, recent_projects
+from rireki.web.projects import Directory, Files, find_files, near, recent_projects
 
 __all__ = ["Drive"]
 
