@@ -122,7 +122,7 @@ def first_import(home: Path, path: Path) -> First:
 
 def all_docs(archive: Archive) -> Iterator[Doc]:
     """Everything that is searched, read from the archive itself."""
-    wanted = archive.ids()
+    wanted = set(archive.ids())
     for group in archive.groups():
         strands = archive.strands(group.family, group.conversation)
         for reading in interpret(group.conversation, strands):
@@ -205,7 +205,6 @@ def in_process(archive: Archive, home: Path) -> dict[str, Any]:
     search = Search(archive)
     import_history(archive, places=places)
     known_origins = KnownOrigins(archive)
-    known_origins.meet(archive)
     search.find("quokkaflux")
     turns = [timed_turn(search, known_origins, places, f"laterword{n}") for n in range(REPEAT)]
     search.close()

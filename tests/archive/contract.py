@@ -43,4 +43,3 @@ def project(archive: Archive, **readings: list[Reading]) -> None:
     with archive.writing() as batch:
         for waiting in archive.pending():
             batch.project(waiting, readings.get(waiting.conversation, []))
-        batch.tie()

@@ -178,7 +178,7 @@ def test_a_value_of_another_type_is_damage_and_no_mistake(
     spoil(archive.path, table, column, value)
     for ask in (
         lambda opened: [each.id + each.title for each in opened.conversations()],
-        lambda opened: [opened.find(id) for id in opened.ids()],
+        lambda opened: [opened.find(id) for id in set(opened.ids())],
         lambda opened: [each.title.split() for each in opened.headings()],
         lambda opened: list(opened.answers()),
         lambda opened: opened.sightings("/", below=True),
@@ -200,14 +200,14 @@ def test_rows_of_a_database_are_saved_although_nothing_is_known_of_them_any_more
 ) -> None:
     lay_out("amazon-q-1.12", home)
     import_history(archive, places=Places.at(home))
-    ids = archive.ids()
+    ids = set(archive.ids())
     archive.sql.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     archive.close()
     wipe(archive.path, pages_of(archive.path, "strand"))
     saved = tmp_path / "saved.sqlite3"
     done = run("verify", "--salvage", str(saved), "--archive", str(archive.path))
     assert done.code is not None, done.err
-    assert len(ids) > 5 and open_archive(saved).ids() == ids
+    assert len(ids) > 5 and set(open_archive(saved).ids()) == ids
 
 
 def test_a_mistake_of_ours_is_not_told_as_damage(
@@ -218,7 +218,7 @@ def test_a_mistake_of_ours_is_not_told_as_damage(
     # By a stranger, who knows nothing of checksums.
     with closing(sqlite3.connect(archive.path)) as other, other:
         other.execute("UPDATE state SET at = '2000-01-01T00:00:00.000Z'")
-    (id, *_) = archive.ids()
+    (id, *_) = set(archive.ids())
 
     def mistake(*_: object) -> None:
         raise TypeError("of ours")

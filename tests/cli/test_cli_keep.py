@@ -118,14 +118,14 @@ def test_a_list_is_of_one_moment(
     imported: Rireki, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = imported("list")
-    look = ENGINE.ids
+    look = ENGINE.lacking
 
-    def mark_stale_and_look(archive: ENGINE) -> set[str]:
+    def mark_stale_and_look(archive: ENGINE) -> int:
         with closing(open_archive(tmp_path / "archive.sqlite3")) as other:
             other.mark_stale()
         return look(archive)
 
-    monkeypatch.setattr(ENGINE, "ids", mark_stale_and_look)
+    monkeypatch.setattr(ENGINE, "lacking", mark_stale_and_look)
     assert imported("list") == before
 
 

@@ -13,7 +13,6 @@ import pytest
 
 from rireki import __version__
 from rireki.archive.open import open_archive
-from rireki.cli.ids import short_ids
 from rireki.cli.main import cli
 from rireki.sources import registry
 from tests.cli.conftest import TALK, Rireki
@@ -137,19 +136,6 @@ def test_ids_are_completed(imported: Rireki) -> None:
     words["COMP_WORDS"] = "rireki show "
     ran = run("-c", script, _RIREKI_COMPLETE="zsh_complete", **words)
     assert TALK in ran.stdout and "設定ファイルを読む" in ran.stdout
-
-
-def test_short_ids_mean_one_conversation_only() -> None:
-    ids = ["q/aaaaaaaa1", "q/aaaaaaaa2", "q/bbbbbbbb-1", "q/bbbbbbbb-1/agent-x", "q/same", "r/same"]
-    assert short_ids(ids) == {
-        "q/aaaaaaaa1": "aaaaaaaa1",
-        "q/aaaaaaaa2": "aaaaaaaa2",
-        "q/bbbbbbbb-1": "bbbbbbbb",
-        "q/bbbbbbbb-1/agent-x": "bbbbbbbb-1/",
-        "q/same": "q/same",
-        "r/same": "r/same",
-    }
-    assert short_ids([]) == {}
 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])

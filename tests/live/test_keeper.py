@@ -316,13 +316,13 @@ def test_a_file_that_is_written_again_as_it_was_changes_nothing(
     append(file, 1)
     kept.start()
     with closing(open_archive(kept.path)) as archive:
-        changed = archive.headings()[0].changed
+        changed = next(archive.headings()).changed
         number = archive.number()
         copy = file.with_suffix(".new")
         copy.write_bytes(file.read_bytes())
         copy.replace(file)
         until(lambda: archive.number() > number, "its new stamp")
-        assert archive.headings()[0].changed == changed
+        assert next(archive.headings()).changed == changed
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")

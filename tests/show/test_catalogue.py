@@ -232,7 +232,7 @@ def test_every_rule_and_label_of_real_histories_is_told_in_japanese(tmp_path: Pa
         paths = [*stores, *(FIXTURES / "chatkit").glob("*.sqlite3")]
         paths += [FIXTURES / "rireki" / "histories"]
         import_history(archive, places=Places.at(tmp_path), paths=sorted(paths))
-        for id in archive.ids():
+        for id in set(archive.ids()):
             reading = read_conversation(archive, archive.find(id))
             about = reading.conversation
             for message in reading.messages():

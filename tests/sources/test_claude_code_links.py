@@ -199,7 +199,7 @@ def test_titles_without_their_conversation_are_kept_and_are_none(
 ) -> None:
     lay(home, summaries(answer0="Fixing the flaky test"), TITLES)
     assert take_in(archive, home) == {}
-    assert (archive.count(), archive.pending(), verify(archive)) == (0, [], [])
+    assert (archive.count(), list(archive.pending()), verify(archive)) == (0, [], [])
     (strand,) = archive.strands("claude-code", TITLES)
     assert strand.document() == summaries(answer0="Fixing the flaky test")
 

@@ -21,7 +21,7 @@ def dump(archive: Archive) -> dict[str, Any]:
         },
         "answers": dict(archive.answers()),
         "troubles": archive.troubles(),
-        "waiting": archive.pending(),
+        "waiting": list(archive.pending()),
     }
 
 

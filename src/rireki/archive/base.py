@@ -7,7 +7,7 @@ it knows neither the readers nor what a record means.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -25,14 +25,16 @@ __all__ = [
     "Archive",
     "Batch",
     "Change",
-    "PendingGroup",
     "Filter",
     "Found",
     "Heading",
-    "StoredConversation",
     "KnownOrigin",
+    "Neighbours",
+    "PendingGroup",
     "Sighting",
     "Stale",
+    "StoredConversation",
+    "StoredReading",
 ]
 
 
@@ -129,6 +131,23 @@ class StoredConversation(NamedTuple):
     copies: bool
 
 
+class StoredReading(NamedTuple):
+    """A conversation that was stored, and whether the archive did not have it before."""
+
+    conversation: Conversation
+    is_new: bool
+
+
+class Neighbours(NamedTuple):
+    """What stands beside an agent's own id in the order of all of them."""
+
+    before: str | None
+    #: The next one that does not begin with it.
+    after: str | None
+    #: How many conversations have this very id.
+    same: int
+
+
 class Sighting(msgspec.Struct, frozen=True, kw_only=True):
     """When a conversation was seen in a directory."""
 
@@ -159,12 +178,13 @@ class Batch(Protocol):
         """Keep an update; returns how many bytes were new. Raises Stale when the cursor is not `before`."""
         ...
 
-    def stamp(self, origin: Origin) -> None:
-        """The origin was read to its end: an equal stamp need not be opened again."""
+    def finish(self, origin: Origin, keys: Sequence[str] | None = None) -> None:
+        """The origin was read to its end, and nothing is wrong with it as a whole: an equal stamp
+        need not be opened again. Strands of it that are not in `keys` have vanished."""
         ...
 
-    def roll(self, origin: Origin, keys: Sequence[str]) -> None:
-        """Strands of the origin that are not in `keys` have vanished."""
+    def fail(self, origin: Origin, trouble: Trouble) -> None:
+        """The origin as a whole could not be read."""
         ...
 
     def vanish(self, origin: KnownOrigin) -> None: ...
@@ -173,25 +193,17 @@ class Batch(Protocol):
         """The file lies elsewhere now."""
         ...
 
-    def note(self, origin: Origin, trouble: Trouble | None) -> None:
-        """The origin as a whole could not be read, or can again."""
-        ...
-
-    def project(self, pending: PendingGroup, readings: Sequence[Reading]) -> list[Conversation]:
+    def project(self, pending: PendingGroup, readings: Sequence[Reading]) -> list[StoredReading]:
         """Store what the records of a conversation mean, unless they changed meanwhile.
 
-        Returns the conversations that were stored.
+        Tokens that it shares with others become links when the transaction ends.
         """
         ...
 
     def project_fresh(
         self, family: str, conversation: str, strands: int, readings: Sequence[Reading]
-    ) -> list[Conversation]:
-        """Store what a new conversation means, if it consists of just the strands that were read."""
-        ...
-
-    def tie(self) -> None:
-        """Turn shared tokens of what was projected in this batch into links."""
+    ) -> list[StoredReading]:
+        """The same for a new conversation, if it consists of just the strands that were read."""
         ...
 
 
@@ -218,10 +230,12 @@ class Archive(Protocol):
         """
         ...
 
-    def origins(self) -> list[KnownOrigin]: ...
+    # What can be much comes one after the other, read some at a time: take what you need.
 
-    def owners(self) -> dict[int, str | None]:
-        """The conversation of each file, by the id of its origin; None where many share it."""
+    def origins(self) -> Iterator[KnownOrigin]: ...
+
+    def owners(self) -> Iterator[tuple[int, str | None]]:
+        """The id of each file's origin and its conversation; None where many share it."""
         ...
 
     def cursors(self, source: str, place: str) -> dict[str, Any]:
@@ -251,22 +265,40 @@ class Archive(Protocol):
         or last stored up to a number."""
         ...
 
-    def pending(self) -> list[PendingGroup]: ...
+    def pending(self, family: str | None = None, conversation: str = "") -> Iterator[PendingGroup]:
+        """The groups that wait to be interpreted, or the one that is named, if it does.
 
-    def is_pending(self, family: str, conversation: str) -> bool: ...
-
-    def forgotten(self) -> set[tuple[str, str]]:
-        """(family, conversation) of everything the user said to forget."""
+        Files that many conversations share come last: a transcript outranks them.
+        """
         ...
 
-    def ids(self) -> set[str]: ...
-
-    def mark_stale(self) -> None:
-        """Mark every conversation for a new interpretation and drop the projection."""
+    def lacking(self) -> int:
+        """How many conversations wait that nothing is known of before they are interpreted."""
         ...
 
-    def mark_stale_gently(self) -> None:
-        """The same, but what is stored stays until each is interpreted again."""
+    def forgotten(self, names: Collection[str] | None = None) -> Iterator[tuple[str, str]]:
+        """(family, conversation) of what the user said to forget; of all, or of these names."""
+        ...
+
+    def ids(self, beginning: str = "") -> Iterator[str]:
+        """The ids that begin so, or whose agent's own id does; in order."""
+        ...
+
+    def missing(self, ids: Collection[str]) -> set[str]:
+        """Which of these conversations are not there."""
+        ...
+
+    def neighbours(self, native_ids: Collection[str]) -> dict[str, Neighbours]:
+        """What stands beside each of these ids, which agents gave: how much of one tells it apart."""
+        ...
+
+    def projects(self) -> Iterator[str]:
+        """The directories conversations were held in, the one with the newest first."""
+        ...
+
+    def mark_stale(self, drop: bool = True) -> None:
+        """Mark every conversation for a new interpretation; what is stored goes at once, or stays
+        until then."""
         ...
 
     def conversations(self, wanted: Filter = ...) -> Iterator[Conversation]: ...
@@ -295,10 +327,14 @@ class Archive(Protocol):
         ...
 
     def headings(
-        self, finished: bool = False, ids: Sequence[str] | None = None, after: int = 0
-    ) -> list[Heading]:
-        """Every conversation, or these, or what changed after a number; with `finished` also
-        whether each is."""
+        self,
+        finished: bool = False,
+        ids: Sequence[str] | None = None,
+        after: int = 0,
+        since: str | None = None,
+    ) -> Iterator[Heading]:
+        """Every conversation, or these, or what changed after a number, or what was updated since
+        a time; with `finished` also whether each is."""
         ...
 
     def count(self) -> int:
@@ -331,7 +367,7 @@ class Archive(Protocol):
         """Take back that a conversation was to be forgotten; the next import may bring it again."""
         ...
 
-    def groups(self) -> list[PendingGroup]:
+    def groups(self) -> Iterator[PendingGroup]:
         """Every group of strands that makes up conversations."""
         ...
 

@@ -72,7 +72,7 @@ def forgotten_threads(archive: Path) -> set[str]:
 def _take(archive: Path, store: Path) -> None:
     with closing(open_archive(archive, create=True)) as opened:
         for origin in READER.recognise(store):
-            taken = take_origin(opened, READER, origin, opened.forgotten())
+            taken = take_origin(opened, READER, origin)
             if taken.trouble is not None:
                 raise SourceTrouble(taken.trouble.message, taken.trouble.hint)
         for _ in interpret_pending(opened, Silent(), alone=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -87,14 +88,15 @@ def _complete_ids(
             return []
         with opened() as archive:
             # A shell shows them as they are: names with control characters are typed by hand.
-            ids = sorted(id for id in archive.ids() if id.isprintable())
             if incomplete:
-                return [
-                    completion(name, "")
-                    for id in ids
+                names = (
+                    name
+                    for id in archive.ids(incomplete)
+                    if id.isprintable()
                     for name in (id, id.partition("/")[2])
                     if name.startswith(incomplete)
-                ][:_MANY]
+                )
+                return [completion(name, "") for name in islice(names, _MANY)]
             newest = archive.conversations(Filter(limit=_MANY))
             return [
                 completion(c.native_id, one_line(c.title))

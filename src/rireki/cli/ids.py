@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rireki.archive.base import Archive, Neighbours
 
 __all__ = ["short_ids"]
 
@@ -10,29 +14,20 @@ __all__ = ["short_ids"]
 SHORTEST = 8
 
 
-class _Names(dict[str, str]):
-    def __missing__(self, id: str) -> str:
-        """In a damaged archive there may be one that the list of all does not know."""
+def short_ids(archive: Archive, ids: Sequence[str]) -> dict[str, str]:
+    """For each of these ids what to type for it. The beginning of an id means it, not what it started."""
+    natives = {id: id.partition("/")[2] for id in ids}
+    beside = archive.neighbours(set(natives.values()))
+    return {id: _short(id, native, beside.get(native)) for id, native in natives.items()}
+
+
+def _short(id: str, native: str, beside: Neighbours | None) -> str:
+    if beside is None or beside.same != 1:
+        # Two sources have the same; in a damaged archive there may be one that its index does not know.
         return id
-
-
-def short_ids(ids: Iterable[str]) -> dict[str, str]:
-    """For every id what to type for it. The beginning of an id means it, not what it started."""
-    known = sorted((id.partition("/")[2], id) for id in ids)
-    natives = [native for native, _ in known]
-    short = _Names()
-    for place, (native, id) in enumerate(known):
-        rivals = [natives[place - 1]] if place else []
-        after = place + 1
-        while after < len(known) and natives[after].startswith(native) and natives[after] != native:
-            after += 1
-        rivals += natives[after : after + 1]
-        if native in rivals:
-            short[id] = id
-            continue
-        shared = max((_shared(native, rival) for rival in rivals), default=0)
-        short[id] = native[: max(shared + 1, SHORTEST)]
-    return short
+    rivals = [each for each in (beside.before, beside.after) if each is not None]
+    shared = max((_shared(native, rival) for rival in rivals), default=0)
+    return native[: max(shared + 1, SHORTEST)]
 
 
 def _shared(left: str, right: str) -> int:

@@ -56,7 +56,7 @@ def _take(archive: Archive, journal: Path) -> None:
     if origin is None:
         return
     goes = partial(_folded, archive, origin)
-    taken = take_origin(archive, READER, origin, archive.forgotten(), goes=goes)
+    taken = take_origin(archive, READER, origin, goes=goes)
     if taken.trouble is not None:
         raise SourceTrouble(taken.trouble.message, taken.trouble.hint)
     for _ in interpret_pending(archive, Silent(), alone=True):
@@ -75,7 +75,7 @@ def _folded(
         or not before
         or before["tail"]
         or name is None
-        or archive.is_pending(NAME, name)
+        or any(archive.pending(NAME, name))
     ):
         return None
     try:

@@ -1,4 +1,4 @@
-"""The origins and conversations of an archive, remembered by whoever takes in often.
+"""The origins of an archive, remembered by whoever takes in often.
 
 It knows of what was taken in with it. What others did meanwhile it learns
 when it is made anew; until then the archive itself notices a cursor that moved on.
@@ -20,20 +20,11 @@ class KnownOrigins:
 
     def __init__(self, archive: Archive) -> None:
         self.origins = {(o.source, o.place): o for o in archive.origins()}
-        #: Conversations that are not new.
-        self.conversations: set[str] = set()
-        self._met = False
         #: Origins that were taken in since, of which no more is known here.
         self.newcomers: set[tuple[str, str]] = set()
         # Asked for late: most runs find every file where it was.
         self._owners: dict[int, str | None] | None = None
         self._names: dict[tuple[str | None, ...], KnownOrigin] | None = None
-
-    def meet(self, archive: Archive) -> None:
-        """Note the conversations there are, before the first one is stored."""
-        if not self._met:
-            self.conversations = archive.ids()
-            self._met = True
 
     def find(self, origin: Origin) -> KnownOrigin | None:
         return self.origins.get((origin.source, origin.place))
@@ -46,7 +37,7 @@ class KnownOrigins:
 
     def name_of(self, archive: Archive, known: KnownOrigin) -> tuple[str | None, ...]:
         if self._owners is None:
-            self._owners = archive.owners()
+            self._owners = dict(archive.owners())
         return name_of(known, self._owners.get(known.id))
 
     def has_below(self, path: str) -> bool:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
-from rireki.archive.base import Archive, PendingGroup
+from rireki.archive.base import Archive, PendingGroup, StoredReading
 from rireki.intake.interpret import as_readings, interpret
 from rireki.intake.progress import Progress
-from rireki.model.conversation import Conversation, Reading
+from rireki.model.conversation import Reading
 
 __all__ = ["Witness", "interpret_pending"]
 
@@ -24,13 +24,13 @@ BATCH = 200
 
 def interpret_pending(
     archive: Archive, progress: Progress, witness: Witness | None = None, *, alone: bool = False
-) -> Iterator[Conversation]:
+) -> Iterator[StoredReading]:
     """Bring the projection up to date with the records, conversation by conversation.
 
     Other processors help where there is much to do, unless it is to be done `alone`. The
     `witness` sees only what is read in this process.
     """
-    groups = archive.pending()
+    groups = list(archive.pending())
     progress.start("understanding", len(groups))
     batch: list[tuple[PendingGroup, list[Reading]]] = []
     for group, readings in _interpreted(archive, groups, witness, alone):
@@ -43,14 +43,13 @@ def interpret_pending(
 
 def _store(
     archive: Archive, batch: list[tuple[PendingGroup, list[Reading]]], progress: Progress
-) -> list[Conversation]:
+) -> list[StoredReading]:
     if not batch:
         return []
     # Groups that many conversations share come last: a transcript outranks them.
     batch.sort(key=lambda item: item[0].conversation.startswith("@"))
     with archive.writing() as writing:
         stored = [one for group, readings in batch for one in writing.project(group, readings)]
-        writing.tie()
     progress.advance(len(batch))
     batch.clear()
     return stored

@@ -24,7 +24,7 @@ def is_current(archive: Archive) -> bool:
 def ensure_current(archive: Archive) -> None:
     """Mark everything for a new interpretation if other rules made what is stored."""
     if not is_current(archive):
-        archive.mark_stale_gently()
+        archive.mark_stale(drop=False)
         note_current(archive)
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import islice
 
 import msgspec
 
-from rireki.archive.base import Archive
+from rireki.archive.base import Archive, Filter
 from rireki.intake.interpret import UNREADABLE
 from rireki.model.conversation import Trouble
 from rireki.sources import registry
@@ -50,9 +51,8 @@ def survey(archive: Archive | None, places: Places) -> list[Surveyed]:
 
 def survey_unread(archive: Archive | None, places: Places) -> list[Unread]:
     """Stores that lie there and that no reader understands yet."""
-    headings = archive.headings() if archive is not None else []
-    projects = dict.fromkeys(h.project for h in headings if h.project)
-    return unread_stores(places, list(projects)[:PROJECTS], registry.names())
+    projects = islice(archive.projects(), PROJECTS) if archive is not None else []
+    return unread_stores(places, list(projects), registry.names())
 
 
 def _found(reader: Reader, discovery: Discovery) -> Surveyed:
@@ -67,9 +67,9 @@ def _found(reader: Reader, discovery: Discovery) -> Surveyed:
 
 def _count_unreadable(archive: Archive, found: dict[str, Surveyed]) -> None:
     ids: dict[str, list[str]] = {}
-    for heading in archive.headings():
-        if heading.title == UNREADABLE:
-            ids.setdefault(heading.source, []).append(heading.id)
+    for found_one in archive.conversations(Filter(title=UNREADABLE, subagents=True)):
+        if found_one.title == UNREADABLE:
+            ids.setdefault(found_one.source, []).append(found_one.id)
     for name, some in ids.items():
         if source := found.get(name):
             told = f"{len(some)} of its conversations could not be interpreted, such as {some[0]}"

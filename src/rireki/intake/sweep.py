@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from rireki.archive.base import Archive, KnownOrigin
+from rireki.archive.base import Archive, KnownOrigin, StoredReading
 from rireki.errors import NotFound
 from rireki.intake.check import Checker
 from rireki.intake.interpret import is_for_lack_of_memory
@@ -23,7 +23,7 @@ from rireki.intake.pending import Witness, interpret_pending
 from rireki.intake.progress import Progress, Silent
 from rireki.intake.rules import ensure_current
 from rireki.intake.take import take_origin
-from rireki.model.conversation import Conversation, Trouble
+from rireki.model.conversation import Trouble
 from rireki.model.names import as_path
 from rireki.model.record import Origin
 from rireki.sources import registry
@@ -252,12 +252,10 @@ class _Walk:
 
     def run_some(self) -> None:
         """Only the origins that were found: of others nothing is asked, and nothing is missed."""
-        self.known_origins.meet(self.archive)
         self._note_moves()
-        forgotten = self.archive.forgotten()
         for origin in self.discovery.origins:
             self.reports[origin.source].found += 1
-            self._take_singly(origin, forgotten, self.known_origins.find(origin))
+            self._take_singly(origin, self.known_origins.find(origin))
 
     def run(self) -> None:
         for trouble in self.discovery.troubles:
@@ -265,8 +263,6 @@ class _Walk:
         self._note_absent()
         todo = [origin for origin in self.discovery.origins if self._may_have_changed(origin)]
         fresh = [o for o in todo if o.form != "database" and self.known_origins.find(o) is None]
-        if todo or self.archive.pending():
-            self.known_origins.meet(self.archive)
         self._take(todo, fresh)
         todo += self._check(todo)
         self.understand()
@@ -361,11 +357,10 @@ class _Walk:
             return
         self.progress.start("reading", sum(origin.size for origin in todo))
         singly = list(todo)
-        forgotten = self.archive.forgotten()
         if fresh and (len(fresh) >= CROWD or sum(origin.size for origin in fresh) >= BULK):
-            singly = self._take_bulk(todo, fresh, forgotten)
+            singly = self._take_bulk(todo, fresh)
         for origin in singly:
-            self._take_singly(origin, forgotten)
+            self._take_singly(origin)
         self.progress.finish()
 
     def _check(self, taken: Sequence[Origin]) -> list[Origin]:
@@ -381,23 +376,19 @@ class _Walk:
             again = [*again, *(o for o in rest if o.form == "database")]
             for origin in rest:
                 self.reports[origin.source].compared += 1
-        if again:
-            self.known_origins.meet(self.archive)
-        forgotten = self.archive.forgotten() if again else set()
         for origin in again:
-            self._take_singly(origin, forgotten, thorough=True)
+            self._take_singly(origin, thorough=True)
         return again
 
     def _take_singly(
         self,
         origin: Origin,
-        forgotten: set[tuple[str, str]],
         known: KnownOrigin | None = None,
         *,
         thorough: bool = False,
     ) -> None:
         reader = self.readers[origin.source]
-        taken = take_origin(self.archive, reader, origin, forgotten, known, thorough=thorough)
+        taken = take_origin(self.archive, reader, origin, known, thorough=thorough)
         self.reports[origin.source].forgotten += taken.forgotten
         if taken.written:
             self._count(origin, taken.new_bytes, taken.trouble)
@@ -406,16 +397,17 @@ class _Walk:
         self,
         todo: Sequence[Origin],
         fresh: Sequence[Origin],
-        forgotten: set[tuple[str, str]],
     ) -> list[Origin]:
         """Let other processors take the fresh files; returns what is left to be taken singly."""
         families = {name: reader.family for name, reader in self.readers.items()}
+        names = {o.conversation for o in fresh if o.conversation is not None}
+        forgotten = set(self.archive.forgotten(names))
         wanted = [o for o in fresh if (families[o.source], o.conversation) not in forgotten]
         # Imported late: a run with little to do needs none.
         from rireki.intake.parallel.bulk import Bulk
         from rireki.intake.parallel.pool import WorkerPool, processors
 
-        bulk = Bulk(self.archive, families, self._count, self.follower, forgotten)
+        bulk = Bulk(self.archive, families, self._count, self.follower)
         with WorkerPool(processors(), copies=True) as pool:
             self._count_conversations(bulk.take(pool, wanted))
         done = {(o.source, o.place) for o in wanted if o.place not in bulk.left}
@@ -434,24 +426,23 @@ class _Walk:
         self.progress.advance(origin.size)
 
     def understand(self, witness: Witness | None = None, *, alone: bool = False) -> None:
-        if not self.archive.pending():
+        if next(self.archive.pending(), None) is None:
             return
         stored = interpret_pending(self.archive, self.progress, witness, alone=alone)
         self._count_conversations(stored)
 
-    def _count_conversations(self, stored: Iterable[Conversation]) -> None:
-        for conversation in stored:
+    def _count_conversations(self, stored: Iterable[StoredReading]) -> None:
+        for conversation, is_new in stored:
             report = self.reports.get(conversation.source)
             if report is None:
                 continue
             report.troubles += filter(is_for_lack_of_memory, conversation.troubles)
-            if conversation.id in self.known_origins.conversations:
+            if not is_new:
                 report.changed_conversations += 1
             elif conversation.nature == "subagent":
                 report.new_subagents += 1
             else:
                 report.new_conversations += 1
-            self.known_origins.conversations.add(conversation.id)
 
     def _collect_troubles(self, todo: Sequence[Origin]) -> None:
         """What the origins that were read could not give."""

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from rireki.archive.base import Archive, Batch, KnownOrigin, Stale
+from rireki.archive.base import Archive, KnownOrigin, Stale
 from rireki.errors import SourceTrouble
 from rireki.intake.limits import largest
 from rireki.intake.naming import read_origin
@@ -16,7 +16,7 @@ from rireki.model.names import as_text
 from rireki.model.record import Origin, Roll, Update
 from rireki.sources.reader import Known, Reader
 
-__all__ = ["Goes", "Taken", "is_forgotten", "take_origin"]
+__all__ = ["Goes", "Taken", "take_origin"]
 
 
 #: What a conversation comes to with what is about to be added to it, for whoever knows that without
@@ -43,7 +43,6 @@ def take_origin(
     archive: Archive,
     reader: Reader,
     origin: Origin,
-    forgotten: set[tuple[str, str]],
     known: KnownOrigin | None = None,
     *,
     thorough: bool = False,
@@ -58,7 +57,7 @@ def take_origin(
     calm = known is not None and known.stamp == origin.stamp and known.vanished_at is None
     for _ in range(ATTEMPTS):
         try:
-            return _take(archive, reader, origin, forgotten, calm, thorough, goes)
+            return _take(archive, reader, origin, calm, thorough, goes)
         except Stale:
             continue
         except SourceTrouble as trouble:
@@ -72,7 +71,6 @@ def _take(
     archive: Archive,
     reader: Reader,
     origin: Origin,
-    forgotten: set[tuple[str, str]],
     calm: bool,
     thorough: bool,
     goes: Goes | None,
@@ -95,10 +93,11 @@ def _take(
         with archive.writing() as batch:
             # Within the transaction: nobody else can have changed what it is added to.
             reading = goes(items, cursors) if goes is not None else None
+            forgotten = _forgotten(archive, reader.family, origin, items)
             for item in items:
                 if isinstance(item, Roll):
                     keys = item.keys
-                elif is_forgotten(forgotten, reader.family, origin, item):
+                elif item.key in forgotten:
                     taken.forgotten += 1
                 else:
                     before = cursors.get(item.key)
@@ -107,32 +106,28 @@ def _take(
             if reading is not None:
                 name = reading.conversation.native_id
                 batch.project_fresh(reader.family, name, 1, [reading])
-                batch.tie()
             if is_last:
-                _settle(batch, origin, keys)
+                batch.finish(origin, keys)
                 settled = True
     if calm:
         return Taken(written=False)
     if not settled:
         with archive.writing() as batch:
-            _settle(batch, origin, keys)
+            batch.finish(origin, keys)
     return taken
 
 
-def _settle(batch: Batch, origin: Origin, keys: list[str] | None) -> None:
-    """All of an origin is kept: nothing is wrong with it, and it need not be read until it changes."""
-    if keys is not None:
-        batch.roll(origin, keys)
-    batch.note(origin, None)
-    batch.stamp(origin)
-
-
-def is_forgotten(
-    forgotten: set[tuple[str, str]], family: str, origin: Origin, item: Update
-) -> bool:
-    """Whether it belongs to what is to be forgotten, or did when it was called by its file."""
-    names = {(item.family or family, item.conversation), (family, origin.conversation)}
-    return not forgotten.isdisjoint(names)
+def _forgotten(
+    archive: Archive, family: str, origin: Origin, items: Sequence[Update | Roll]
+) -> set[str]:
+    """The keys of what belongs to something that is to be forgotten, or did when it was called by
+    its file."""
+    updates = [item for item in items if not isinstance(item, Roll)]
+    names = {item.conversation for item in updates} | {origin.conversation}
+    known = set(archive.forgotten([name for name in names if name is not None]))
+    if (family, origin.conversation) in known:
+        return {item.key for item in updates}
+    return {item.key for item in updates if (item.family or family, item.conversation) in known}
 
 
 def _is_nothing(item: Update | Roll, cursors: Mapping[str, Any]) -> bool:
@@ -170,5 +165,5 @@ def _size(item: Any) -> int:
 
 def _note(archive: Archive, origin: Origin, trouble: Trouble) -> Taken:
     with archive.writing() as batch:
-        batch.note(origin, trouble)
+        batch.fail(origin, trouble)
     return Taken(trouble=trouble)

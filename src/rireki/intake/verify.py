@@ -24,7 +24,7 @@ def verify(archive: Archive, progress: Progress | None = None) -> list[Trouble]:
     """What is wrong with the archive; empty when all is well."""
     progress = progress or Silent()
     troubles = archive.check()
-    groups = archive.groups()
+    groups = list(archive.groups())
     progress.start("verifying", len(groups))
     for group in groups:
         # Another process may be writing: what is compared has to be of one moment.
@@ -48,7 +48,7 @@ def _verify_group(archive: Archive, group: PendingGroup) -> list[Trouble]:
         except (RirekiError, ValueError) as error:
             message = error.message if isinstance(error, RirekiError) else str(error)
             troubles.append(Trouble(f"{place} ({strand.place})", message, HINT))
-    if troubles or group.conversation.startswith("@") or archive.is_pending(*group[:2]):
+    if troubles or group.conversation.startswith("@") or any(archive.pending(*group[:2])):
         return troubles
     if not is_current(archive):
         # The next import interprets it again.

@@ -39,8 +39,7 @@ def activities(archive: Archive, places: Places) -> dict[str, Activity]:
     said = stated_activities(places)
     found = dict(said)
     since = (datetime.now(timezone.utc) - RECENT).isoformat(timespec="milliseconds")
-    recent = [h for h in archive.headings() if h.updated_at and h.updated_at >= since[:23] + "Z"]
-    for heading in recent:
+    for heading in archive.headings(since=since[:23] + "Z"):
         status = said.get(heading.id)
         if status is None or (status.state == "working" and not status.detail):
             tool = _open_call(archive, heading)

@@ -111,7 +111,6 @@ class Keeping:
         report = take_in(self.archive, self.places, progress=progress, index=self.index)
         self.looked = report.looked
         self.known_origins = KnownOrigins(self.archive)
-        self.known_origins.meet(self.archive)
         self.told.tell(report=report, swept_at=now(), origins=len(self.known_origins.origins))
         # Soon for once: it tells what could not be read, and what changed out of our hearing.
         self.sweep_at = self._clock() + min(EAGER, self._calm())

@@ -48,13 +48,8 @@ class Files(msgspec.Struct):
 
 def recent_projects(archive: Archive, settings: Settings) -> list[str]:
     """Where conversations were held lately, if an agent may work there now."""
-    newest = sorted(
-        (heading for heading in archive.headings() if heading.project),
-        key=lambda heading: heading.updated_at or "",
-        reverse=True,
-    )
-    seen = islice(dict.fromkeys(heading.project for heading in newest), LOOKED)
-    return list(islice((path for path in seen if path and is_allowed(settings, path)), RECENT))
+    seen = islice(archive.projects(), LOOKED)
+    return list(islice((path for path in seen if is_allowed(settings, path)), RECENT))
 
 
 def is_allowed(settings: Settings, path: str) -> bool:

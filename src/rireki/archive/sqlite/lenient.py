@@ -58,4 +58,7 @@ def lenient_rows(
 
 
 def _name(each: Any) -> Any:
-    return each[0] if isinstance(each, tuple) else each.id
+    if isinstance(each, tuple):
+        # A group has two names; what else stands behind an id need not be comparable.
+        return tuple(value for value in each[:2] if isinstance(value, str | int))
+    return each if isinstance(each, str) else each.id

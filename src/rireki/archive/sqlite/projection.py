@@ -5,7 +5,7 @@ All of it can be dropped and made again from the records.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import apsw
@@ -16,11 +16,21 @@ from rireki.archive.base import (
     Filter,
     Found,
     Heading,
+    Neighbours,
     PendingGroup,
     Sighting,
     StoredConversation,
+    StoredReading,
 )
-from rireki.archive.sqlite.values import BadValue, decoded, first, select, value_of
+from rireki.archive.sqlite.values import (
+    AT_ONCE,
+    BadValue,
+    by_pages,
+    decoded,
+    first,
+    select,
+    value_of,
+)
 from rireki.errors import Ambiguous, NotFound
 from rireki.model.conversation import Answer, Conversation, Link, LinkToken, Reading, pattern_of
 from rireki.model.names import as_text, is_bytes
@@ -60,26 +70,39 @@ class Projection:
             (family, conversation, number),
         )
 
-    def mark_all_stale(self, number: int) -> None:
-        for table in ("link", "tie", "naming", "answers", "conversation", "dirty"):
+    def mark_stale_all(self, number: int, drop: bool) -> None:
+        for table in ("link", "tie", "naming", "answers", "conversation", "dirty") if drop else ():
             self.sql.execute(f"DELETE FROM {table}")
-        self.mark_groups_stale(number)
-
-    def mark_groups_stale(self, number: int) -> None:
         self.sql.execute(
             """INSERT OR REPLACE INTO dirty (family, conversation, number)
                SELECT DISTINCT family, conversation, ? FROM strand WHERE conversation IS NOT NULL""",
             (number,),
         )
 
-    def pending(self) -> list[PendingGroup]:
+    def pending(self) -> Iterator[PendingGroup]:
         # "@" groups (files that many conversations share) come last: a transcript outranks them.
-        rows = select(
-            self.sql,
-            """SELECT family, conversation, number FROM dirty
-                ORDER BY conversation LIKE '@%', family, conversation""",
-        )
-        return [PendingGroup(*row) for row in rows]
+        for condition in ("NOT LIKE", "LIKE"):
+            last = ("", "")
+            while True:
+                rows = select(
+                    self.sql,
+                    f"""SELECT family, conversation, number FROM dirty
+                         WHERE (family, conversation) > (?, ?) AND conversation {condition} '@%'
+                         ORDER BY family, conversation LIMIT {AT_ONCE}""",
+                    last,
+                )
+                yield from (PendingGroup(*row) for row in rows)
+                if len(rows) < AT_ONCE:
+                    break
+                last = rows[-1][:2]
+
+    def lacking(self) -> int:
+        number: int = self.sql.execute(
+            """SELECT count(*) FROM dirty WHERE conversation NOT LIKE '@%' AND NOT EXISTS (
+                   SELECT 1 FROM conversation AS known
+                    WHERE known.family = dirty.family AND known.grouping = dirty.conversation)"""
+        ).get
+        return number
 
     def waiting(self, family: str, conversation: str) -> int | None:
         """The number of the change that waits to be interpreted, if one does."""
@@ -108,9 +131,9 @@ class Projection:
 
     def store(
         self, pending: PendingGroup, readings: Sequence[Reading], number: int
-    ) -> dict[int, Conversation]:
+    ) -> dict[int, StoredReading]:
         """Replace what a group was read as; returns the conversations that were stored, by row."""
-        stored: dict[int, Conversation] = {}
+        stored: dict[int, StoredReading] = {}
         same: set[int] = set()
         self.sql.execute("DELETE FROM naming WHERE family = ? AND grouping = ?", pending[:2])
         for reading in readings:
@@ -120,9 +143,9 @@ class Projection:
             if known := self._same(pending, reading.conversation):
                 same.add(known)
                 continue
-            row = self._store_one(pending, reading, number)
+            row, is_new = self._store_one(pending, reading, number)
             if row is not None:
-                stored[row] = reading.conversation
+                stored[row] = StoredReading(reading.conversation, is_new)
                 self.log(number, reading.conversation.id, pending.number)
         self._drop_others(pending, stored.keys() | same, number)
         return stored
@@ -187,7 +210,10 @@ class Projection:
         )
         return msgspec.convert(rows, list[Change])
 
-    def _store_one(self, pending: PendingGroup, reading: Reading, number: int) -> int | None:
+    def _store_one(
+        self, pending: PendingGroup, reading: Reading, number: int
+    ) -> tuple[int | None, bool]:
+        """The row it is stored in, if it is, and whether the row is new."""
         # Imported late: who only reads compresses nothing.
         from rireki.archive.pack import squeeze
 
@@ -198,9 +224,9 @@ class Projection:
             (conversation.id,),
         )
         if conversation.nature == "prompts" and known and known[1:3] != pending[:2]:
-            return None
+            return None, False
         if self.is_forgotten(pending.family, conversation.native_id):
-            return None
+            return None, False
         row = self._upsert(pending, conversation, number)
         self.sql.execute(
             "INSERT OR REPLACE INTO answers (conversation, data) VALUES (?, ?)",
@@ -212,7 +238,7 @@ class Projection:
                VALUES (?, ?, ?, ?, ?, ?)""",
             [(t.token, t.kind, t.role, pending.family, row, t.detail) for t in reading.link_tokens],
         )
-        return row
+        return row, known is None
 
     def _upsert(self, pending: PendingGroup, conversation: Conversation, number: int) -> int:
         row: int = self.sql.execute(
@@ -339,20 +365,98 @@ class Projection:
             links.setdefault(parent, []).append(Link(kind, child_id, "child", call_id))
         return links
 
-    def headings(self, finished: bool, ids: Sequence[str] | None, after: int) -> list[Heading]:
+    def headings(
+        self, finished: bool, ids: Sequence[str] | None, after: int, since: str | None
+    ) -> Iterator[Heading]:
         told = "nature = 'prompts' OR data ->> '$.finished'" if finished else "1"
-        columns = f"""SELECT id, family, grouping, source, nature, project, title, updated_at,
-                             changed, {told} FROM conversation"""
-        if ids is None and after:
+        columns = f"""SELECT number, id, family, grouping, source, nature, project, title,
+                             updated_at, changed, {told} FROM conversation"""
+        if ids is not None:
+            found = [
+                row for id in ids for row in select(self.sql, f"{columns} WHERE id = ?", (id,))
+            ]
+            yield from _headings(found)
+        elif after:
             # The feed knows them, and is much smaller than all that is told of conversations.
-            news = " WHERE id IN (SELECT conversation FROM change WHERE number > ?)"
-            rows = select(self.sql, columns + news, (after,))
-        elif ids is None:
-            # Not looked at twice: there are many, and `convert` looks at each value.
-            rows = self.sql.execute(columns).fetchall()
+            news = f"{columns} WHERE id IN (SELECT conversation FROM change WHERE number > ?)"
+            yield from _headings(select(self.sql, news, (after,)))
+        elif since is not None:
+            recent = f"{columns} WHERE updated_at >= ? ORDER BY updated_at DESC, id"
+            yield from _headings(select(self.sql, recent, (since,)))
         else:
-            rows = [row for id in ids for row in select(self.sql, columns + " WHERE id = ?", (id,))]
-        return msgspec.convert([(*row[:9], bool(row[9])) for row in rows], list[Heading])
+            yield from self._every_heading(columns)
+
+    def _every_heading(self, columns: str) -> Iterator[Heading]:
+        last: Any = 0
+        while True:
+            # Not looked at twice: there are many, and `convert` looks at each value.
+            rows = self.sql.execute(
+                f"{columns} WHERE number > ? ORDER BY number LIMIT {AT_ONCE}", (last,)
+            ).fetchall()
+            yield from _headings(rows)
+            if len(rows) < AT_ONCE:
+                return
+            last = rows[-1][0]
+
+    def ids(self, beginning: str) -> Iterator[str]:
+        fits = "AND (id GLOB ?3 OR native_id GLOB ?3)" if beginning else ""
+        query = f"SELECT id FROM conversation WHERE id > ?1 {fits} ORDER BY id LIMIT ?2"
+        values = (_glob(beginning),) if beginning else ()
+        return (id for (id,) in by_pages(self.sql, query, "", values))
+
+    def missing(self, ids: Collection[str]) -> set[str]:
+        rows = select(
+            self.sql,
+            """SELECT w.value FROM json_each(?) w
+                WHERE NOT EXISTS (SELECT 1 FROM conversation WHERE id = w.value)""",
+            (_list(list(ids)),),
+        )
+        return {id for (id,) in rows}
+
+    def neighbours(self, native_ids: Collection[str]) -> dict[str, Neighbours]:
+        rows = select(
+            self.sql,
+            """SELECT w.value,
+                      (SELECT max(native_id) FROM conversation WHERE native_id < w.value),
+                      (SELECT min(native_id) FROM conversation
+                        WHERE native_id > w.value || char(1114111)),
+                      (SELECT count(*) FROM conversation WHERE native_id = w.value)
+                 FROM json_each(?) w""",
+            (_list(list(native_ids)),),
+        )
+        return {id: Neighbours(*beside) for id, *beside in rows}
+
+    def projects(self) -> Iterator[str]:
+        rows = select(
+            self.sql,
+            """SELECT project FROM conversation WHERE project IS NOT NULL
+                GROUP BY project ORDER BY max(updated_at) DESC NULLS LAST, project""",
+        )
+        return (project for (project,) in rows)
+
+    def forgotten(self, names: Collection[str] | None) -> Iterator[tuple[str, str]]:
+        wanted = "" if names is None else f"WHERE conversation IN {_CHOSEN}"
+        rows = select(
+            self.sql,
+            f"SELECT family, conversation FROM forgotten {wanted}",
+            () if names is None else (_list(list(names)),),
+        )
+        return ((family, conversation) for family, conversation in rows)
+
+    def groups(self) -> Iterator[PendingGroup]:
+        last = ("", "")
+        while True:
+            rows = select(
+                self.sql,
+                f"""SELECT DISTINCT family, conversation FROM strand
+                     WHERE conversation IS NOT NULL AND (family, conversation) > (?, ?)
+                     ORDER BY family, conversation LIMIT {AT_ONCE}""",
+                last,
+            )
+            yield from (PendingGroup(family, name, 0) for family, name in rows)
+            if len(rows) < AT_ONCE:
+                return
+            last = rows[-1]
 
     def pick(self, ids: Sequence[str]) -> dict[str, Conversation]:
         rows = select(
@@ -382,11 +486,7 @@ class Projection:
 
     def _why_not(self) -> str:
         """What to do when a conversation is not found."""
-        lacking: int = self.sql.execute(
-            """SELECT count(*) FROM dirty WHERE conversation NOT LIKE '@%' AND NOT EXISTS (
-                   SELECT 1 FROM conversation AS known
-                    WHERE known.family = dirty.family AND known.grouping = dirty.conversation)"""
-        ).get
+        lacking = self.lacking()
         if lacking:
             return (
                 f"It may be among {lacking:,} that wait to be read again. If no other process is at"
@@ -459,14 +559,19 @@ class Projection:
         return found
 
     def answers(self, source: str | None) -> Iterator[tuple[str, list[Answer]]]:
-        rows = select(
+        rows = by_pages(
             self.sql,
-            """SELECT c.id, a.data FROM answers a JOIN conversation c ON c.number = a.conversation
-                WHERE ?1 IS NULL OR c.source = ?1 ORDER BY c.id""",
+            """SELECT c.id, a.data FROM conversation c JOIN answers a ON a.conversation = c.number
+                WHERE c.id > ?1 AND (?3 IS NULL OR c.source = ?3) ORDER BY c.id LIMIT ?2""",
+            "",
             (source,),
         )
         for conversation, data in rows:
             yield conversation, _answers(data)
+
+
+def _headings(rows: Sequence[tuple[Any, ...]]) -> list[Heading]:
+    return msgspec.convert([(*row[1:10], bool(row[10])) for row in rows], list[Heading])
 
 
 def _answers(data: bytes) -> list[Answer]:

@@ -7,7 +7,7 @@ what a record means.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
@@ -18,7 +18,7 @@ from rireki.archive.base import KnownOrigin, Stale
 from rireki.archive.pack import Chunk
 from rireki.archive.sqlite.chunks import Chunks, Digests
 from rireki.archive.sqlite.held import HeldBytes
-from rireki.archive.sqlite.values import BadValue, decoded, first, select
+from rireki.archive.sqlite.values import BadValue, by_pages, decoded, first, select
 from rireki.model.conversation import Trouble
 from rireki.model.record import Content, Origin, Update
 from rireki.model.strand import Run, State, Strand, expand, extended, shorten
@@ -58,15 +58,23 @@ class Records:
 
     # ── origins ──
 
-    def origins(self) -> list[KnownOrigin]:
-        rows = select(
+    def origins(self) -> Iterator[KnownOrigin]:
+        rows = by_pages(
             self.sql,
-            "SELECT id, source, place, root, form, role, stamp, first_seen, vanished_at FROM origin",
+            """SELECT id, source, place, root, form, role, stamp, first_seen, vanished_at
+                 FROM origin WHERE id > ? ORDER BY id LIMIT ?""",
+            0,
         )
-        return [KnownOrigin(*row) for row in rows]
+        return (KnownOrigin(*row) for row in rows)
 
-    def owners(self) -> dict[int, str | None]:
-        return dict(select(self.sql, "SELECT origin, conversation FROM strand WHERE key = ''"))
+    def owners(self) -> Iterator[tuple[int, str | None]]:
+        rows = by_pages(
+            self.sql,
+            """SELECT origin, conversation FROM strand
+                WHERE origin > ? AND key = '' ORDER BY origin LIMIT ?""",
+            0,
+        )
+        return ((origin, conversation) for origin, conversation in rows)
 
     def ensure_origin(self, origin: Origin, now: str) -> int:
         row = first(

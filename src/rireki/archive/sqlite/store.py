@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from functools import cached_property
 from os import urandom
@@ -17,9 +17,11 @@ from rireki.archive.base import (
     Found,
     Heading,
     KnownOrigin,
+    Neighbours,
     PendingGroup,
     Sighting,
     StoredConversation,
+    StoredReading,
 )
 from rireki.archive.database import Frozen
 from rireki.archive.sqlite.connect import DAMAGE, connect, damage, explain
@@ -113,7 +115,9 @@ class SqliteArchive:
     @contextmanager
     def writing(self) -> Iterator[SqliteBatch]:
         with self._changing():
-            yield SqliteBatch(self)
+            batch = SqliteBatch(self)
+            yield batch
+            resolve_links(self.sql, batch.projected, batch.number)
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -148,12 +152,12 @@ class SqliteArchive:
         finally:
             self._is_writing = False
 
-    @lenient
-    def origins(self) -> list[KnownOrigin]:
+    @lenient_rows
+    def origins(self) -> Iterator[KnownOrigin]:
         return self.records.origins()
 
-    @lenient
-    def owners(self) -> dict[int, str | None]:
+    @lenient_rows
+    def owners(self) -> Iterator[tuple[int, str | None]]:
         return self.records.owners()
 
     @lenient
@@ -182,31 +186,41 @@ class SqliteArchive:
     def reached(self, conversation: str, number: int | None = None) -> int:
         return self.projection.reached(conversation, number)
 
-    @lenient
-    def pending(self) -> list[PendingGroup]:
-        return self.projection.pending()
+    @lenient_rows
+    def pending(self, family: str | None = None, conversation: str = "") -> Iterator[PendingGroup]:
+        if family is None:
+            return self.projection.pending()
+        number = self.projection.waiting(family, conversation)
+        return iter([] if number is None else [PendingGroup(family, conversation, number)])
 
     @lenient
-    def is_pending(self, family: str, conversation: str) -> bool:
-        return self.projection.waiting(family, conversation) is not None
+    def lacking(self) -> int:
+        return self.projection.lacking()
+
+    @lenient_rows
+    def forgotten(self, names: Collection[str] | None = None) -> Iterator[tuple[str, str]]:
+        return self.projection.forgotten(names)
+
+    @lenient_rows
+    def ids(self, beginning: str = "") -> Iterator[str]:
+        return self.projection.ids(beginning)
 
     @lenient
-    def forgotten(self) -> set[tuple[str, str]]:
-        return {(f, c) for f, c in select(self.sql, "SELECT family, conversation FROM forgotten")}
+    def missing(self, ids: Collection[str]) -> set[str]:
+        return self.projection.missing(ids)
 
     @lenient
-    def ids(self) -> set[str]:
-        rows = select(self.sql, "SELECT id FROM conversation")
-        return {id for (id,) in rows}
+    def neighbours(self, native_ids: Collection[str]) -> dict[str, Neighbours]:
+        return self.projection.neighbours(native_ids)
 
-    def mark_stale(self) -> None:
-        with self.writing() as batch:
-            self.projection.mark_all_stale(batch.number)
+    @lenient_rows
+    def projects(self) -> Iterator[str]:
+        return self.projection.projects()
 
-    def mark_stale_gently(self) -> None:
-        if self.groups():
+    def mark_stale(self, drop: bool = True) -> None:
+        if drop or next(self.groups(), None) is not None:
             with self.writing() as batch:
-                self.projection.mark_groups_stale(batch.number)
+                self.projection.mark_stale_all(batch.number, drop)
 
     @lenient_rows
     def conversations(self, wanted: Filter = Filter()) -> Iterator[Conversation]:  # noqa: B008
@@ -252,11 +266,15 @@ class SqliteArchive:
                 "INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", (name, value)
             )
 
-    @lenient
+    @lenient_rows
     def headings(
-        self, finished: bool = False, ids: Sequence[str] | None = None, after: int = 0
-    ) -> list[Heading]:
-        return self.projection.headings(finished, ids, after)
+        self,
+        finished: bool = False,
+        ids: Sequence[str] | None = None,
+        after: int = 0,
+        since: str | None = None,
+    ) -> Iterator[Heading]:
+        return self.projection.headings(finished, ids, after, since)
 
     @lenient
     def count(self) -> int:
@@ -319,14 +337,9 @@ class SqliteArchive:
             )
             return known
 
-    @lenient
-    def groups(self) -> list[PendingGroup]:
-        rows = select(
-            self.sql,
-            """SELECT DISTINCT family, conversation FROM strand
-                WHERE conversation IS NOT NULL ORDER BY family, conversation""",
-        )
-        return [PendingGroup(family, conversation, 0) for family, conversation in rows]
+    @lenient_rows
+    def groups(self) -> Iterator[PendingGroup]:
+        return self.projection.groups()
 
     @lenient
     def kept_as(self, family: str, grouping: str) -> dict[str, StoredConversation]:
@@ -437,12 +450,14 @@ class SqliteBatch:
             self.origins[name] = self.records.ensure_origin(origin, self.now)
         return self.origins[name]
 
-    def stamp(self, origin: Origin) -> None:
-        self.records.stamp(self._origin(origin), origin.stamp)
-
-    def roll(self, origin: Origin, keys: Sequence[str]) -> None:
+    def finish(self, origin: Origin, keys: Sequence[str] | None = None) -> None:
         number = self._origin(origin)
-        held = set(keys)
+        if keys is not None:
+            self._roll(number, set(keys))
+        self.records.note(number, "*", [], self.now)
+        self.records.stamp(number, origin.stamp)
+
+    def _roll(self, number: int, held: set[str]) -> None:
         for strand, key, family, conversation, vanished in self.records.held(number):
             if (key in held) != vanished:
                 continue
@@ -469,19 +484,18 @@ class SqliteBatch:
         for _, _, family, conversation, _ in self.records.held(known.id):
             self._mark_stale(family, conversation)
 
-    def note(self, origin: Origin, trouble: Trouble | None) -> None:
-        number = self._origin(origin)
-        self.records.note(number, "*", [trouble] if trouble else [], self.now)
+    def fail(self, origin: Origin, trouble: Trouble) -> None:
+        self.records.note(self._origin(origin), "*", [trouble], self.now)
 
     def project_fresh(
         self, family: str, conversation: str, strands: int, readings: Sequence[Reading]
-    ) -> list[Conversation]:
+    ) -> list[StoredReading]:
         number = self.projection.waiting(family, conversation)
         if number is None or self.records.count(family, conversation) != strands:
             return []
         return self.project(PendingGroup(family, conversation, number), readings)
 
-    def project(self, pending: PendingGroup, readings: Sequence[Reading]) -> list[Conversation]:
+    def project(self, pending: PendingGroup, readings: Sequence[Reading]) -> list[StoredReading]:
         if not self.projection.clean(pending):
             return []
         stored = self.projection.store(pending, readings, self.number)
@@ -489,9 +503,6 @@ class SqliteBatch:
         if any(reading.conversation.nature == "titles" for reading in readings):
             self.projected += self.projection.named_by(*pending[:2])
         return list(stored.values())
-
-    def tie(self) -> None:
-        resolve_links(self.sql, self.projected, self.number)
 
     def forget(self, found: Found, together: str) -> int:
         """Remove what belongs to one conversation; `together` names what it was forgotten with."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
 import apsw
@@ -10,9 +10,11 @@ import msgspec
 
 from rireki.errors import ArchiveTrouble
 
-__all__ = ["BadValue", "decoded", "first", "select", "value_of"]
+__all__ = ["BadValue", "by_pages", "decoded", "first", "select", "value_of"]
 
 T = TypeVar("T")
+#: Rows that are read at once.
+AT_ONCE = 2000
 _KINDS = {"INTEGER": int, "TEXT": str, "BLOB": bytes}
 
 
@@ -75,6 +77,21 @@ def _check(found: Sequence[Any], kind: type, required: bool, place: str) -> None
                 value_of(kind, value, place)
     if kinds == {int} and min(found) < 0:
         raise BadValue(place, "a number below zero")
+
+
+def by_pages(
+    sql: apsw.Connection, query: str, start: int | str, values: Sequence[Any] = ()
+) -> Iterator[tuple[Any, ...]]:
+    """Rows in the order of their first column, behind `start`, some at a time.
+
+    The query gets the last of the first column, how many rows, and the values.
+    """
+    while True:
+        rows = select(sql, query, (start, AT_ONCE, *values))
+        yield from rows
+        if len(rows) < AT_ONCE:
+            return
+        start = rows[-1][0]
 
 
 def first(sql: apsw.Connection, query: str, values: Sequence[Any] = ()) -> tuple[Any, ...] | None:

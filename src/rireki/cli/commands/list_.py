@@ -96,14 +96,14 @@ def command(
         # A rebuild that begins between these looks drops everything.
         with archive.reading():
             found = list(archive.conversations(wanted))
-            ids = archive.ids()
+            known, names = archive.count() > 0, short_ids(archive, [each.id for each in found])
             lacking = _lacking(archive)
     _tell_lacking(lacking)
     if found:
-        table = _table(found, short_ids(ids), waiting_now(), screen, now())
+        table = _table(found, names, waiting_now(), screen, now())
         screen.page(table, pager=not no_pager)
-    elif ids or not lacking:
-        click.echo(_why_nothing(bool(ids)), err=True)
+    elif known or not lacking:
+        click.echo(_why_nothing(known), err=True)
 
 
 def _with_waits(conversation: Conversation, waiting: dict[str, Activity]) -> Any:
@@ -120,12 +120,9 @@ def _tell_lacking(lacking: int) -> None:
 
 def _lacking(archive: Archive) -> int:
     """How many conversations are kept and cannot be listed before they are read again."""
-    # "@" groups are files that many conversations share.
-    waiting = {group[:2] for group in archive.pending() if not group.conversation.startswith("@")}
-    if not waiting or archive.damage:
-        # Of a damaged archive more is said than that.
-        return 0
-    return len(waiting - {(each.family, each.grouping) for each in archive.headings()})
+    lacking = archive.lacking()
+    # Of a damaged archive more is said than that.
+    return 0 if archive.damage else lacking
 
 
 def _why_nothing(known: bool) -> str:

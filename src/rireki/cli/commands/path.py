@@ -46,7 +46,7 @@ def command(directory: str, below: bool, as_json: bool) -> None:
     screen = StandardOutput()
     with opened() as archive:
         seen = sightings_of(archive, directory, below)
-        names = short_ids(archive.ids())
+        names = short_ids(archive, [each.conversation.id for each in seen])
     screen.give(as_json, map(_as_json, seen), _table(seen, names, screen, below))
 
 

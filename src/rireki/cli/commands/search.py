@@ -15,7 +15,7 @@ import msgspec
 
 from rireki.cli.archive import library
 from rireki.cli.commands.list_ import LEGEND, marks
-from rireki.cli.ids import SHORTEST, short_ids
+from rireki.cli.ids import short_ids
 from rireki.cli.options import archive_option, json_option, no_pager_option
 from rireki.cli.output import StandardOutput, now
 from rireki.errors import RirekiError
@@ -30,6 +30,7 @@ from rireki.show.width import clusters, truncate, width, wrap
 from rireki.show.words import count
 
 if TYPE_CHECKING:
+    from rireki.archive.base import Archive
     from rireki.library import Library
     from rireki.search.results import Results
 
@@ -130,16 +131,14 @@ def command(
     wish = SearchOptions(limit=limit, offset=offset, newest=newest, context=context, hits=hits)
     screen = StandardOutput()
     with library() as kept:
-        ids = set() if as_json or as_html else kept.ask(lambda archive: archive.ids())
         results = _find(kept, query, wish, None if as_json else screen)
-    # What came in meanwhile has no shorter name yet.
-    names = names_of(results, ids | {talk.conversation.id for talk in results.talks})
+        told = {} if as_json or as_html else kept.ask(lambda archive: names_of(results, archive))
     if as_json:
         screen.json([results])
     elif as_html:
         screen.say([html_results(results, _address)])
     elif results.talks:
-        screen.page(_told(results, names, wish, screen), pager=not no_pager)
+        screen.page(_told(results, told, wish, screen), pager=not no_pager)
     else:
         click.echo("\n".join(_why_nothing(results, wish)), err=True)
         ctx.exit(NOTHING)
@@ -175,11 +174,9 @@ def _find(kept: Library, query: str, wish: SearchOptions, screen: StandardOutput
     return results
 
 
-def names_of(results: Results, ids: set[str]) -> dict[str, str]:
+def names_of(results: Results, archive: Archive) -> dict[str, str]:
     """What to type for the conversations that were found."""
-    # Only ids that begin alike can be taken for one another.
-    found = {talk.conversation.native_id[:SHORTEST] for talk in results.talks}
-    return short_ids(id for id in ids if id.partition("/")[2][:SHORTEST] in found)
+    return short_ids(archive, [talk.conversation.id for talk in results.talks])
 
 
 def _address(conversation: str, message: str | None) -> str:

@@ -179,7 +179,7 @@ def _answer(archive: Archive, search: Search, question: FinderQuery) -> FinderAn
             return None
         words = f"{error.message}. {error.hint}" if error.hint else error.message
         return FinderAnswer(question.ticket, None, {}, words)
-    return FinderAnswer(question.ticket, results, names_of(results, archive.ids()))
+    return FinderAnswer(question.ticket, results, names_of(results, archive))
 
 
 def _found(archive: Archive, search: Search, question: FinderQuery) -> Results:
@@ -187,7 +187,7 @@ def _found(archive: Archive, search: Search, question: FinderQuery) -> Results:
         return search.find(question.text, question.wish)
     limit = question.wish.limit
     newest = list(archive.conversations(Filter(limit=limit + 1)))
-    known = len(archive.ids())
+    known = archive.count()
     return Results(
         query=question.text,
         talks=[

@@ -7,14 +7,13 @@ from typing import Any
 
 import msgspec
 
-from rireki.archive.base import Archive, Batch, Stale
+from rireki.archive.base import Archive, Batch, Stale, StoredReading
 from rireki.intake.interpret import as_readings
 from rireki.intake.memory import HEAVY
 from rireki.intake.parallel.follow import Followed, Follower
 from rireki.intake.parallel.pool import LostTask, WorkerPool
 from rireki.intake.parallel.worker import FreshGroup, Packed, PackedGroup, PackedOrigin, PackTask
-from rireki.intake.take import is_forgotten
-from rireki.model.conversation import Conversation, Trouble
+from rireki.model.conversation import Trouble
 from rireki.model.record import Origin
 
 __all__ = ["Bulk"]
@@ -37,14 +36,12 @@ class Bulk(msgspec.Struct):
     #: Called for each file that was read: bytes that were new, and the trouble it gave, if any.
     done: Callable[[Origin, int, Trouble | None], None]
     follower: Follower | None = None
-    #: What is not to be taken in: (family, conversation).
-    forgotten: set[tuple[str, str]] = msgspec.field(default_factory=set)
     #: Files that have to be taken in one by one after all.
     left: dict[str, Origin] = msgspec.field(default_factory=dict)
     cursors: dict[str, Any] = msgspec.field(default_factory=dict)
     sizes: dict[str, int] = msgspec.field(default_factory=dict)
 
-    def take(self, pool: WorkerPool, origins: Sequence[Origin]) -> Iterator[Conversation]:
+    def take(self, pool: WorkerPool, origins: Sequence[Origin]) -> Iterator[StoredReading]:
         """Keep the files; yields the conversations they turn out to be."""
         whole = left = sum(origin.size for origin in origins) or 1
         for group in self._batches(pool, self._tasks(origins)):
@@ -52,14 +49,15 @@ class Bulk(msgspec.Struct):
             try:
                 with self.archive.writing() as batch:
                     stored = [one for item in kept for one in self._write(batch, item)]
-                    batch.tie()
             except Stale:
                 # Another process imports the same files at the same time: take them singly.
                 self.left.update((o.place, o) for item in kept for o in _origins(item))
                 continue
             yield from stored
             left -= sum(item.origin.size for item in kept if isinstance(item, PackedOrigin))
-            self._tell_follower(kept, {one.id for one in stored}, batch.number, left / whole)
+            self._tell_follower(
+                kept, {one.conversation.id for one in stored}, batch.number, left / whole
+            )
             for item in kept:
                 if isinstance(item, PackedOrigin):
                     self.cursors.pop(item.origin.place, None)
@@ -138,7 +136,7 @@ class Bulk(msgspec.Struct):
     def _is_left(self, item: Any) -> bool:
         return any(origin.place in self.left for origin in _origins(item))
 
-    def _write(self, batch: Batch, item: Any) -> list[Conversation]:
+    def _write(self, batch: Batch, item: Any) -> list[StoredReading]:
         if isinstance(item, PackedGroup):
             group = item.group
             assert group.conversation is not None
@@ -146,14 +144,13 @@ class Bulk(msgspec.Struct):
                 group.family, group.conversation, len(group.origins), as_readings(item.readings)
             )
         if isinstance(item, PackedOrigin):
-            batch.note(item.origin, item.trouble)
             if item.trouble is None:
-                batch.stamp(item.origin)
+                batch.finish(item.origin)
+            else:
+                batch.fail(item.origin, item.trouble)
             return []
         place = item.origin.place
         family = self.families[item.origin.source]
-        if is_forgotten(self.forgotten, family, item.origin, item.update):
-            return []
         size = batch.add(item.origin, family, item.update, self.cursors.get(place), item.chunks)
         self.cursors[place] = item.update.cursor
         self.sizes[place] = self.sizes.get(place, 0) + size

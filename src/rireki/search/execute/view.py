@@ -89,8 +89,8 @@ def look(archive: Archive, index: Index, finished: bool = False) -> IndexView:
 def refresh(archive: Archive, view: IndexView) -> bool:
     """Bring a view up to the archive as long as the index is the same; False when it takes a new look."""
     with archive.reading():
-        number, pending, count = archive.number(), archive.pending(), archive.count()
-        changed = archive.headings(after=view.number)
+        number, pending, count = archive.number(), list(archive.pending()), archive.count()
+        changed = list(archive.headings(after=view.number))
     fresh = [heading for heading in changed if heading.id not in view.headings]
     if pending or view.pending or count != len(view.headings) + len(fresh):
         return False
@@ -120,7 +120,7 @@ def titles(heading: Heading) -> list[Doc]:
 def look_without_index(archive: Archive, finished: bool = False) -> IndexView:
     """Everything is read from the archive."""
     with archive.reading():
-        number, pending = archive.number(), archive.pending()
+        number, pending = archive.number(), list(archive.pending())
         headings = {heading.id: heading for heading in archive.headings(finished)}
     return IndexView(
         number=number,

@@ -102,7 +102,7 @@ def _is_worth_it(archive: Archive) -> bool:
     """A guess that reads little of each conversation, if anything; searches know exactly."""
     try:
         newest, count = glance(archive)
-        known = (peek(archive) or ()) if archive.forgotten() else ()
+        known = (peek(archive) or ()) if next(archive.forgotten(), None) else ()
     except Damaged:
         return True
     # A writer that was stopped leaves conversations out, however old they are.
@@ -110,14 +110,13 @@ def _is_worth_it(archive: Archive) -> bool:
         return True
     if known and _has_forgotten(archive, {kept.id for kept in known}):
         return True
-    return is_behind(archive, archive.headings(after=newest))
+    return is_behind(archive, list(archive.headings(after=newest)))
 
 
 def _has_forgotten(archive: Archive, known: Iterable[str]) -> bool:
     """Whether the index knows conversations that the user said to forget."""
-    gone = set(known) - archive.ids()
-    forgotten = {conversation for _, conversation in archive.forgotten()} if gone else set()
-    return any(id.partition("/")[2] in forgotten for id in gone)
+    gone = {id.partition("/")[2] for id in archive.missing(list(known))}
+    return bool(gone) and any(archive.forgotten(gone))
 
 
 def erase(archive: Archive, progress: Progress | None = None) -> None:
@@ -141,7 +140,7 @@ def _is_stale(archive: Archive) -> bool:
     except Damaged:
         # It may hold anything.
         return True
-    return bool({kept.id for kept in known or ()} - archive.ids())
+    return bool(archive.missing([kept.id for kept in known or ()]))
 
 
 def verify(archive: Archive) -> list[Trouble]:
@@ -175,7 +174,7 @@ def _catch_up(archive: Archive, index: Index, progress: Progress) -> bool:
         # Forgetting was interrupted before it came to the index.
         raise Damaged(f"{index.folder} holds what was to be forgotten")
     waiting = outdated(archive, kept)
-    gone = [kept[id].number for id in kept.keys() - archive.ids()]
+    gone = [kept[id].number for id in archive.missing(kept)]
     if not gone and not waiting:
         return True
     from rireki.search.index.writer import IndexWriter
