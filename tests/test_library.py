@@ -474,7 +474,7 @@ def test_a_damaged_archive_gives_what_can_be_read(
         with pytest.raises(NotFound) as error:
             library.read("nobody")
         # What is not found may be what cannot be read.
-        assert two_lines(error).hint == module.DAMAGED
+        assert two_lines(error).hint == module.DAMAGED.message
         library.search("test")
     assert broken.read_bytes() == data
 

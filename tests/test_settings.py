@@ -31,7 +31,7 @@ def test_what_is_no_toml_is_told_with_how_it_is_written(said: bytes, tmp_path: P
     with pytest.raises(SettingsError) as raised:
         read_settings(file, "Write there: …")
     assert raised.value.hint == "Write there: …"
-    assert str(file) in raised.value.message and str(file) not in raised.value.reason
+    assert str(file) in raised.value.message and str(file) not in raised.value.reason.message
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")

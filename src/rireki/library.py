@@ -23,7 +23,7 @@ import msgspec
 
 from rireki.archive.base import Archive, Filter, Found
 from rireki.archive.open import StorageError, explain, open_archive
-from rireki.errors import ArchiveTrouble, NotFound, RirekiError
+from rireki.errors import ArchiveTrouble, NotFound, RirekiError, Wording
 from rireki.home import archive_path
 from rireki.model.conversation import Conversation, Reading, Trouble
 from rireki.model.message import Message
@@ -44,10 +44,7 @@ __all__ = ["DAMAGED", "Library", "TranscriptReader", "ensure_source", "open"]
 T = TypeVar("T")
 
 #: What to do about an archive that is damaged.
-DAMAGED = (
-    "The archive is damaged: 'rireki verify' names what cannot be read, 'rireki verify --salvage NEW'"
-    " saves all else into a new archive."
-)
+DAMAGED = Wording("salvage")
 #: Conversations that are fetched at once.
 PAGE = 500
 #: Connections that are kept open for the next verb; more are open while more verbs run.
@@ -58,7 +55,7 @@ class ArchiveOutdated(ArchiveTrouble):
     """An archive that could only be read, without locks, was written by its owner meanwhile."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"{name} was written while it was read", "Run the command again.")
+        super().__init__("archive-changed", path=name)
 
 
 def open(path: str | os.PathLike[str] | None = None) -> Library:
@@ -244,10 +241,7 @@ class Library:
 
         news = self.ask(lambda archive: Feed(archive).since(after))
         if news.number < after:
-            raise RirekiError(
-                f"the archive is at change {news.number}, not yet at {after}",
-                "An older copy of it was put back: read it again, and ask from that change on.",
-            )
+            raise RirekiError("older-copy", number=news.number, after=after)
         return news
 
     # ── giving back ──
@@ -267,8 +261,7 @@ class Library:
             return self.ask(lambda archive: restore(archive, archive.find(id), Path(to), moment))
         except OSError as error:
             raise RirekiError(
-                f"{error.filename or to} cannot be written ({error.strerror})",
-                "Name a folder that you may write to.",
+                "folder-not-writable", path=error.filename or to, why=error.strerror
             ) from error
 
     # ── the archive itself ──
@@ -300,7 +293,7 @@ class Library:
     def _take(self) -> Archive:
         with self._lock:
             if self._closed:
-                raise RirekiError("the archive was closed", "Open it again: rireki.open().")
+                raise RirekiError("library-closed")
             idle = self._idle.pop() if self._idle else None
         return idle or self._opener()
 
@@ -400,7 +393,7 @@ def _explained(archive: Archive) -> Iterator[None]:
     except NotFound as error:
         if archive.damage:
             # What is not found may be what cannot be read.
-            error.hint = DAMAGED
+            error.values["hint"] = DAMAGED
         raise
 
 
@@ -415,4 +408,4 @@ def _moment(given: str | datetime | None, end_of_day: bool = False) -> str | Non
 def _ensure_counts(least: int, **counts: int | None) -> None:
     for name, count in counts.items():
         if count is not None and count < least:
-            raise RirekiError(f"{name} cannot be {count}", f"Give {least} or more.")
+            raise RirekiError("bad-count", name=name, count=count, least=least)

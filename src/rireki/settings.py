@@ -10,7 +10,7 @@ from pathlib import Path
 from stat import S_ISREG
 from typing import Any
 
-from rireki.errors import RirekiError
+from rireki.errors import RirekiError, Wording
 
 __all__ = ["SettingsError", "read_settings"]
 
@@ -18,8 +18,8 @@ __all__ = ["SettingsError", "read_settings"]
 class SettingsError(RirekiError):
     """A settings file cannot be read; `reason` is what is wrong, without the file's name."""
 
-    def __init__(self, file: Path, reason: str, hint: str) -> None:
-        super().__init__(f"{file} {reason}", hint)
+    def __init__(self, file: Path, reason: Wording, hint: str) -> None:
+        super().__init__("settings-unreadable", file=file, why=reason, hint=hint)
         self.reason = reason
 
 
@@ -34,8 +34,7 @@ def read_settings(file: Path, hint: str) -> dict[str, Any]:
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except OSError as error:
-        reason = f"cannot be read ({error.strerror})"
-        raise SettingsError(file, reason, "Check that you may read it.") from error
+        raise SettingsError(file, Wording("unreadable", why=error.strerror), "") from error
 
 
 @lru_cache(maxsize=16)
@@ -46,4 +45,4 @@ def _read(file: Path, stamp: tuple[int, ...], hint: str) -> dict[str, Any]:
     try:
         return tomllib.loads(file.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise SettingsError(file, f"is not TOML ({error})", hint) from error
+        raise SettingsError(file, Wording("not-toml", why=error), hint) from error

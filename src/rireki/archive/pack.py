@@ -122,8 +122,4 @@ def unpack(data: bytes, size: int, lengths: str, place: str) -> list[bytes]:
 
 
 def damaged(place: str, why: str) -> ArchiveTrouble:
-    return ArchiveTrouble(
-        f"{place} is damaged: {why}",
-        "'rireki verify' tells what is affected; 'rireki verify --salvage NEW' saves all that can be"
-        " read into a new archive.",
-    )
+    return ArchiveTrouble("data-damaged", place=place, why=why)

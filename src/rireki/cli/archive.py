@@ -56,7 +56,7 @@ def library(create: bool = False, write: bool = False, checking: bool = False) -
                 told = True
                 if not isinstance(error, ArchiveTrouble):
                     # What is not found may be what cannot be read.
-                    error.hint = f"{path} is damaged: {SALVAGE}"
+                    error.values["hint"] = f"{path} is damaged: {SALVAGE}"
             raise
         finally:
             if library.damage and not told:

@@ -19,7 +19,7 @@ from rireki.cli.options import archive_option, completion
 from rireki.cli.terminal import guard_terminal, say_aside, show_usage
 from rireki.errors import RirekiError
 from rireki.model.spelling import nearest
-from rireki.show.catalogue import language_of, say, speak
+from rireki.show.catalogue import language, language_of, say, speak
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -150,7 +150,7 @@ def run(arguments: Sequence[str]) -> int:
     try:
         code = cli.main(list(arguments), prog_name="rireki", standalone_mode=False)
     except RirekiError as error:
-        say_aside("error:", error.message, error.hint)
+        say_aside("error:", *error.lines(language()))
         return USAGE if isinstance(error, NoCommand) else 1
     except click.ClickException as error:
         show_usage(error)

@@ -60,8 +60,6 @@ class Counter:
 class DriveJournal(GrowingFile):
     """The journal of one conversation, to be opened before anything is written."""
 
-    _lost = "Start a new conversation; 'rireki restore' brings back what was archived."
-
     def __init__(self, path: Path, counter: Counter) -> None:
         self.path = path
         self.id = path.stem

@@ -29,7 +29,7 @@ class HistoryConflict(RirekiError):
 class HistoryJournal(GrowingFile):
     """An open journal. `entries` are those that were there; `damage` tells of what was not one."""
 
-    _lost = "Go on in a copy with fork(); 'rireki restore' brings back what was archived."
+    _lost = "go-on-in-a-copy"
 
     def __init__(
         self,

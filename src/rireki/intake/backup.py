@@ -57,11 +57,9 @@ def _make(to: Path) -> None:
     try:
         to.mkdir(mode=0o700, parents=True, exist_ok=True)
         if any(to.iterdir()):
-            raise RirekiError(f"{to} is not empty", "Name a folder that is not there yet.")
+            raise RirekiError("backup-not-empty", path=to)
     except OSError as error:
-        raise RirekiError(
-            f"{to} cannot be made ({error.strerror})", "Name another folder."
-        ) from error
+        raise RirekiError("backup-not-made", path=to, why=error.strerror) from error
 
 
 def _beside(home: Home) -> Iterator[Path]:

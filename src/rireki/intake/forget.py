@@ -14,7 +14,6 @@ def forget(archive: Archive, found: Found) -> int:
     conversation = found.conversation
     if conversation.nature == "subagent" and found.grouping != conversation.native_id:
         raise RirekiError(
-            f"{conversation.id} is part of the file of {conversation.source}/{found.grouping}",
-            f"Forget the whole: rireki forget {conversation.source}/{found.grouping}",
+            "part-of-a-file", id=conversation.id, source=conversation.source, whole=found.grouping
         )
     return archive.forget(with_subagents(archive, found))

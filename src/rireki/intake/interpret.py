@@ -116,14 +116,14 @@ def _lenient(reading: Reading, conversation: str, strands: list[Strand], weight:
     def messages() -> list[Message]:
         lack = _lack(strands[0].place, weight, MORE_TIMES)
         if lack is not None:
-            raise RirekiError(f"{lack.place}: {lack.message}", lack.hint)
+            raise RirekiError(f"{lack.place}: {lack.message}", hint=lack.hint)
         try:
             return whole()
         except ArchiveTrouble as trouble:
             return rest(trouble)
         except MemoryError as error:
             lack = _out_of_memory(strands[0])
-            raise RirekiError(f"{lack.place}: {lack.message}", lack.hint) from error
+            raise RirekiError(f"{lack.place}: {lack.message}", hint=lack.hint) from error
 
     def rest(trouble: ArchiveTrouble) -> list[Message]:
         for other in _interpret_readable(conversation, strands):
@@ -216,10 +216,7 @@ def _pick(strands: list[Strand], found: Found) -> Reading:
             reading.conversation.links = found.conversation.links
             reading.conversation.title = found.conversation.title
             return reading
-    raise NotFound(
-        f"{found.conversation.id} cannot be read from its records",
-        "Run 'rireki verify' to check the archive.",
-    )
+    raise NotFound("conversation-unreadable", id=found.conversation.id)
 
 
 def _is_called(reading: Reading, conversation: Conversation) -> bool:
@@ -236,8 +233,10 @@ def _until(reading: Reading, as_of: str) -> Reading:
     if not messages:
         conversation = reading.conversation
         raise NotFound(
-            f"{conversation.id} had not begun at {as_of}",
-            f"Its first message is of {conversation.started_at or 'an unknown time'}.",
+            "not-begun-yet",
+            id=conversation.id,
+            when=as_of,
+            start=conversation.started_at or "an unknown time",
         )
     return msgspec.structs.replace(reading, messages=lambda: messages, stream=None)
 

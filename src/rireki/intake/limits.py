@@ -35,7 +35,5 @@ def _said(file: Path) -> int | None:
     if said is None:
         return None
     if not isinstance(said, int | float) or not 0 < said <= MOST:
-        raise RirekiError(
-            f"{file}: 'largest_mb' below [import] is not such a number of megabytes", _HINT
-        )
+        raise RirekiError("bad-largest-mb", file=file, most=MOST)
     return max(1, int(said * (1 << 20)))

@@ -29,10 +29,7 @@ def restore(archive: Archive, found: Found, to: Path, as_of: str | None = None) 
     groups = {(each.family, each.grouping): None for each in with_subagents(archive, found)}
     strands = [strand for group in groups for strand in archive.strands(*group, as_of)]
     if not strands:
-        raise NotFound(
-            f"{found.conversation.id} was not in the archive at {as_of}",
-            "Leave --as-of out to restore what was seen last.",
-        )
+        raise NotFound("not-archived-then", id=found.conversation.id, when=as_of)
     origins = {(origin.source, origin.place): origin for origin in archive.origins()}
     wanted: dict[Path, StrandBytes] = {}
     for strand in strands:
@@ -118,14 +115,9 @@ def _is_there(path: Path, to: Path, data: StrandBytes) -> bool:
         if place == to:
             break
         if place.is_symlink():
-            raise RirekiError(
-                f"{place} is a link, which may lead anywhere", "Name an empty folder with --to."
-            )
+            raise RirekiError("restore-link", place=place)
     if path.exists() and not (path.is_file() and _is_same(path, data)):
-        raise RirekiError(
-            f"{path} is there already, with other content",
-            "Name an empty folder with --to.",
-        )
+        raise RirekiError("restore-exists", path=path)
     return path.exists()
 
 

@@ -203,11 +203,11 @@ def _look_again(readers: Sequence[Reader], known_origins: KnownOrigins, found: D
 
 def _recognise(readers: Sequence[Reader], path: Path) -> list[Origin]:
     if not path.exists():
-        raise NotFound(f"{path} does not exist", "Name a file or folder that an agent wrote.")
+        raise NotFound("no-such-path", path=path)
     origins = [origin for reader in readers for origin in reader.recognise(path.absolute())]
     if not origins:
-        known = ", ".join(reader.name for reader in readers)
-        raise NotFound(f"{path} holds no history that rireki can read", f"It can read: {known}.")
+        known = [reader.name for reader in readers]
+        raise NotFound("no-history-there", path=path, names=known)
     return origins
 
 

@@ -6,7 +6,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from rireki.errors import RirekiError
+from rireki.errors import RirekiError, Wording
 
 __all__ = ["GrowingFile"]
 
@@ -18,7 +18,7 @@ class GrowingFile:
     _file: int | None = None
     _size = 0
     #: What to do about a file that somebody else removed or cut.
-    _lost = ""
+    _lost = "start-anew"
 
     def _append(self, lines: bytes, *, sync: bool = False) -> None:
         """With one write, so that a process that is killed leaves whole lines and at most a torn one."""
@@ -43,9 +43,7 @@ class GrowingFile:
         if status.st_size > self._size:
             os.ftruncate(self._file, self._size)
         elif status.st_size < self._size or not status.st_nlink:
-            raise RirekiError(
-                f"{self.path} was removed or cut by another program while it was open", self._lost
-            )
+            raise RirekiError("file-cut", path=self.path, hint=Wording(self._lost))
 
     def _undo(self) -> None:
         """What cannot be undone now is, before anything else is written."""
@@ -55,4 +53,4 @@ class GrowingFile:
 
     def _failed(self, reason: str) -> RirekiError:
         """What to say when nothing could be written."""
-        return RirekiError(f"{self.path} could not be written ({reason})", "Make room on the disk.")
+        return RirekiError("file-not-written", path=self.path, why=reason)

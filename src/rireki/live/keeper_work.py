@@ -233,10 +233,7 @@ class Keeping:
 
     def _sweep(self, on_time: bool) -> None:
         if _identity(self.archive) != self.identity:
-            raise Replaced(
-                f"{self.archive.name} was removed or replaced while it was being kept",
-                "Start 'rireki watch' again to keep the one that is there now.",
-            )
+            raise Replaced("archive-replaced", path=self.archive.name)
         self._watch()
         started = self._clock()
         # Sweeps that follow each other quickly look for what is new, and only now and then for more.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from rireki.errors import NotFound
+from rireki.errors import NotFound, Wording
 
 __all__ = ["distance", "ensure_among", "nearest"]
 
@@ -23,9 +23,8 @@ def ensure_among(source: str, known: Sequence[str]) -> None:
     """Raise NotFound for a source that is none of these, and say which may have been meant."""
     if source not in known:
         near = nearest(source, known)
-        meant = f"Did you mean {near}? " if near else ""
-        hint = f"{meant}Known sources: {', '.join(known)}."
-        raise NotFound(f"there is no source {source!r}", hint)
+        hint = Wording("maybe-source", near=near, names=known) if near else None
+        raise NotFound("no-source", name=source, names=known, hint=hint)
 
 
 def distance(one: str, other: str) -> int:

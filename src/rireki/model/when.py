@@ -24,10 +24,7 @@ def when(text: str, now: datetime, end_of_day: bool = False) -> str:
     """
     found = _moment_of(text.strip(), now, end_of_day)
     if found is None:
-        raise RirekiError(
-            f"cannot read the time {text!r}",
-            "Say 3h, 7d, 2w, yesterday, 2026-11, 2026-11-15 or 2026-11-15T18:30.",
-        )
+        raise RirekiError("bad-time", value=text)
     spelled = found.astimezone(timezone.utc).replace(tzinfo=None)
     # Not strftime: it writes the year 26 with two digits, and text must sort as time.
     return spelled.isoformat(timespec="milliseconds") + "Z"

@@ -36,10 +36,7 @@ def _plain(value: Any, depth: int) -> Any:
     if kind in _LEAVES:
         return value
     if depth > _DEPTH:
-        raise RirekiError(
-            f"A message holds a {kind.__name__} nested more than {_DEPTH} deep",
-            "Give the message as JSON, or cut the value that holds itself.",
-        )
+        raise RirekiError("nested-too-deep", kind=kind.__name__, depth=_DEPTH)
     if kind is dict:
         return _dict(value, depth)
     if kind is list:
@@ -103,10 +100,7 @@ def _object(value: Any) -> Any:
         return kind.to_dict(value)
     if hasattr(value, "__dict__") and not isinstance(value, type) and not callable(value):
         return _attributes(value)
-    raise RirekiError(
-        f"A message holds a {kind.__module__}.{kind.__name__}, which is not JSON",
-        "Give the message as JSON, or as an object of the provider's own package.",
-    )
+    raise RirekiError("not-json", module=kind.__module__, name=kind.__name__)
 
 
 def _unparsed(value: Any) -> dict[str, Any]:

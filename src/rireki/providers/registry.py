@@ -24,9 +24,7 @@ CODECS: dict[str, Codec] = {name: provider.codec for name, provider in _BY_NAME.
 def provider_named(name: str) -> ModelProvider:
     provider = _BY_NAME.get(name)
     if provider is None:
-        raise RirekiError(
-            f"There is no provider called {name!r}", f"Choose one of {', '.join(PROVIDERS)}."
-        )
+        raise RirekiError("no-provider", name=name, names=list(PROVIDERS))
     return provider
 
 

@@ -219,24 +219,13 @@ class Search:
 
 def _only_minus(text: str) -> QueryError:
     """The one thing that is nothing: not everything, as no query at all may be."""
-    return QueryError(
-        f"- at character {text.index('-') + 1} has nothing behind it",
-        'Write a word right behind it to leave it out (-word), or "-" for the sign itself.',
-        text.index("-"),
-        1,
-    )
+    return QueryError("query-lonely-minus", text.index("-"), 1)
 
 
 def too_slow(text: str, pattern: str) -> QueryError:
     """What a query is told whose pattern was given up."""
     written = f"/{pattern}/"
-    return QueryError(
-        f"the regular expression {written} takes too long: it tries too many ways to match a text",
-        "Say more exactly what may stand between its parts ([^,]* instead of .*), leave out"
-        " repetitions of repetitions, or add words that must be there.",
-        max(text.find(written), 0),
-        len(written),
-    )
+    return QueryError("pattern-too-slow", max(text.find(written), 0), len(written), pattern=written)
 
 
 def _sources(text: str) -> list[str]:

@@ -221,4 +221,4 @@ def _library(archive: Path) -> Library:
 def _heading(archive: Archive, found: Found) -> Heading:
     for heading in archive.headings(ids=[found.conversation.id]):
         return heading
-    raise NotFound(f"no conversation has the id {found.conversation.id!r}", DAMAGED)
+    raise NotFound("no-conversation", id=found.conversation.id, hint=DAMAGED)

@@ -13,7 +13,7 @@ import msgspec
 from rireki.archive.database import PATIENCE_MS, distrust, is_shut, keep_log, log_of, open_frozen
 from rireki.archive.sqlite.migrate import APPLICATION_ID, READABLE, migrate, steps
 from rireki.archive.sqlite.values import BadValue
-from rireki.errors import ArchiveTrouble, NotFound
+from rireki.errors import ArchiveTrouble, NotFound, Wording
 
 __all__ = ["DAMAGE", "connect", "damage", "explain"]
 
@@ -39,11 +39,7 @@ def connect(
     """
     if not path.exists():
         if not create:
-            raise NotFound(
-                f"there is no archive at {path} yet",
-                "'rireki import' makes it (with the same --archive, if you named one), 'rireki demo'"
-                " shows an invented one.",
-            )
+            raise NotFound("no-archive", path=path)
         _make(path)
     flags = apsw.SQLITE_OPEN_READONLY if read_only else apsw.SQLITE_OPEN_READWRITE
     try:
@@ -71,10 +67,7 @@ def _ask_for_locks(connection: apsw.Connection, path: Path) -> None:
         connection.execute("SELECT count(*) FROM sqlite_schema").get  # noqa: B018
     except (apsw.BusyError, apsw.IOError) as error:
         if lacks_locks(path.parent):
-            raise ArchiveTrouble(
-                f"{path.parent} is on a file system without locks",
-                "Keep the archive on a local disk: name a place there with --archive or RIREKI_ARCHIVE.",
-            ) from None
+            raise ArchiveTrouble("no-file-locks", folder=path.parent) from None
         if isinstance(error, apsw.IOError):
             raise
 
@@ -101,10 +94,7 @@ def _make(path: Path) -> None:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         path.touch(mode=0o600, exist_ok=True)
     except OSError as error:
-        raise ArchiveTrouble(
-            f"{path} cannot be made ({error.strerror})",
-            "Check that you may write there, or choose another place with --archive.",
-        ) from error
+        raise ArchiveTrouble("archive-not-made", path=path, why=error.strerror) from error
 
 
 def _frozen(path: Path, refusal: apsw.Error) -> apsw.Connection:
@@ -118,60 +108,35 @@ def _frozen(path: Path, refusal: apsw.Error) -> apsw.Connection:
         log = log_of(path)
         if log is None or not isinstance(error, _SHUT) or not access(path, R_OK):
             raise explain(error, path) from error
-        raise ArchiveTrouble(
-            f"{log} holds what was last written to the archive, and cannot be read with it",
-            "Check that you may read it, or copy both files to a folder of your own and name the "
-            "copy with --archive.",
-        ) from error
+        raise ArchiveTrouble("archive-log-unreadable", path=log) from error
     return connection
 
 
 def explain(error: apsw.Error, path: Path) -> ArchiveTrouble:
     """What an SQLite error about the archive means for its owner."""
     if isinstance(error, apsw.NotADBError):
-        return ArchiveTrouble(
-            f"{path} is not a rireki archive", "Choose another file with --archive."
-        )
+        return ArchiveTrouble("not-an-archive", path=path)
     if isinstance(error, apsw.CorruptError):
         return damage(path, error)
     if isinstance(error, apsw.FullError):
-        return ArchiveTrouble(
-            f"the disk is full: {path} could not grow",
-            "Make room and run the command again; what was stored before is complete.",
-        )
+        return ArchiveTrouble("disk-full", path=path)
     if isinstance(error, (apsw.BusyError, apsw.LockedError)):
-        return ArchiveTrouble(
-            f"{path} is being written by another process", "Try again when it has finished."
-        )
+        return ArchiveTrouble("archive-busy", path=path)
     if isinstance(error, _SHUT):
         return _cannot_write(path, error) if access(path, R_OK) else _cannot_read(path)
-    return ArchiveTrouble(f"{path}: {error}", "Run 'rireki verify' to check the archive.")
+    return ArchiveTrouble("archive-fails", path=path, why=error)
 
 
 def damage(path: Path, reason: object) -> ArchiveTrouble:
-    return ArchiveTrouble(
-        f"{path} is damaged ({reason})",
-        "'rireki verify' tells what is affected; 'rireki verify --salvage NEW' saves all that can be"
-        " read into a new archive.",
-    )
+    return ArchiveTrouble("archive-damaged", path=path, why=reason)
 
 
 def _cannot_write(path: Path, reason: object) -> ArchiveTrouble:
-    return ArchiveTrouble(
-        f"{path} cannot be written ({reason})",
-        f"Check that you may write to the file and its folder, or {_copy(path)}",
-    )
+    return ArchiveTrouble("archive-read-only", path=path, why=reason, name=path.name)
 
 
 def _cannot_read(path: Path) -> ArchiveTrouble:
-    return ArchiveTrouble(f"{path} may not be read by you", "Ask its owner to let you.")
-
-
-def _copy(path: Path) -> str:
-    return (
-        f"copy it, with every file whose name begins with {path.name}, to a folder of your own "
-        "and name the copy with --archive."
-    )
+    return ArchiveTrouble("archive-forbidden", path=path)
 
 
 def _prepare(connection: apsw.Connection, path: Path) -> None:
@@ -185,17 +150,12 @@ def _prepare(connection: apsw.Connection, path: Path) -> None:
     ).get
     known = steps()
     if version > len(known):
-        raise ArchiveTrouble(
-            f"{path} was written by a newer rireki (format {version}, this one knows {len(known)})",
-            "Update rireki.",
-        )
+        raise ArchiveTrouble("archive-newer", path=path, version=version, known=len(known))
     if version == 0 and owner != APPLICATION_ID and tables:
-        raise ArchiveTrouble(
-            f"{path} is another program's database", "Choose another file with --archive."
-        )
+        raise ArchiveTrouble("foreign-database", path=path)
     if connection.readonly("main"):
         if version < READABLE:
-            reason = f"it has format {version} and has to be brought to {len(known)} first"
+            reason = Wording("old-format", version=version, known=len(known))
             raise _cannot_write(path, reason)
         return
     # A new file leaves the mode with a rollback journal: the folder is synced without it, or a power

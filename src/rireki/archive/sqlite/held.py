@@ -108,10 +108,7 @@ class HeldBytes:
             begin, count, size = chunks[place] if 0 <= place < len(chunks) else (first, 0, 0)
             end = min(last, begin + count - 1)
             if end < first:
-                raise ArchiveTrouble(
-                    f"records of strand {self.strand} are missing",
-                    "Run 'rireki verify' to see what is affected.",
-                )
+                raise ArchiveTrouble("records-missing", strand=self.strand)
             if (first, end) != (begin, begin + count - 1):
                 size = sum(self._lengths(lane, first, end))
             yield first, end, size

@@ -31,7 +31,7 @@ from rireki.archive.sqlite.values import (
     select,
     value_of,
 )
-from rireki.errors import Ambiguous, NotFound
+from rireki.errors import Ambiguous, NotFound, Wording
 from rireki.model.conversation import Answer, Conversation, Link, LinkToken, Reading, pattern_of
 from rireki.model.names import as_text, is_bytes
 
@@ -473,26 +473,21 @@ class Projection:
         name = name if is_bytes(name) else as_text(name)
         rows = self._named(name)
         if not rows:
-            raise NotFound(f"no conversation has the id {name!r}", self._why_not())
+            raise NotFound("no-conversation", id=name, hint=self._why_not())
         if len(rows) > 1:
             examples = ", ".join(row[4] for row in rows[:EXAMPLES])
-            raise Ambiguous(
-                f"{name!r} fits {len(rows)} conversations",
-                f"Write more of the id: {examples}{' …' if len(rows) > EXAMPLES else ''}",
-            )
+            examples += " …" if len(rows) > EXAMPLES else ""
+            raise Ambiguous("ambiguous-id", id=name, n=len(rows), examples=examples)
         number, data, family, grouping, id, title, changed = rows[0]
         links = self._links([number]).get(number, [])
         return Found(_told(data, id, title, links), family, grouping, changed)
 
-    def _why_not(self) -> str:
+    def _why_not(self) -> Wording | None:
         """What to do when a conversation is not found."""
         lacking = self.lacking()
         if lacking:
-            return (
-                f"It may be among {lacking:,} that wait to be read again. If no other process is at"
-                " it, 'rireki import' does that."
-            )
-        return "'rireki list' shows what there is; 'rireki import' takes in what is new."
+            return Wording("waits-to-be-read", n=lacking)
+        return None
 
     def _named(self, name: str) -> list[tuple[Any, ...]]:
         columns = "SELECT number, data, family, grouping, id, title, changed FROM conversation"

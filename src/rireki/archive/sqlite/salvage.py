@@ -24,17 +24,15 @@ BATCH = 200
 def salvage(old: Path, new: Path, clock: Callable[[], str]) -> tuple[SqliteArchive, list[Trouble]]:
     """The new archive, in which every conversation waits to be read, and what could not be saved."""
     if new.exists():
-        raise RirekiError(f"{new} is there already", "Name a file that is not there yet.")
+        raise RirekiError("file-exists", path=new)
     try:
         recovered = recover(old)
     except OSError as error:
-        raise RirekiError(f"{old} cannot be read ({error.strerror})", "") from error
+        raise RirekiError("salvage-unreadable", path=old, why=error.strerror) from error
     try:
         facts = complete(recovered, opening=True)
         if not facts.strands:
-            raise RirekiError(
-                f"there is nothing in {old} that could be saved", "Put a backup in its place."
-            )
+            raise RirekiError("nothing-to-salvage", path=old)
         archive = SqliteArchive(new, create=True, clock=clock)
         with archive.writing():
             _write(archive.sql, recovered, facts)
@@ -56,6 +54,4 @@ def _data(recovered: Recovered, row: RecoveredRow) -> bytes:
     try:
         return recovered.data(row)
     except Unreadable as error:
-        raise RirekiError(
-            f"{recovered.path} was written while it was read", "Run the command again."
-        ) from error
+        raise RirekiError("archive-changed", path=recovered.path) from error

@@ -22,11 +22,7 @@ class BadValue(ArchiveTrouble):
     """A row holds something that rireki never writes there."""
 
     def __init__(self, place: str, why: object) -> None:
-        super().__init__(
-            f"{place} is damaged: {why}",
-            "'rireki verify' tells what is affected; 'rireki verify --salvage NEW' saves all that"
-            " can be read into a new archive.",
-        )
+        super().__init__("data-damaged", place=place, why=why)
 
 
 def value_of(kind: type[T], value: object, place: str) -> T:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from rireki.cli.output import StandardOutput
 from rireki.model.parts import ToolCall
-from rireki.show.catalogue import say, say_reading
+from rireki.show.catalogue import language, say, say_reading
 from rireki.show.parts import tell
 from rireki.show.safe import one_line, safe
 from rireki.show.width import truncate
@@ -73,9 +73,10 @@ class ChatOutput:
         self._aside(self.style.yellow(say(f"note: {one_line(text)}")))
 
     def error(self, error: RirekiError) -> None:
-        self._aside(f"{self.style.red(say('error:'))} {one_line(say(error.message))}")
-        if error.hint:
-            self.hint(f"{say('hint:')} {one_line(say(error.hint))}")
+        message, hint = error.lines(language())
+        self._aside(f"{self.style.red(say('error:'))} {one_line(say(message))}")
+        if hint:
+            self.hint(f"{say('hint:')} {one_line(say(hint))}")
 
     def _aside(self, text: str) -> None:
         """Our own words: a pipe gets the agent's alone."""

@@ -40,9 +40,7 @@ def make_demo_home(directory: Path, today: date | None = None) -> None:
     the home is the same byte for byte each time.
     """
     if directory.exists() and any(directory.iterdir()):
-        raise RirekiError(
-            f"{directory} is not empty", "The demo writes a home of its own: name a new directory."
-        )
+        raise RirekiError("demo-not-empty", path=directory)
     weeks = max((today - _TODAY).days // 7, 0) if today else 0
     for path in sorted(_HOME.rglob("*")):
         if path.is_file():

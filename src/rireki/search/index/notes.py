@@ -66,10 +66,7 @@ class Damaged(Exception):
 
 def cannot_write(place: Path, error: object) -> ArchiveTrouble:
     """Nothing is wrong with the index, it just cannot be written now."""
-    return ArchiveTrouble(
-        f"the search index in {place} cannot be written ({error})",
-        "The archive itself is in order. Check that there is room and that you may write there.",
-    )
+    return ArchiveTrouble("index-not-written", place=place, why=error)
 
 
 class IndexedConversation(NamedTuple):

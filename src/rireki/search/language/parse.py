@@ -13,7 +13,7 @@ from datetime import datetime
 from string import punctuation
 from typing import NoReturn
 
-from rireki.errors import RirekiError
+from rireki.errors import RirekiError, Wording
 from rireki.model.when import when
 from rireki.search.language.patterns import Bounded
 from rireki.search.language.query import (
@@ -36,7 +36,6 @@ from rireki.search.language.vocabulary import (
     SHOWN,
     VALUES,
     filter_like,
-    listed,
     quote,
     short,
 )
@@ -66,10 +65,7 @@ def parse(text: str, now: datetime, sources: Sequence[str] = ()) -> Query:
     """The meaning of a query; `sources` are the names that `source:` may have, if that is known."""
     if len(text) > _LONGEST:
         raise QueryError(
-            f"the query has {len(text):,} characters, more than {_LONGEST:,}",
-            "Search for a part of it.",
-            _LONGEST,
-            len(text) - _LONGEST,
+            "query-too-long", _LONGEST, len(text) - _LONGEST, n=len(text), most=_LONGEST
         )
     return Query(text, _Parser(text, now, sources).whole())
 
@@ -100,12 +96,7 @@ class _Parser:
         if self.at < len(self.text):
             self.unexpected_parenthesis()
         if not terms and (alone := self.text.find("AND")) >= 0:
-            self.fail(
-                f"AND at character {alone + 1} has nothing beside it",
-                'Put it between two words, or write "AND" for the word itself.',
-                alone,
-                alone + len("AND"),
-            )
+            self.fail("query-lonely-and", alone, alone + len("AND"))
         return all_of(terms)
 
     def terms(self) -> list[Node]:
@@ -144,7 +135,7 @@ class _Parser:
     def term(self) -> Node:
         sign = self.text[self.at]
         if sign in _QUOTES:
-            return Phrase(self.quoted("phrase"))
+            return Phrase(self.quoted())
         if sign == "(":
             return self.group()
         if sign == "-" and self.negates():
@@ -180,11 +171,7 @@ class _Parser:
         self.at += 1
         self.depth += 1
         if self.depth > _DEEPEST:
-            self.fail(
-                f"at character {start + 1} more than {_DEEPEST} parentheses are open",
-                "Leave out those that are not needed.",
-                start,
-            )
+            self.fail("query-too-deep", start, most=_DEEPEST)
         inside = all_of(self.terms())
         if self.at == len(self.text):
             self.unclosed_parenthesis(start)
@@ -192,9 +179,9 @@ class _Parser:
         self.depth -= 1
         if inside is None:
             self.fail(
-                f"there is nothing between the parentheses at character {start + 1}",
-                self.instead(start, quote(self.text[start : self.at])),
+                "query-empty-parentheses",
                 start,
+                hint=self.instead(start, quote(self.text[start : self.at])),
             )
         return inside
 
@@ -206,7 +193,7 @@ class _Parser:
             return True
         return following not in "->" and not all(sign in punctuation for sign in run)
 
-    def quoted(self, what: str) -> str:
+    def quoted(self, name: str = "") -> str:
         start = self.at
         signs = _QUOTES[self.text[start]]
         closing = re.compile(rf"(?<!\\)(?:\\\\)*[{signs}]").search(self.text, start + 1)
@@ -215,11 +202,9 @@ class _Parser:
         self.at = closing.end()
         inside = _bared(self.text[start + 1 : closing.end() - 1], signs)
         if not inside.strip():
-            self.fail(
-                f"the {what} at character {start + 1} is empty",
-                "Put the words between the quotes, or leave the quotes out.",
-                start,
-            )
+            if name:
+                self.fail("query-empty-value", start, name=name)
+            self.fail("query-empty-phrase", start)
         return inside
 
     def enclosed(self, sign: str) -> Exact | Regex | None:
@@ -246,12 +231,7 @@ class _Parser:
 
     def regex(self, pattern: str, start: int) -> Regex:
         if len(pattern) > _LONGEST_PATTERN:
-            self.fail(
-                f"the regular expression at character {start + 1} has {len(pattern):,} characters,"
-                f" more than {_LONGEST_PATTERN:,}",
-                "Search for a part of it.",
-                start,
-            )
+            self.fail("pattern-too-long", start, n=len(pattern), most=_LONGEST_PATTERN)
         found = Regex(pattern, not any(map(str.isupper, _SYNTAX.sub("", pattern))))
         try:
             # Python's own says best what is wrong with it.
@@ -287,7 +267,7 @@ class _Parser:
     def value(self, name: FilterName, start: int) -> str:
         here = self.at
         if self.text[here : here + 1] in _QUOTES:
-            return self.quoted(f"value of {name}:")
+            return self.quoted(name)
         value = self.take()
         if not value:
             self.missing_value(name, start)
@@ -305,8 +285,7 @@ class _Parser:
             try:
                 return when(value, self.now)
             except RirekiError as error:
-                message = f"cannot read the time {short(value)!r} at character {start + 1}"
-                self.fail(message, error.hint, start)
+                self.fail("query-bad-time", start, value=short(value), hint=error.hint)
         return value
 
     def knows(self, name: FilterName, value: str) -> bool:
@@ -330,11 +309,7 @@ class _Parser:
         if value.lower() in names:
             fitting = [value.lower()]
         if len(fitting) > 1:
-            self.fail(
-                f"source:{value} at character {start + 1} may be {listed(fitting, 'or')}",
-                "Say more of its name.",
-                start,
-            )
+            self.fail("query-which-source", start, value=value, names=fitting)
         if not fitting:
             self.unknown_value("source", value, start, list(names), sorted(self.sources))
         return names[fitting[0]]
@@ -349,33 +324,31 @@ class _Parser:
             # Not resolve(): agents note the name of a directory, not what its links lead to.
             return os.path.abspath(value)  # noqa: PTH100
         except (OSError, ValueError):
-            self.fail(
-                f"{short(value)!r} at character {start + 1} leads nowhere: this directory is gone",
-                "Name the directory from its root on.",
-                start,
-            )
+            self.fail("query-directory-gone", start, value=short(value))
 
     # ── What to say when it cannot be read ──
 
-    def fail(self, message: str, hint: str, start: int, end: int | None = None) -> NoReturn:
+    def fail(self, code: str, start: int, end: int | None = None, **values: object) -> NoReturn:
         end = self.at if end is None else end
-        raise QueryError(message, hint, start, end - start)
+        raise QueryError(code, start, end - start, **values)
 
-    def instead(self, start: int, better: str, end: int | None = None) -> str:
+    def instead(
+        self, start: int, better: str, end: int | None = None, code: str = "try", **values: object
+    ) -> Wording:
         """The query with another spelling of what stands between two places."""
         end = self.at if end is None else end
         whole = " ".join(f"{self.text[:start]}{better}{self.text[end:]}".splitlines()).strip()
-        return f"Try: {short(whole if len(whole) <= SHOWN else better)}"
+        return Wording(code, better=short(whole if len(whole) <= SHOWN else better), **values)
 
     def lonely(self, start: int, side: str) -> NoReturn:
         end = start + len("OR")
         without = f"{self.text[:start].rstrip()} {self.text[end:].lstrip()}"
-        hint = "Put it between two words: cat OR dog."
+        hint = None
         if without.strip(" ()"):
             # A suggestion has to be one: groups that are still open are closed.
             still_open = without.count("(") - without.count(")")
             hint = self.instead(0, without.rstrip() + ")" * still_open, len(self.text))
-        self.fail(f"OR at character {start + 1} has nothing on its {side}", hint, start, end)
+        self.fail("query-or-left" if side == "left" else "query-or-right", start, end, hint=hint)
 
     def unexpected_parenthesis(self) -> NoReturn:
         start = self.at
@@ -384,25 +357,25 @@ class _Parser:
         self.at = begin
         run = self.over(_RUN)[0]
         hint = self.instead(begin, quote(run), begin + len(run))
-        self.fail(f"the ) at character {start + 1} closes nothing", hint, start, start + 1)
+        self.fail("query-unopened", start, start + 1, hint=hint)
 
     def unclosed_parenthesis(self, start: int) -> NoReturn:
         last = self.text.split()[-1].lstrip("-(")
-        hint = "Close it, or put quotes around text that has parentheses in it."
+        hint = None
         if last and "(" not in last:
             hint = self.instead(0, self.text.rstrip() + ")" * self.depth)
-        self.fail(f"the ( at character {start + 1} is never closed", hint, start)
+        self.fail("query-unclosed", start, hint=hint)
 
     def unclosed_quote(self, start: int) -> NoReturn:
         closing = _QUOTES[self.text[start]][-1]
         body, end = self.text.rstrip(), len(self.text)
-        hint = f"Close it with {closing}"
+        hint = Wording("close-with", sign=closing)
         if body.endswith("\\" + closing) and len(body) > start + 3:
             # "C:\dir\": the last quote was meant to close.
             hint = self.instead(0, body[:-1] + "\\" + closing, end)
         elif len(body) > start + 1 and not self.depth and not body.endswith("\\"):
             hint = self.instead(0, body + closing, end)
-        self.fail(f"the quote at character {start + 1} is never closed", hint, start, end)
+        self.fail("query-unclosed-quote", start, end, hint=hint)
 
     def bad_pattern(self, start: int, error: Exception) -> NoReturn:
         place, why = start, str(error)
@@ -412,14 +385,15 @@ class _Parser:
         elif isinstance(error, RecursionError):
             why = "it is nested too deeply"
         self.fail(
-            f"the regular expression cannot be read at character {place + 1}: {why}",
-            self.instead(start, quote(self.text[start : self.at])),
+            "pattern-unreadable",
             place,
+            why=why,
+            hint=self.instead(start, quote(self.text[start : self.at])),
         )
 
     def misplaced_star(self, start: int, run: str) -> NoReturn:
         where = start + run.index("*")
-        hint = 'Leave it out, or write "*" for the star itself.'
+        hint = None
         if run.count(")") > run.count("("):
             # It is text after all, and begins before the parenthesis: `(.*),x`.
             start -= len(re.split(r"\s", self.text[:start])[-1])
@@ -427,19 +401,17 @@ class _Parser:
         if run.strip("*"):
             pieces = [re.escape(piece).replace("/", r"\/") for piece in run.split("*")]
             pattern = re.sub(r"(\\S\*)+", lambda _: r"\S*", r"\S*".join(pieces))
-            hint = f"{self.instead(start, f'/{pattern}/')}, or {short(quote(run))} for the star itself."
-        self.fail(f"the * at character {where + 1} does not end a word", hint, where, where + 1)
+            hint = self.instead(start, f"/{pattern}/", code="try-star", quoted=short(quote(run)))
+        self.fail("query-misplaced-star", where, where + 1, hint=hint)
 
     def missing_value(self, name: FilterName, start: int) -> NoReturn:
         end = self.at
-        hint = f"Say it right after the colon: {name}:{EXAMPLES[name]}"
+        hint = Wording("say-value", example=f"{name}:{EXAMPLES[name]}")
         if not self.ends() and (run := self.run()):
             hint = self.instead(start, f"{name}:{run}", self.at + len(run))
             if not self.knows(name, run):
-                hint = (
-                    self.instead(start, quote(self.text[start:end]), end) + " for the text itself."
-                )
-        self.fail(f"{name}: at character {start + 1} has no value", hint, start, end)
+                hint = self.instead(start, quote(self.text[start:end]), end, "try-text")
+        self.fail("query-no-value", start, end, name=name, hint=hint)
 
     def unknown_value(
         self, name: FilterName, value: str, start: int, near: list[str], known: list[str]
@@ -450,12 +422,14 @@ class _Parser:
             hint = self.instead(start, close[0])
         else:
             begin = start - len(name) - 1
-            hint = self.instead(begin, quote(f"{name}:{value}")) + " for the text itself."
+            hint = self.instead(begin, quote(f"{name}:{value}"), code="try-text")
         self.fail(
-            f"{name}: does not know {short(value)!r} at character {start + 1},"
-            f" only {listed(known, 'and')}",
-            hint,
+            "query-unknown-value",
             start,
+            name=name,
+            value=short(value),
+            known=known,
+            hint=hint,
         )
 
     def refuse_misspelled(self, found: re.Match[str]) -> None:
@@ -467,13 +441,8 @@ class _Parser:
         if name is None or not value or value.startswith("//"):
             return
         start, end = self.at, self.at + len(run)
-        hint = self.instead(start, quote(run), end) + " for the text itself."
+        hint = self.instead(start, quote(run), end, "try-text")
         if self.knows(name, value):
-            better = self.instead(start, f"{name}:{value}", end)
-            hint = f"{better}, or {short(quote(run))} for the text itself."
-        self.fail(
-            f"there is no filter {found[1]}: (character {start + 1}); it may be {name}:",
-            hint,
-            start,
-            end,
-        )
+            better, quoted = f"{name}:{value}", short(quote(run))
+            hint = self.instead(start, better, end, "try-either", quoted=quoted)
+        self.fail("query-no-filter", start, end, typed=found[1], name=name, hint=hint)

@@ -117,8 +117,8 @@ class Query(msgspec.Struct, frozen=True):
 class QueryError(RirekiError):
     """What is wrong with a query; `position` (from 0) and `length` are in characters of it."""
 
-    def __init__(self, message: str, hint: str = "", position: int = 0, length: int = 0) -> None:
-        super().__init__(message, hint)
+    def __init__(self, code: str, position: int = 0, length: int = 0, **values: object) -> None:
+        super().__init__(code, at=position + 1, **values)
         self.position = position
         self.length = length
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import get_args
 
 from rireki.search.language.query import FilterName
@@ -14,7 +13,6 @@ __all__ = [
     "SHOWN",
     "VALUES",
     "filter_like",
-    "listed",
     "one_edit",
     "quote",
     "short",
@@ -88,12 +86,6 @@ def quote(text: str) -> str:
     # A backslash at the end would be taken for one before the quote.
     at_end = escaped[len(escaped.rstrip("\\")) :]
     return f'"{escaped}{at_end}"'
-
-
-def listed(names: Sequence[str], last: str) -> str:
-    if len(names) < 2:
-        return "".join(names)
-    return f"{', '.join(names[:-1])} {last} {names[-1]}"
 
 
 def short(text: str) -> str:

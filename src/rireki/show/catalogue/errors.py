@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from rireki.errors import Wording, catalogue
 from rireki.show.catalogue.drive_errors import JAPANESE as DRIVING
 from rireki.show.catalogue.patterns import Sentences
 from rireki.show.catalogue.source_errors import JAPANESE as READING
 
-__all__ = ["filled", "in_locale"]
+__all__ = ["error_lines", "filled", "in_locale", "known_sentences"]
 
 JAPANESE = {
     # where the archive lies
@@ -188,6 +189,17 @@ JAPANESE = {
 #: Gaps in which several names stand, and one with a sentence of ours.
 _LISTS = ("known", "names", "times")
 _SENTENCE = "hint"
+#: How a value is written, behind its name.
+_FORMAT = re.compile(r"(?<=\w)[!:][^{}]*\}")
+
+
+def error_lines(locale: str, error: Wording) -> tuple[str, str]:
+    """Message and hint in a language. Plain words are looked up among the sentences we know."""
+    message, hint = (
+        in_locale(locale, line) if line == plain else line
+        for line, plain in zip(error.lines(locale), error.lines(), strict=True)
+    )
+    return message, hint
 
 
 def in_locale(locale: str, sentence: str) -> str:
@@ -195,6 +207,15 @@ def in_locale(locale: str, sentence: str) -> str:
     if locale != "ja":
         return sentence
     return _sentences().find(sentence) or sentence
+
+
+def known_sentences() -> dict[str, str]:
+    """The Japanese of every English sentence that an error may have become."""
+    english, japanese = (catalogue(Wording.catalogues, language) for language in ("en", "ja"))
+    pairs = (pair for code in english for pair in zip(english[code], japanese[code], strict=True))
+    bare = {_FORMAT.sub("}", key): _FORMAT.sub("}", said) for key, said in pairs}
+    said = {key: said for key, said in bare.items() if key != said}
+    return said | JAPANESE | DRIVING | READING
 
 
 def filled(name: str, text: str) -> str:
@@ -206,4 +227,4 @@ def filled(name: str, text: str) -> str:
 
 @cache
 def _sentences() -> Sentences:
-    return Sentences(JAPANESE | DRIVING | READING, filled)
+    return Sentences(known_sentences(), filled)

@@ -50,7 +50,9 @@ def _gap(name: str) -> str:
 def _pattern(sentence: str) -> re.Pattern[str]:
     pieces = _GAP.split(sentence)
     spelled = [
-        f"(?P<{piece}>{_gap(piece)})" if place % 2 else re.escape(piece)
+        (f"(?P={piece})" if piece in pieces[1:place:2] else f"(?P<{piece}>{_gap(piece)})")
+        if place % 2
+        else re.escape(piece)
         for place, piece in enumerate(pieces)
     ]
     return re.compile("".join(spelled), re.DOTALL)

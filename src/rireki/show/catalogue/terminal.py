@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from functools import cache
 
-from rireki.show.catalogue.drive_errors import JAPANESE as DRIVING
-from rireki.show.catalogue.errors import JAPANESE as ERRORS
-from rireki.show.catalogue.errors import filled
+from rireki.show.catalogue.errors import filled, known_sentences
 from rireki.show.catalogue.explaining import JAPANESE as EXPLAINING
 from rireki.show.catalogue.patterns import Sentences
-from rireki.show.catalogue.source_errors import JAPANESE as READING
 from rireki.show.catalogue.terminal_errors import JAPANESE as REFUSED
 from rireki.show.catalogue.usage_errors import JAPANESE as USAGE
 from rireki.show.html.page import JAPANESE as RENDERER
@@ -383,4 +380,4 @@ def _sentences() -> Sentences:
     # "{who}, {time}" is a sentence on a page; here it would fit every list.
     renderer = {key: said for key, said in RENDERER.items() if key != "{who}, {time}"}
     ours = EXPLAINING | USAGE | REFUSED | JAPANESE
-    return Sentences(renderer | ERRORS | DRIVING | READING | ours, _filled)
+    return Sentences(renderer | known_sentences() | ours, _filled)

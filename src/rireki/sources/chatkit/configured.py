@@ -69,7 +69,7 @@ def _named_in(file: Path) -> tuple[list[str], Trouble | None]:
     try:
         section = read_settings(file, _HINT).get("chatkit", {})
     except SettingsError as error:
-        return [], Trouble(str(file), error.reason, error.hint)
+        return [], Trouble(str(file), error.reason.message, error.hint)
     names = section.get("databases", []) if isinstance(section, dict) else None
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         return [], Trouble(str(file), "[chatkit] databases is not a list of paths", _HINT)

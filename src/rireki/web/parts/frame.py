@@ -21,7 +21,7 @@ from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Respon
 
 from rireki.errors import Ambiguous, ArchiveTrouble, NotFound, RirekiError
 from rireki.model.activity import Activity
-from rireki.show.catalogue.errors import in_locale
+from rireki.show.catalogue.errors import error_lines, in_locale
 from rireki.show.html import page as renderer
 from rireki.show.safe import one_line_for_browsers, safe, safe_for_browsers
 from rireki.show.words import folder, size, source_name
@@ -117,7 +117,7 @@ def _trouble(request: Request, error: RirekiError) -> Response:
         # Scripts ask again; whoever runs the server has to know why.
         _log.error("%s cannot be shown: %s. %s", request.url.path, error.message, error.hint)
     locale = locale_of(request)
-    message, hint = in_locale(locale, error.message), in_locale(locale, error.hint)
+    message, hint = error_lines(locale, error)
     if request.url.path.startswith("/fragments/") or is_on(request, "fragment"):
         return answer({"error": safe(message), "hint": safe(hint)}, status)
     return page(request, "trouble.html", status=status, message=message, hint=hint, code=status)
