@@ -218,7 +218,7 @@ def test_what_readers_call_a_message_and_note_in_it_is_told_in_japanese() -> Non
 #: What stands in the fixtures where readers say what a message is: names of tools, of commands and of
 #: things that only the source knows.
 _A_NAME = re.compile(
-    r"/.*|[a-z]+(?:_[a-z]+)+|[A-Z][A-Za-z]+|5 steps|weather|date|model|environment|instructions"
+    r"/.*|! .*|[a-z]+(?:_[a-z]+)+|[A-Z][A-Za-z]+|5 steps|weather|date|model|environment|instructions"
 )
 
 

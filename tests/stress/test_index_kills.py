@@ -13,6 +13,7 @@ import pytest
 
 from rireki.search.execute.view import IndexView, look_without_index
 from rireki.search.search import Search
+from rireki.search.text import text_store
 from tests.support.searching import (
     ALL,
     Answers,
@@ -57,10 +58,10 @@ class Plain(Search):
 
 
 def truth(place: Place) -> Answers:
-    with opened(place) as archive:
-        search = Plain(archive)
+    with opened(place) as archive, pytest.MonkeyPatch.context() as patch:
         # Each conversation is read once for all words.
-        search.library._talks.size = 10**6
+        patch.setattr(text_store, "TALKS", 10**6)
+        search = Plain(archive)
         return {word: messages(search.find(word, ALL)) for word in WORDS}
 
 

@@ -19,7 +19,7 @@ from rireki.search.language.parse import parse
 from rireki.search.language.query import QueryError
 from rireki.search.results import Results, SearchOptions
 from rireki.search.search import Search
-from rireki.search.text import tokenizer
+from rireki.search.text import text_store, tokenizer
 from rireki.sources.kit.places import Places
 from tests.sources.transcripts import Transcript, lay
 
@@ -232,10 +232,12 @@ def seeded(
 
 
 def test_random_queries_find_what_reading_everything_finds(
-    seeded: tuple[random.Random, Search], pytestconfig: pytest.Config
+    seeded: tuple[random.Random, Search],
+    pytestconfig: pytest.Config,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     chance, search = seeded
-    search.library._talks.size = 10**6
+    monkeypatch.setattr(text_store, "TALKS", 10**6)
     direct = look_without_index(search.archive)
     texts = [
         text

@@ -38,7 +38,11 @@ INJECTED: tuple[TextRule, ...] = (
     tagged("environment", "environment", "environment_context", "fold"),
     tagged("instructions", "instructions", "user_instructions", "fold"),
     TextRule(
-        "instructions", "AGENTS.md", "# AGENTS.md instructions", "</INSTRUCTIONS>", display="fold"
+        "instructions",
+        "instructions of AGENTS.md",
+        "# AGENTS.md instructions",
+        "</INSTRUCTIONS>",
+        display="fold",
     ),
     tagged("interrupted", "interrupted", "turn_aborted", "hidden"),
     tagged("sub-agent", "a sub-agent reported", "subagent_notification"),
@@ -47,7 +51,7 @@ INJECTED: tuple[TextRule, ...] = (
     TextRule("picture", "picture", "<image ", ">", display="hidden"),
     TextRule("picture", "picture", "</image>", exact=True, display="hidden"),
     tagged("hook", "hook", "hook_prompt"),
-    *(tagged("context", name.replace("_", " "), name, "fold") for name in _CONTEXT),
+    *(tagged("context", name, name, "fold") for name in _CONTEXT),
     _External("context", "context of an app", "", display="fold"),
     TextRule("warning", "warning", "Warning: "),
     TextRule(
