@@ -13,16 +13,20 @@ from string import Formatter
 import pytest
 
 import rireki
-from rireki.errors import NotFound, RirekiError, SourceTrouble, Wording, catalogue
+from rireki.errors import NotFound, RirekiError, SourceTrouble, Wording
+from rireki.errors.catalogues import catalogue, reworded
+from rireki.model.conversation import Trouble
 from rireki.search.language.query import QueryError
 from rireki.show.catalogue import LANGUAGES
 
 ROOT = Path(rireki.__file__).parent
 CODE = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)+")
 #: What is made of codes besides errors: functions that pass code and values on.
-MADE_BY = {"fail", "instead", "Wording"}
+MADE_BY = {"fail", "instead", "of"}
 #: The hint may always be another one; where a query is wrong is always said.
 ALWAYS = {"hint", "at"}
+#: What the archive says of itself, in plain words that other languages know again.
+PLAIN = ("row-not-as-written", "rows-damaged", "projection-damaged")
 
 
 def gaps(lines: tuple[str, str]) -> set[str]:
@@ -30,7 +34,9 @@ def gaps(lines: tuple[str, str]) -> set[str]:
 
 
 def kinds() -> set[str]:
-    found, todo = MADE_BY | {"RirekiError"}, [RirekiError]
+    found: set[str] = set(MADE_BY)
+    todo: list[type[Wording]] = [Wording]
+    found.add("Wording")
     while todo:
         below = todo.pop().__subclasses__()
         todo += below
@@ -80,9 +86,26 @@ def test_every_code_has_words_and_gets_the_values_they_need() -> None:
     assert wrong == []
 
 
+def test_nobody_words_an_error_where_it_arises() -> None:
+    """Words belong into errors/en.json and ja.json, under a code: `Trouble.of(place, "code", …)`."""
+    worded = [
+        f"{module.relative_to(ROOT)}:{call.lineno}"
+        for module in sorted(ROOT.rglob("*.py"))
+        if "archive" not in module.relative_to(ROOT).parts
+        for call in ast.walk(ast.parse(module.read_text(encoding="utf-8")))
+        if isinstance(call, ast.Call) and ast.unparse(call.func) in kinds() | {"Trouble"}
+        # The place of a trouble comes first.
+        for argument in call.args[isinstance(call.func, ast.Name) and call.func.id == "Trouble" :]
+        if any(
+            isinstance(node, ast.Constant) and " " in str(node.value) for node in ast.walk(argument)
+        )
+    ]
+    assert worded == []
+
+
 def test_no_words_are_left_over() -> None:
     written = "".join(module.read_text(encoding="utf-8") for module in ROOT.rglob("*.py"))
-    assert [code for code in ENGLISH if f'"{code}"' not in written] == []
+    assert [code for code in ENGLISH if f'"{code}"' not in written] == [*PLAIN]
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -141,3 +164,11 @@ def test_an_error_goes_from_process_to_process() -> None:
     error = QueryError("query-which-source", 4, 1, value="k", names=["kiro", "kimi"])
     again = pickle.loads(pickle.dumps(error))
     assert again.lines() == error.lines() and again.position == 4
+
+
+def test_what_was_stored_in_english_is_known_again() -> None:
+    stored = Trouble.of("a.db", Wording("database-locked", place="a.db", why="busy"))
+    assert reworded(stored.message, "ja") == "a.db：ロックされています（busy）"
+    assert reworded(stored.message, "en") == stored.message
+    error = SourceTrouble(stored.message, stored.hint)
+    assert error.lines("ja") == Wording("database-locked", place="a.db", why="busy").lines("ja")

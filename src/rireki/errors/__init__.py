@@ -13,7 +13,6 @@ Anything else that is raised is a bug and keeps its traceback.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cache
 from pathlib import Path
 from typing import ClassVar
 
@@ -24,7 +23,6 @@ __all__ = [
     "Wording",
     "RirekiError",
     "SourceTrouble",
-    "catalogue",
 ]
 
 
@@ -32,7 +30,8 @@ class Wording:
     """Words of ours that are put into a language where they are shown: a code, and values for its gaps.
 
     A value may be another phrase, or a list of names; the value `hint` goes before the catalogue's.
-    A code that is in no catalogue stands for itself: a reader's author may use plain words.
+    A code that is in no catalogue stands for itself: a reader's author may use plain words, and so
+    does whoever passes on what was stored in English.
     """
 
     #: The folder with a catalogue per language. Errors of another package may have their own.
@@ -44,11 +43,16 @@ class Wording:
 
     def lines(self, language: str = "en") -> tuple[str, str]:
         """What it says, and what to do about it."""
+        # Imported late: a command that succeeds needs no words.
+        from rireki.errors.catalogues import catalogue, reworded
+
         found = catalogue(self.catalogues, language) or catalogue(self.catalogues, "en")
-        message, hint = found.get(self.code) or (_plain(self.code), "")
+        message, hint = found.get(self.code) or (_plain(reworded(self.code, language)), "")
         if self.values.get("hint"):
             hint = "{hint}"
         values = {name: _worded(value, language) for name, value in self.values.items()}
+        if isinstance(advice := self.values["hint"], str) and advice:
+            values["hint"] = Wording(advice).lines(language)[0]
         return message.format_map(values), hint.format_map(values)
 
     @property
@@ -109,14 +113,3 @@ def _worded(value: object, language: str) -> object:
 
 def _plain(words: str) -> str:
     return words.replace("{", "{{").replace("}", "}}")
-
-
-@cache
-def catalogue(folder: Path, language: str) -> dict[str, tuple[str, str]]:
-    """Message and hint of each code."""
-    # Imported late: a command that succeeds needs no words.
-    import json
-
-    file = folder / f"{language}.json"
-    found = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
-    return {code: (message, "".join(hint)) for code, (message, *hint) in found.items()}

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from functools import cache
 
-from rireki.show.catalogue.patterns import Sentences
+from rireki.errors.catalogues import Sentences
 
 __all__ = ["JAPANESE", "reading_in_japanese"]
 
-#: How a person's answer is noted, in `sources/bridge/asks.py`.
+#: How a person's answer is noted, in `sources/bridge/journal_message.py`.
 _OUTCOMES = {
     "allowed once": "一度だけ許可",
     "always allowed": "常に許可",
@@ -35,6 +35,18 @@ JAPANESE = {
     "accepted suggestion": "採用した候補",
     "asked for a summary on resuming": "再開時の要約の依頼",
     "attachment": "添付",
+    "attached file": "添付ファイル",
+    "custom instructions": "カスタム指示",
+    "memory ({file})": "メモリー（{file}）",
+    "plan": "計画",
+    "task": "タスク",
+    "to-do list": "ToDo リスト",
+    "plan that the agent wrote": "エージェントが書いた計画",
+    "task that the agent noted": "エージェントが記録したタスク",
+    "to-do list that the agent kept": "エージェントの ToDo リスト",
+    "what agents noted about the project": "プロジェクトについてエージェントが残したメモ",
+    "message": "メッセージ",
+    "not shown by the service": "サービスが表示しないもの",
     "branch": "分岐",
     "cancelled before it was answered": "回答前に取り消し",
     "caveat": "注意書き",
@@ -57,6 +69,21 @@ JAPANESE = {
     "from the thread it was forked from": "フォーク元のスレッドから",
     "instructions": "指示",
     "picture": "画像",
+    # Cline
+    "browser action result": "ブラウザー操作の結果",
+    "codebase search result": "コード検索の結果",
+    "subtask result": "サブタスクの結果",
+    "task resumed": "作業の再開",
+    # opencode
+    "earlier version": "以前の内容",
+    "files changed": "変更されたファイル",
+    "from the session it was forked from": "フォーク元のセッションから",
+    "not sent to the model": "モデルには送られず",
+    "queued prompt": "順番待ちのプロンプト",
+    "reminder": "リマインダー",
+    "reminder for the model": "モデルへのリマインダー",
+    "shown to the person, not sent to the model": "人に見せただけでモデルには送られていない",
+    "what stood here before it was changed": "変更前にここにあった内容",
     "shell command": "シェルコマンド",
     "system prompt": "システムプロンプト",
     "entered review mode": "レビューを開始",
@@ -129,6 +156,98 @@ JAPANESE = {
     "instructions for the model": "モデルへの指示",
     "typed by the person": "本人の入力",
     "what another agent asked for": "別のエージェントからの依頼",
+    # rules: Amazon Q in the IDE
+    "asked to try again": "やり直しの依頼",
+    "editor context": "エディターの文脈",
+    "files from the editor": "エディターからのファイル",
+    "hidden by the editor": "エディターが隠した発言",
+    "no answer": "回答なし",
+    "put in by the extension": "拡張機能による挿入",
+    "the history was too long, and is cleared": "履歴が長すぎるため消去",
+    "timed out": "時間切れ",
+    "a prompt without words": "言葉のないプロンプト",
+    "attached by the editor, not typed": "エディターによる添付（入力ではない）",
+    "stands in place of an answer that never came": "届かなかった回答の代わり",
+    "summary in place of the talk before it": "それまでの会話に代わる要約",
+    "written by the editor's extension in the person's place": "本人の代わりにエディターの拡張機能が書いた文",
+    # rules: llm
+    "fragment": "フラグメント",
+    "system prompt that the person gave": "本人が指定したシステムプロンプト",
+    "text of a fragment that the person named": "本人が指定したフラグメントの本文",
+    # rules: Goose
+    "for the model": "モデル向け",
+    "for the model, not shown to the person": "本人には表示されないモデル向けの文",
+    # rules: Aider
+    "Aider": "Aider",
+    "command": "コマンド",
+    "history cleared": "履歴を消去",
+    "marked by Aider as typed (####)": "Aider が入力の印（####）を付けた文",
+    "not marked by Aider: taken for an answer": "Aider の印がないため回答とみなした文",
+    "said by Aider itself (>)": "Aider 自身の表示（>）",
+    "session start": "セッションの開始",
+    "start of a session": "セッションの開始",
+    "tokens of the answer, as Aider counted them": "Aider が数えた回答のトークン",
+    "typed command to Aider": "Aider への入力コマンド",
+    "what Aider said before the first prompt": "最初のプロンプトより前の Aider の表示",
+    "what was said before is not sent to the model any more": "これより前の発言はモデルに送られない",
+    # rules: Zed
+    "resumed": "再開",
+    "the person sent the agent on": "本人がエージェントに続きを促した",
+    # rules: exports
+    "custom instructions of the account": "アカウントのカスタム指示",
+    "error of the service": "サービスのエラー",
+    "hidden by the service itself": "サービス自身が隠しているもの",
+    "text of a file that was attached": "添付ファイルの本文",
+    # rules: Kiro's third engine and its editor
+    "put in by the editor": "エディターによる挿入",
+    "task of a spec": "仕様のタスク",
+    # labels and rules: Cursor
+    "context that the program added": "プログラムが加えた文脈",
+    "message that the editor does not show": "エディターが表示しない発言",
+    "not shown by the editor": "エディターでは非表示",
+    # labels and rules: Copilot
+    "answered a plan": "計画への返答",
+    "answered a question": "質問への返答",
+    "answered a question: {question}": "質問への返答: {question}",
+    "call that the program made by itself": "プログラムが自ら行った呼び出し",
+    "change of a file that belongs to an answer": "回答に伴うファイルの変更",
+    "changed files": "変更されたファイル",
+    "compaction failed": "要約に失敗",
+    "error that the program met": "プログラムのエラー",
+    "file edit": "ファイルの変更",
+    "from {source}": "{source} から",
+    "instructions of a skill": "スキルの指示",
+    "note of the program": "プログラムの注記",
+    "notification of the program": "プログラムの通知",
+    "read by the client": "クライアントによる読み取り",
+    "sent by the program": "プログラムが送信",
+    "skill {name}": "スキル {name}",
+    "task of a sub-agent": "サブエージェントへの依頼",
+    "the turn was interrupted": "発言の中断",
+    "what the person answered when the agent asked": "エージェントの質問への本人の返答",
+    "what the person said when they denied a call": "呼び出しを拒否した本人の言葉",
+    # rules: Gemini CLI, Qwen Code
+    "files that the prompt mentions": "プロンプトが参照するファイル",
+    "goal": "目標",
+    "nudge of the program": "プログラムによる促し",
+    "part of a message": "発言の一部",
+    "scheduled prompt": "予約されたプロンプト",
+    "session context": "セッションの文脈",
+    "typed, and not in the chat": "入力のみ（チャットには無い）",
+    "what the model was given": "モデルに渡された文",
+    "Only what was typed survives of this session; its chat was never seen.": (
+        "このセッションは入力だけが残っています。チャットは一度も見つかりませんでした。"
+    ),
+    "goal of the agent": "エージェントの目標",
+    "reminder of the program": "プログラムからの注意書き",
+    "command that was typed": "入力されたコマンド",
+    "context that an editor put in": "エディターが挿入した文脈",
+    "error in place of an answer": "回答の代わりのエラー",
+    "file that a prompt mentions": "プロンプトが参照するファイル",
+    "notice of the program": "プログラムからのお知らせ",
+    "the program sent the agent on": "プログラムによる続行の促し",
+    "typed in the terminal, and in no chat": "端末での入力（チャットには無い）",
+    "what the program made of a typed prompt": "入力からプログラムが作った文",
     # rules: driven agents, histories of programs
     "a turn ended": "発言の終わり",
     "call of a tool": "ツールの呼び出し",
@@ -180,6 +299,10 @@ JAPANESE = {
     "cancelled": "取り消し",
     "expired": "期限切れ",
     "thinking that the provider hid": "プロバイダーが伏せた思考",
+    # where a reader looked
+    "{n} sessions, {files} files": "{n} セッション、{files} ファイル",
+    "{n} files in sessions": "sessions に {n} ファイル",
+    "named before": "以前に指定した場所",
     # what stands for a part that is not words
     "(and {n} more)": "（ほか {n} 件）",
     "(result) {output}": "（結果）{output}",

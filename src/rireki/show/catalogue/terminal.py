@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from rireki.show.catalogue.errors import filled, known_sentences
+from rireki.errors.catalogues import Sentences, filled, stored_sentences
 from rireki.show.catalogue.explaining import JAPANESE as EXPLAINING
-from rireki.show.catalogue.patterns import Sentences
-from rireki.show.catalogue.terminal_errors import JAPANESE as REFUSED
 from rireki.show.catalogue.usage_errors import JAPANESE as USAGE
 from rireki.show.html.page import JAPANESE as RENDERER
 
@@ -31,6 +29,7 @@ JAPANESE = {
     "{n} sub-agents": "サブエージェント {n} 件",
     "a sub-agent": "サブエージェント",
     "sub-agent": "サブエージェント",
+    "notes": "メモ",
     "you": "あなた",
     "agent": "エージェント",
     "tool": "ツール",
@@ -170,10 +169,16 @@ JAPANESE = {
     "  archived  nothing yet: run 'rireki import'": "  保存済み  まだなし（「rireki import」で取り込み）",
     ", {n} gone there since": "、うち {n} 件はその後に消失",
     " and {hint}": "、{hint}",
+    "Nothing found of: {names}": "見つからなかったもの: {names}",
+    "'rireki sources --all' tells where rireki looked.": (
+        "どこを探したかは 'rireki sources --all' で表示します。"
+    ),
     "  looked at {place}: {hint}": "  場所      {place}: {hint}",
     "there": "あり",
     "not there": "なし",
     "nothing there": "なし",
+    "list of projects": "プロジェクトの一覧",
+    "nothing there, nor in known projects": "既知のプロジェクトにもなし",
     "named before": "以前に指定",
     "it cannot be read": "読み取れません",
     "typed lines, kept as a file": "入力行の履歴（ファイルとして保存）",
@@ -379,5 +384,5 @@ def _filled(name: str, text: str) -> str:
 def _sentences() -> Sentences:
     # "{who}, {time}" is a sentence on a page; here it would fit every list.
     renderer = {key: said for key, said in RENDERER.items() if key != "{who}, {time}"}
-    ours = EXPLAINING | USAGE | REFUSED | JAPANESE
-    return Sentences(renderer | known_sentences() | ours, _filled)
+    ours = EXPLAINING | USAGE | JAPANESE
+    return Sentences(renderer | stored_sentences("ja") | ours, _filled)
