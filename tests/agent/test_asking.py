@@ -9,6 +9,7 @@ import select
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from rireki.agent import (
     in_terminal,
     later,
 )
+from rireki.agent.threads import LOOK
 from rireki.errors import RirekiError
 from tests.agent.conftest import calls, question, results
 
@@ -322,15 +324,14 @@ def test_ctrl_c_and_ctrl_d_at_the_prompt_decline(key: bytes) -> None:
         command, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True
     )
     os.close(theirs)
-    seen, deadline = b"", time.monotonic() + 60
+    seen, pressed, deadline = b"", 0, time.monotonic() + 60
     with os.fdopen(ours, "r+b", buffering=0) as terminal:
         try:
             while b"question]" not in seen and time.monotonic() < deadline:
-                if select.select([terminal], [], [], 0.5)[0]:
+                if select.select([terminal], [], [], 1.0)[0]:
                     seen += terminal.read(4096)
-                elif b"> " in seen:
-                    # Again if need be: a signal just before input() reads is not noticed by it.
-                    terminal.write(key)
+                if b"> " in seen and not pressed:
+                    pressed = terminal.write(key)
         finally:
             process.kill()
             process.wait()
@@ -370,6 +371,22 @@ def test_ctrl_c_leaves_a_history_that_goes_on(place: Path) -> None:
     assert process.returncode == 0, "it does not wait for the tool either"
     with MessageHistory.open("x", archive=place, read_only=True) as history:
         assert results(history.messages[2])[0][1].startswith("interrupted")
+
+
+def test_ctrl_c_that_comes_before_the_loop_waits_is_heard() -> None:
+    """As one that another thread got: it interrupts nothing."""
+    over, returned = threading.Event(), []
+
+    def hangs() -> None:
+        time.sleep(3 * LOOK)
+        signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+        returned.append(over.wait(20))
+
+    step = calls(("c", "hangs", {}))
+    with pytest.raises(KeyboardInterrupt):
+        Agent(Scripted([step]), [hangs]).run_sync("go")
+    assert returned == []
+    over.set()
 
 
 def both() -> dict[str, Any]:

@@ -23,9 +23,9 @@ from rireki.drive.session import Session
 from rireki.drive.values import Ask, AskAnswer, Prompt, PromptImage, Status
 from rireki.intake.interpret import read_conversation
 from rireki.intake.sweep import import_history
+from rireki.journals.session_entry import BridgeEntry, parse
 from rireki.model.message import Message
 from rireki.model.parts import Attachment, Text
-from rireki.sources.bridge.entry import BridgeEntry, parse
 from rireki.sources.kit.places import Places
 from tests.support.anthropic_endpoint import Endpoint, Move, Script, endpoint
 from tests.support.claude_adapter import adapter

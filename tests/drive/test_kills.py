@@ -15,7 +15,7 @@ from tests.drive.conftest import Desk
 ROOT = Path(__file__).parents[2]
 SESSIONS = ["one", "two", "three"]
 #: A short campaign; `make stress` has the long one.
-KILLS = 5
+KILLS = 3
 
 
 def program(archive_reader: Desk, run: str, seed: int) -> subprocess.Popen[bytes]:

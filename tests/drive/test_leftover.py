@@ -14,7 +14,7 @@ from rireki.drive.leftover import end_leftover, note_process
 from rireki.drive.process import born
 from rireki.drive.values import Prompt
 from rireki.home import private_path
-from rireki.sources.bridge.entry import BridgeEntry, spell
+from rireki.journals.session_entry import BridgeEntry, spell
 from tests.drive.conftest import Desk, run, until
 
 

@@ -15,7 +15,7 @@ from rireki.drive.journal import Counter, DriveJournal, DrivenElsewhere, ended
 from rireki.drive.reduce import SessionLog
 from rireki.errors import NotFound, RirekiError
 from rireki.home import Home
-from rireki.sources.bridge.entry import BridgeEntry, parse, spell
+from rireki.journals.session_entry import BridgeEntry, parse, spell
 
 
 def entry(number: int, kind: str, **more: object) -> BridgeEntry:

@@ -170,7 +170,7 @@ def test_an_answer_is_shown_as_it_comes_and_settled_by_its_row(work: AgentTask) 
         "echo 日本語 ✓ \U0001f600",
         "--resume is an option\n- so is this",
         "@file and $HOME `id` \"quoted\" 'too'",
-        "echo " + "long " * 20_000,
+        "echo " + "long " * 4_000,
     ],
 )
 def test_what_is_typed_arrives_as_it_is(work: AgentTask, text: str) -> None:

@@ -62,7 +62,7 @@ def texts_of(archive_reader: Desk) -> list[str]:
     """What the archive shows of the agent's words."""
     archive = open_archive(archive_reader.archive, create=True)
     import_history(archive, places=archive_reader.settings().places, sources=["bridge"])
-    (found,) = [archive.find(id) for id in set(archive.ids())]
+    (found,) = [archive.find(id) for id in {each.id for each in archive.headings()}]
     messages = read_conversation(archive, found).messages()
     archive.close()
     return [

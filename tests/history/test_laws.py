@@ -262,3 +262,15 @@ def test_rendering_changes_nothing_and_shares_nothing() -> None:
 def test_an_unknown_checkpoint_is_named() -> None:
     with pytest.raises(RirekiError, match="'abc' is no checkpoint of this history"):
         MessageHistory().branch("abc")
+
+
+def test_a_call_under_the_id_of_one_that_waited_and_was_hidden_does_not_wait() -> None:
+    history = MessageHistory()
+    history.add_raw_message(calls("t1", name="ask"))
+    history.waiting("t1")
+    history.add_tool_result("t1", "yes", "ask")
+    history.add_raw_message(calls("t1", name="ask"))
+    before = history.pending_calls()
+    history.compact("what was asked", 0)
+    assert history.pending_calls() == before
+    assert not before[0].waiting

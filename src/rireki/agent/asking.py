@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from typing import TypeAlias
 
 from rireki.agent.events import Question
+from rireki.interrupts import heard_at_once
 
 __all__ = ["ASK", "CANCELLED", "Ask", "Later", "ask_user", "in_terminal", "later"]
 
@@ -49,7 +50,7 @@ def in_terminal(question: Question) -> str | None:
     lines += [f"  {number}. {_printable(o)}" for number, o in enumerate(question.options, 1)]
     sys.stdout.write("\n".join(lines) + "\n")
     try:
-        with _interruptible():
+        with _interruptible(), heard_at_once():
             said = input("> ").strip()
     except (EOFError, KeyboardInterrupt):
         sys.stdout.write("\n")

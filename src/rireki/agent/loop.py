@@ -26,7 +26,7 @@ from rireki.agent.events import (
     TextDelta,
     ThinkingDelta,
 )
-from rireki.agent.threads import in_thread
+from rireki.agent.threads import in_thread, looking_up
 from rireki.agent.tools import Given, Output, Tool, gather_tools, output_of, tool
 from rireki.errors import RirekiError
 from rireki.history import AsyncMessageHistory, MessageHistory, Pending
@@ -99,9 +99,7 @@ class Agent:
         they count as declined.
         """
         if self._running:
-            raise RirekiError(
-                "this agent is running already", "Wait for its end, or make another Agent."
-            )
+            raise RirekiError("agent-runs-already")
         self._running, self._stopping = True, False
         tell = tell or _ignore
         try:
@@ -117,7 +115,7 @@ class Agent:
 
     def run_sync(self, text: str | None = None, *, tell: Tell | None = None) -> Done:
         """The same for programs without an event loop. Ctrl-C raises KeyboardInterrupt."""
-        return asyncio.run(self.run(text, tell=tell))
+        return asyncio.run(looking_up(self.run(text, tell=tell)))
 
     async def stream(self, text: str | None = None) -> AsyncIterator[Event]:
         """Run, and give each event as it happens; leaving the iteration ends the run."""
@@ -145,16 +143,10 @@ class Agent:
         Of questions with the same id, or without one (models of Gemini and Ollama), it is the first.
         """
         if self._running:
-            raise RirekiError(
-                f"the agent is running and asks the question {call_id!r} itself",
-                "Let `ask` answer it, or end the run first.",
-            )
+            raise RirekiError("question-is-asked", id=call_id)
         found = (await self._waiting()).get(call_id)
         if found is None:
-            raise RirekiError(
-                f"no open question {call_id!r} is in the history {self.history.id or ''}".rstrip(),
-                "questions() lists those that are.",
-            )
+            raise RirekiError("no-open-question", id=call_id, history=self.history.id or "")
         await self._keep([(found, Output(CANCELLED if text is None else text))])
 
     async def questions(self) -> list[Question]:
@@ -198,10 +190,7 @@ class Agent:
         last = messages[-1] if messages else None
         spoke = not isinstance(last, dict) or last.get("role") in ("assistant", "model", "system")
         if spoke and not await self._do("pending_calls"):
-            raise RirekiError(
-                f"there is nothing to go on with in the history {self.history.id or ''}".rstrip(),
-                "Say something: run(text).",
-            )
+            raise RirekiError("nothing-to-go-on", history=self.history.id or "")
 
     async def _go(self, tell: Tell) -> Done:
         said, steps = "", 0
@@ -419,7 +408,7 @@ class _Pieces:
         def tell(event: Event) -> None:
             if self.over:
                 # Breaks off the answer that nobody waits for any more.
-                raise RirekiError("the run has ended", "Nothing to do: its answer is not needed.")
+                raise RirekiError("run-ended")
             self.told = True
             loop.call_soon_threadsafe(self.tell, event)
 

@@ -31,9 +31,7 @@ class Scripted:
         if callable(answer):
             answer = answer(request)
         if answer is None:
-            raise RirekiError(
-                f"the script ended after {len(self.requests) - 1} answers", "Give it more answers."
-            )
+            raise RirekiError("script-ended", n=len(self.requests) - 1)
         if isinstance(answer, Exception):
             raise answer
         return {"role": "assistant", "content": answer} if isinstance(answer, str) else answer

@@ -4,14 +4,34 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from contextvars import copy_context
-from typing import TypeVar
+from typing import Any, TypeVar
 
-__all__ = ["in_thread"]
+__all__ = ["in_thread", "looking_up"]
 
 T = TypeVar("T")
+
+#: Seconds for which the loop waits at most.
+LOOK = 0.1
+
+
+async def looking_up(work: Coroutine[Any, Any, T]) -> T:
+    """Have the loop look for Ctrl-C while it waits for the work.
+
+    A signal that comes just before the loop begins to wait does not wake it.
+    """
+    ticking = asyncio.ensure_future(_tick())
+    try:
+        return await work
+    finally:
+        ticking.cancel()
+
+
+async def _tick() -> None:
+    while True:
+        await asyncio.sleep(LOOK)
 
 
 async def in_thread(work: Callable[[], T]) -> T:

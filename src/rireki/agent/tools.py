@@ -99,9 +99,7 @@ def gather_tools(given: Iterable[Given]) -> dict[str, Tool]:
     for one in given:
         made = one if isinstance(one, Tool) else tool(one)
         if made.name in found:
-            raise RirekiError(
-                f"Two tools are called {made.name}", "Give each a name of its own: Tool(name=…)."
-            )
+            raise RirekiError("two-tools-of-one-name", name=made.name)
         found[made.name] = made
     return found
 
@@ -123,10 +121,7 @@ def _text(value: Any) -> str:
 
 def _checked(name: str) -> str:
     if not _NAME.fullmatch(name):
-        raise RirekiError(
-            f"A tool cannot be called {name!r}",
-            "Use up to 64 letters, digits, _ and -; wrap a lambda in a function with a name.",
-        )
+        raise RirekiError("bad-tool-name", name=name)
     return name
 
 
@@ -151,9 +146,7 @@ def _parameters(function: Callable[..., Any], name: str) -> list[inspect.Paramet
     try:
         return list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError) as error:
-        raise RirekiError(
-            f"{name} cannot be a tool: {error}", "Wrap it in a function with named parameters."
-        ) from error
+        raise RirekiError("no-tool", name=name, why=error) from error
 
 
 def _accepted(function: Callable[..., Any], name: str) -> type[msgspec.Struct]:
@@ -163,10 +156,7 @@ def _accepted(function: Callable[..., Any], name: str) -> type[msgspec.Struct]:
     fields: list[Any] = []
     for parameter in parameters:
         if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
-            raise RirekiError(
-                f"The tool {name} has a parameter {parameter}, which a model cannot be told of",
-                "Give every parameter a name and a type.",
-            )
+            raise RirekiError("bad-tool-parameter", name=name, parameter=parameter)
         kind = hints.get(parameter.name, Any)
         if parameter.default is parameter.empty:
             fields.append((parameter.name, kind))
@@ -188,10 +178,7 @@ def _schema(accepted: type[msgspec.Struct], name: str) -> dict[str, Any]:
     try:
         whole = msgspec.json.schema(accepted)
     except TypeError as error:
-        raise RirekiError(
-            f"The parameters of the tool {name} cannot be told to a model: {error}",
-            "Use str, int, float, bool, list, dict, Literal, Optional, dataclasses or TypedDict.",
-        ) from error
+        raise RirekiError("bad-tool-parameters", name=name, why=error) from error
     made: dict[str, Any] = _inlined(whole, whole.get("$defs", {}), (name,))
     made.pop("$defs", None)
     return made
@@ -207,10 +194,7 @@ def _inlined(value: Any, defs: dict[str, Any], above: tuple[str, ...]) -> Any:
     if isinstance(reference, str):
         target = reference.removeprefix("#/$defs/")
         if above.count(target) > 1 or (target in above[1:]):
-            raise RirekiError(
-                f"The parameters of the tool {above[0]} hold a {target} within a {target}",
-                "Use a dict for what nests without end.",
-            )
+            raise RirekiError("tool-parameters-nest", name=above[0], kind=target)
         return _inlined(defs[target], defs, (*above, target))
     kept = {key: one for key, one in value.items() if key not in ("$defs", "title")}
     if isinstance(value.get("properties"), dict):

@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from rireki.errors import RirekiError
+from rireki.errors import RirekiError, Wording
 from rireki.settings import read_settings
 from rireki.sources import registry
 
@@ -59,11 +59,15 @@ _KNOWN = [
         "install codex-acp, the adapter of Codex",
     ),
     (
-        AgentProgram("gemini", "Gemini CLI", ("gemini", "--acp")),
+        AgentProgram("gemini", "Gemini CLI", ("gemini", "--acp"), source="gemini-cli"),
         "npm install -g @google/gemini-cli",
     ),
+    (
+        AgentProgram("qwen", "Qwen Code", ("qwen", "--acp"), source="qwen-code"),
+        "npm install -g @qwen-code/qwen-code",
+    ),
 ]
-_HINT = 'An agent is written as: [[agents]], name = "mine", command = ["program", "argument"].'
+_HINT = Wording("write-agents")
 _FIELDS = {"name", "title", "command", "protocol", "source", "environment"}
 
 
@@ -98,7 +102,7 @@ def _find(program: str, path: str) -> str | None:
 def _configured(config: Path) -> list[AgentProgram]:
     entries = read_settings(config, _HINT).get("agents", [])
     if not isinstance(entries, list):
-        raise RirekiError(f"{config}: 'agents' is not a list of tables", _HINT)
+        raise RirekiError("bad-agents", hint=_HINT, file=config)
     return [_agent(entry, config) for entry in entries]
 
 
@@ -108,17 +112,18 @@ def _agent(entry: Any, config: Path) -> AgentProgram:
         base = msgspec.to_builtins(known) if known else {"title": entry["name"]}
         agent = msgspec.convert({**base, **entry}, AgentProgram)
     except (KeyError, TypeError, msgspec.ValidationError) as error:
-        raise RirekiError(
-            f"{config}: an agent cannot be understood ({_why(error)})", _HINT
-        ) from error
+        raise RirekiError("bad-agent", hint=_HINT, file=config, why=_why(error)) from error
     unknown = set(entry) - _FIELDS
     if unknown or not agent.command or not agent.name:
-        what = f"unknown: {', '.join(sorted(unknown))}" if unknown else "no command"
-        raise RirekiError(f"{config}: agent {agent.name!r} ({what})", _HINT)
+        why = Wording("unknown-fields", names=sorted(unknown)) if unknown else Wording("no-program")
+        raise RirekiError("bad-agent-named", hint=_HINT, file=config, name=agent.name, why=why)
     if agent.source is not None and agent.source not in registry.names():
         raise RirekiError(
-            f"{config}: agent {agent.name!r} leaves transcripts of {agent.source!r}, which nobody reads",
-            f"Known sources: {', '.join(registry.names())}; or leave out 'source'.",
+            "bad-agent-source",
+            file=config,
+            name=agent.name,
+            source=agent.source,
+            names=[*registry.names()],
         )
     return agent
 

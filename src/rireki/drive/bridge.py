@@ -16,15 +16,15 @@ import msgspec
 
 from rireki.drive.agents import AgentProgram
 from rireki.drive.checks import checked_name, checked_project
-from rireki.drive.driver import AgentTask, Maker, driver_of, warm_up, warnings_of
+from rireki.drive.driver import AgentGone, AgentTask, Maker, driver_of, warm_up, warnings_of
 from rireki.drive.events import Event, Fan
 from rireki.drive.journal import Counter, ended
 from rireki.drive.reduce import SessionLog, SessionOrigin
 from rireki.drive.session import Session
 from rireki.drive.session_state import Book
-from rireki.errors import NotFound, RirekiError
+from rireki.errors import NotFound, RirekiError, Wording
 from rireki.home import Home
-from rireki.sources.bridge.entry import parse
+from rireki.journals.session_entry import parse
 from rireki.sources.kit.places import Places
 
 __all__ = ["Bridge", "Settings"]
@@ -100,7 +100,7 @@ class Bridge:
         for path in self._journals():
             if path.stem not in self._sessions and _conversation_of(path) == id:
                 return self._load(path.stem)
-        raise NotFound(f"the conversation {id} is not driven from here", "")
+        raise NotFound("not-driven-here", id=id)
 
     def listen(self, after: int | None) -> AsyncIterator[Event]:
         """What happens in all sessions; at first what came with or after the event `after`."""
@@ -129,7 +129,7 @@ class Bridge:
         found = self._agent(agent)
         native = self._continued(continues, found) if continues else None
         if model is not None:
-            checked_name(model, "the name of a model")
+            checked_name(model, "bad-model-name")
         book = Book(id, path, self._counter, self._fan)
         more = {"model": model, "continues": native}
         book.write(
@@ -152,42 +152,30 @@ class Bridge:
         if origin.agent == agent and Path(origin.project) == Path(project).resolve():
             return session
         raise RirekiError(
-            f"there is a conversation {session.id} already, with {origin.agent} in {origin.project}",
-            "A new conversation needs an id of its own.",
+            "session-exists", id=session.id, agent=origin.agent, project=origin.project
         )
 
     def _agent(self, name: str) -> AgentProgram:
         agent = next((a for a in self.settings.agents if a.name == name), None)
         if agent is None:
-            names = ", ".join(a.name for a in self.settings.agents)
-            raise NotFound(f"there is no agent {name!r}", f"Known agents: {names or 'none'}.")
+            raise NotFound("no-agent", name=name, names=[a.name for a in self.settings.agents])
         if not agent.found:
-            raise RirekiError(f"{agent.title} cannot be started", agent.reason)
+            raise RirekiError("agent-unavailable", hint=agent.reason, agent=agent.title)
         return agent
 
     def _continued(self, conversation: str, agent: AgentProgram) -> str:
         """The agent's own id of an archived conversation that it can go on with."""
         source, _, native = conversation.partition("/")
         if conversation.startswith(OWN):
-            raise RirekiError(
-                f"{conversation} is driven from here",
-                "Send your prompt to it: it goes on by itself.",
-            )
+            raise RirekiError("driven-here", id=conversation)
         if agent.source != source:
             able = [a.name for a in self.settings.agents if a.source == source]
-            raise RirekiError(
-                f"{agent.title} cannot go on with {conversation}",
-                f"Choose {' or '.join(able)}, which wrote it."
-                if able
-                else "No agent here can: start a new conversation, and tell it what it has to know.",
-            )
+            other = Wording("choose-its-writer", names=able) if able else ""
+            raise RirekiError("not-its-agent", hint=other, agent=agent.title, id=conversation)
         for session in self._sessions.values():
             if session.conversation == conversation and session.runs:
-                raise RirekiError(
-                    f"{conversation} is being driven already, as {session.id}",
-                    "Send your prompt there: two agents at once would spoil it.",
-                )
-        return checked_name(native, "the id of a conversation")
+                raise RirekiError("driven-already", id=conversation, other=session.id)
+        return checked_name(native, "bad-conversation-id")
 
     # ── sessions in memory ──
 
@@ -195,11 +183,11 @@ class Bridge:
         origin = book.log.origin
         assert origin is not None
         agent = next((a for a in self.settings.agents if a.name == origin.agent), None)
-        work, missing = None, f"there is no agent {origin.agent!r} in the settings any more"
+        work, missing = None, AgentGone("agent-not-in-settings", name=origin.agent)
         if agent is not None and agent.found:
             work = self._work(book.id, agent, origin)
         elif agent is not None:
-            missing = f"{agent.title} cannot be started: {agent.reason}"
+            missing = AgentGone("agent-missing", agent=agent.title, why=agent.reason)
         session = Session(book, self._maker, work, missing)
         self._sessions[session.id] = session
         self._fan.sessions[session.id] = session
@@ -222,7 +210,7 @@ class Bridge:
         book = Book(id, Home(self.settings.archive).session(id), self._counter, self._fan)
         book.peek()
         if book.log.origin is None:
-            raise NotFound(f"nothing was driven under the id {id}")
+            raise NotFound("never-driven", id=id)
         return self._add(book)
 
     def _journals(self) -> Iterator[Path]:

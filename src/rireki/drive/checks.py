@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from rireki.drive.values import Ask, AskAnswer, Prompt
-from rireki.errors import RirekiError
+from rireki.errors import RirekiError, Wording
 
 __all__ = [
     "Outcome",
@@ -37,25 +37,17 @@ LARGEST = 30_000_000
 def checked_prompt(prompt: Prompt, project: str) -> dict[str, Any]:
     """The fields of its entry besides id and text."""
     if not _ID.fullmatch(prompt.id):
-        raise RirekiError(
-            f"{prompt.id!r} cannot be the id of a prompt",
-            "Use letters, digits, '.', '_', ':' and '-', up to 128 of them.",
-        )
+        raise RirekiError("bad-prompt-id", id=prompt.id)
     if not prompt.text.strip() and not prompt.images:
-        raise RirekiError("the prompt is empty", "Write something first.")
+        raise RirekiError("empty-prompt")
     if len(prompt.text) > LONGEST:
-        raise RirekiError(
-            f"the prompt is too long ({len(prompt.text):,} characters)",
-            "Put it in a file of the project, and mention the file.",
-        )
+        raise RirekiError("prompt-too-long", n=len(prompt.text))
     if sum(len(image.data) for image in prompt.images) > LARGEST:
-        raise RirekiError("the images are too large", "Send fewer of them, or smaller ones.")
+        raise RirekiError("images-too-large")
     for image in prompt.images:
         if image.media_type not in _IMAGES or not _BASE64.fullmatch(image.data):
-            raise RirekiError(
-                f"{image.name or 'an image'} is no image that can be sent ({image.media_type})",
-                "PNG, JPEG, GIF and WebP can.",
-            )
+            name = image.name or Wording("an-image")
+            raise RirekiError("bad-image", name=name, type=image.media_type)
     more: dict[str, Any] = {}
     if prompt.images:
         more["images"] = msgspec.to_builtins(prompt.images)
@@ -68,13 +60,9 @@ def _mentioned(name: str, project: Path) -> str:
     try:
         path = (project / name).resolve(strict=True)
     except (OSError, ValueError) as error:
-        raise RirekiError(
-            f"there is no file {name} in {project}", "Mention one that is there."
-        ) from error
+        raise RirekiError("no-such-mention", name=name, project=project) from error
     if not path.is_relative_to(project.resolve()):
-        raise RirekiError(
-            f"{name} does not lie in {project}", "Only files of the project can be mentioned."
-        )
+        raise RirekiError("mention-outside", name=name, project=project)
     return path.relative_to(project.resolve()).as_posix()
 
 
@@ -82,25 +70,19 @@ def checked_project(project: str, roots: Iterable[Path]) -> Path:
     """The directory, with all links followed; refused when agents may not work there."""
     path = Path(project)
     if not path.is_absolute():
-        raise RirekiError(
-            f"{project!r} is not an absolute path", "Begin at the root, like /home/me/x."
-        )
+        raise RirekiError("path-not-absolute", path=project)
     try:
         path = path.resolve(strict=True)
     except (OSError, ValueError) as error:
-        raise RirekiError(
-            f"there is no directory {project}", "Check its name, or make it."
-        ) from error
+        raise RirekiError("no-such-directory", path=project) from error
     if not path.is_dir():
-        raise RirekiError(f"{project} is not a directory", "Name the directory that it lies in.")
+        raise RirekiError("not-a-directory", path=project)
     if not os.access(path, os.R_OK | os.X_OK):
-        raise RirekiError(f"{project} may not be read", "Check its permissions.")
+        raise RirekiError("directory-unreadable", path=project)
     allowed = [root.resolve() for root in roots]
     if not any(path.is_relative_to(root) for root in allowed):
-        raise RirekiError(
-            f"{project} lies outside of the directories agents may work in",
-            f"Allowed: {', '.join(map(str, allowed)) or 'none'}. `--root` allows another one.",
-        )
+        names = [*allowed] or Wording("no-directory")
+        raise RirekiError("directory-not-allowed", path=project, names=names)
     return path
 
 
@@ -109,18 +91,13 @@ def checked_start(project: Path, roots: Iterable[Path]) -> None:
     narrower now, and another directory may have taken the place of the one that was allowed."""
     found = checked_project(str(project), roots)
     if found != project:
-        raise RirekiError(
-            f"{project} leads to another directory now: {found}",
-            "Start a new conversation there, if that is where the agent should work.",
-        )
+        raise RirekiError("project-moved", project=project, found=found)
 
 
-def checked_name(value: str, what: str) -> str:
+def checked_name(value: str, code: str) -> str:
     """A model, or the id of a conversation: never something that a program takes for an option."""
     if not _NAME.fullmatch(value):
-        raise RirekiError(
-            f"{value!r} cannot be {what}", "It begins with '-', or is no name at all."
-        )
+        raise RirekiError(code, value=value)
     return value
 
 
@@ -138,8 +115,10 @@ def outcome_of(ask: Ask, answer: AskAnswer) -> tuple[Outcome, dict[str, Any]]:
     chosen = next((o for o in ask.options if o.id == answer.option), None)
     if chosen is None:
         raise RirekiError(
-            f"{answer.option!r} is not among the options of {ask.title!r}",
-            f"They are: {', '.join(o.id for o in ask.options)}.",
+            "no-such-option",
+            option=answer.option,
+            title=ask.title,
+            names=[o.id for o in ask.options],
         )
     refused = chosen.kind.startswith("reject")
     more = {"option": chosen.id, "name": chosen.name, "option_kind": chosen.kind, **reason}
@@ -151,17 +130,19 @@ def _checked_values(ask: Ask, values: dict[str, list[str]]) -> dict[str, list[st
     for id, given in values.items():
         question = by_id.get(id)
         if question is None:
-            raise RirekiError(f"there is no question {id!r} in {ask.title!r}", "Reload the page.")
+            raise RirekiError("no-such-question", id=id, title=ask.title)
         labels = {choice.label for choice in question.options}
         strange = [value for value in given if labels and value not in labels]
         if strange and not question.free:
             raise RirekiError(
-                f"{strange[0]!r} is not among the answers to {question.question!r}",
-                f"They are: {', '.join(sorted(labels))}.",
+                "no-such-answer",
+                answer=strange[0],
+                question=question.question,
+                names=sorted(labels),
             )
         if len(given) > 1 and not question.multiple:
-            raise RirekiError(f"only one answer is wanted to {question.question!r}", "Choose one.")
+            raise RirekiError("one-answer-only", question=question.question)
     for question in ask.questions:
         if question.required and not any(values.get(question.id, [])):
-            raise RirekiError(f"{question.question!r} has to be answered", "Or refuse all of it.")
+            raise RirekiError("answer-missing", question=question.question)
     return values

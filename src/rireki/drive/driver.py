@@ -174,9 +174,9 @@ def warm_up() -> None:
 
 def gone_by_itself(code: int | None, printed: str) -> AgentGone:
     """What a process that ended unasked comes to."""
-    how = "was killed" if code is not None and code < 0 else "ended"
-    by = f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
-    return AgentGone(f"the agent {how} ({by})", printed.strip())
+    if code is not None and code < 0:
+        return AgentGone("agent-killed", hint=printed.strip(), signal=-code)
+    return AgentGone("agent-ended", hint=printed.strip(), status=code)
 
 
 def warnings_of(work: AgentTask) -> list[str]:

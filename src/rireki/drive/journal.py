@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from rireki.errors import NotFound, RirekiError
-from rireki.live.growing import GrowingFile
-from rireki.live.lock import WriterLock
-from rireki.sources.bridge.entry import BridgeEntry, parse, spell
+from rireki.journals.file import GrowingFile
+from rireki.journals.lock import WriterLock
+from rireki.journals.session_entry import BridgeEntry, parse, spell
 from rireki.sources.kit.jsonl import split_lines
 
 __all__ = ["DrivenElsewhere", "Counter", "DriveJournal", "ended"]
@@ -83,7 +83,7 @@ class DriveJournal(GrowingFile):
                 file.seek(self._size)
                 data = file.read()
         except FileNotFoundError:
-            raise NotFound(f"nothing was driven under the id {self.id}") from None
+            raise NotFound("never-driven", id=self.id) from None
         except OSError as error:
             raise self._unopened(error) from error
         lines, torn = split_lines(data)
@@ -182,24 +182,21 @@ class DriveJournal(GrowingFile):
 
     def _append(self, lines: bytes, *, sync: bool = False) -> None:
         if self._file is None:
-            raise RirekiError(f"the journal {self.path} is not open", "This is a mistake of ours.")
+            raise RirekiError("journal-not-open", path=self.path)
         super()._append(lines, sync=sync)
 
     def _failed(self, reason: str) -> RirekiError:
-        return RirekiError(
-            f"the conversation {self.id} could not be written to {self.path} ({reason})",
-            "Nothing of it was kept or given to the agent. Make room on the disk, and send it again.",
-        )
+        return RirekiError("session-not-written", id=self.id, path=self.path, why=reason)
 
     def _unopened(self, error: OSError) -> RirekiError:
         return RirekiError(
-            f"the conversation {self.id} cannot be opened "
-            f"({error.filename or self.path}: {error.strerror or error})",
-            "Check that you may write there, and that the folder lies on a local disk.",
+            "session-not-opened",
+            id=self.id,
+            path=error.filename or self.path,
+            why=error.strerror or error,
         )
 
     def _busy(self) -> DrivenElsewhere:
         return DrivenElsewhere(
-            f"the conversation {self.id} is being driven by process {self._lock.holder() or 'unknown'}",
-            "Go on with it there, or end it there first.",
+            "driven-elsewhere", id=self.id, process=self._lock.holder() or "unknown"
         )

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from rireki.drive.values import Ask, Prompt, PromptImage, Queued, RunningCall, in_order
-from rireki.sources.bridge.entry import BridgeEntry
+from rireki.journals.session_entry import BridgeEntry
 
 __all__ = ["SessionLog", "SessionOrigin"]
 

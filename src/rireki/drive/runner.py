@@ -43,7 +43,9 @@ _FORGETFUL = "This agent cannot go on with a conversation: it does not know what
 class Runner:
     """`work` is what the agent is started for; None when it is not to be had (`missing`)."""
 
-    def __init__(self, book: Book, maker: Maker, work: AgentTask | None, missing: str) -> None:
+    def __init__(
+        self, book: Book, maker: Maker, work: AgentTask | None, missing: AgentGone | None
+    ) -> None:
         self.work = work
         self.driver: Driver | None = None
         self.stopping = False
@@ -221,8 +223,8 @@ class Runner:
         what = {"message": f"the agent of {self._book.id}", "exception": error}
         asyncio.get_running_loop().call_exception_handler(what)
         if self.driver is not None or self._book.log.turn is not None:
-            told = f"a mistake in rireki ended it ({type(error).__name__}: {error})"
-            self._run(self._fail(AgentGone(told, "Please report it.")))
+            mistake = AgentGone("our-mistake", kind=type(error).__name__, why=error)
+            self._run(self._fail(mistake))
 
     async def _work(self, start: bool) -> None:
         try:
@@ -243,7 +245,8 @@ class Runner:
     async def _start(self) -> None:
         log = self._book.log
         if self.work is None:
-            raise AgentGone(self._missing, "")
+            assert self._missing is not None
+            raise self._missing
         self._check(self.work)
         if self._reports is None:
             self.end_before()
@@ -257,7 +260,7 @@ class Runner:
         except AgentError as error:
             assert log.origin is not None
             if log.remembered or continues == log.origin.continues:
-                raise AgentGone(error.message, error.hint) from error
+                raise AgentGone(error.code, **error.values) from error
             # It crashed before it had saved anything: there is nothing to go on with.
             await driver.close()
             driver = self._make(self.work)
@@ -271,7 +274,7 @@ class Runner:
         try:
             checked_start(work.project, work.roots)
         except RirekiError as error:
-            raise AgentGone(error.message, error.hint) from error
+            raise AgentGone(error.code, **error.values) from error
 
     def _make(self, work: AgentTask) -> Driver:
         self._forget()

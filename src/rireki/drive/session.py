@@ -12,7 +12,7 @@ from typing import Any
 
 from rireki.drive.blocks import Blocks
 from rireki.drive.checks import checked_prompt, outcome_of
-from rireki.drive.driver import AgentTask, Maker, Reply
+from rireki.drive.driver import AgentGone, AgentTask, Maker, Reply
 from rireki.drive.recovered import GIVE, is_recovered, recovered_ask
 from rireki.drive.reduce import SessionLog, SessionOrigin
 from rireki.drive.runner import Runner
@@ -26,7 +26,9 @@ __all__ = ["Session"]
 class Session:
     """`work` is what its agent is started for; None when that agent is not to be had (`missing`)."""
 
-    def __init__(self, book: Book, maker: Maker, work: AgentTask | None, missing: str = "") -> None:
+    def __init__(
+        self, book: Book, maker: Maker, work: AgentTask | None, missing: AgentGone | None = None
+    ) -> None:
         self.id = book.id
         self.book = book
         #: What the person should know about its start.
@@ -259,19 +261,16 @@ class Session:
         if id in self.log.waiting:
             return self.log.waiting[id][0]
         if id not in self.log.prompts:
-            raise NotFound(f"there is no prompt {id} in the conversation {self.id}")
-        raise RirekiError(
-            f"the prompt {id} was given to the agent, or withdrawn, already",
-            "Only what is still queued can be changed.",
-        )
+            raise NotFound("no-such-prompt", prompt=id, id=self.id)
+        raise RirekiError("prompt-given-already", id=id)
 
     async def _answer_recovered(self, ask: str, answer: AskAnswer, by: str) -> PromptReceipt:
         recovered = self.book.recovered
         if not recovered:
-            raise NotFound(f"nothing is asked under {ask} in the conversation {self.id}")
+            raise NotFound("nothing-asked", ask=ask, id=self.id)
         asked = recovered_ask(self.id, recovered)
         if asked.id != ask:
-            raise RirekiError("the prompts that wait were changed meanwhile", "Look at them again.")
+            raise RirekiError("prompts-changed")
         # An answer that names neither option is told which there are.
         checked = outcome_of(asked, AskAnswer(option=answer.option or "no option"))[1]
         if checked["option"] == GIVE:
@@ -286,16 +285,13 @@ class Session:
     def _answered_before(self, ask: str, answer: AskAnswer) -> PromptReceipt:
         ended = self.log.answers.get(ask)
         if ended is None:
-            raise NotFound(f"nothing is asked under {ask} in the conversation {self.id}")
+            raise NotFound("nothing-asked", ask=ask, id=self.id)
         same = (ended.get("option") or None, ended.get("values")) == (answer.option, answer.values)
         if same and ended["outcome"] in ("selected", "answered", "refused"):
             return PromptReceipt(ended["number"], True)
         by = ended.get("by") or "somebody"
         how = ended.get("name") or ended["outcome"]
-        raise RirekiError(
-            f"this was settled already: {how}, by {by}, at {ended['at']}",
-            "Reload to see how it went on.",
-        )
+        raise RirekiError("ask-settled", how=how, by=by, at=ended["at"])
 
     async def _check_images(self) -> None:
         """Wait until it is known whether the agent takes images; an error says that it does not."""
@@ -303,12 +299,7 @@ class Session:
             await self._runner.begun()
             self.book.open()
         if self.log.images is None:
-            raise RirekiError(
-                f"it is not known whether {self.origin.agent} takes images, since it does not run",
-                self.log.detail or "Send the text without them first.",
-            )
+            agent, detail = self.origin.agent, self.log.detail
+            raise RirekiError("images-not-known", hint=detail, agent=agent)
         if not self.log.images:
-            raise RirekiError(
-                f"{self.origin.agent} does not take images",
-                "Send the text without them, or mention the file: the agent can look at it.",
-            )
+            raise RirekiError("images-not-taken", agent=self.origin.agent)

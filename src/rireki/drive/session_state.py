@@ -16,7 +16,7 @@ from rireki.drive.events import Fan
 from rireki.drive.journal import Counter, DriveJournal
 from rireki.drive.reduce import SessionLog
 from rireki.drive.values import Prompt, Queued, RunningCall, StreamBlock
-from rireki.sources.bridge.entry import BridgeEntry
+from rireki.journals.session_entry import BridgeEntry
 
 __all__ = ["Book"]
 

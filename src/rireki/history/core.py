@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rireki.errors import RirekiError
 from rireki.history import late
 from rireki.history.inputs import ModelInput, copied, kind_of
-from rireki.sources.native.entry import JournalEntry
-from rireki.sources.native.log import SAID, Edit, EntryLog, Item, ModelView
+from rireki.journals.history_entry import JournalEntry
+from rireki.journals.history_log import SAID, Edit, EntryLog, Item, ModelView
 
 if TYPE_CHECKING:
     from rireki.history.sharing import Lease
@@ -114,10 +114,7 @@ class Core:
         with self._lock:
             self._settle()
             if not self._log.knows(at or None):
-                raise RirekiError(
-                    f"{at!r} is no checkpoint of {self._name}",
-                    "Take one with checkpoint() where you may want to go back to.",
-                )
+                raise RirekiError("no-checkpoint", checkpoint=at, name=self._name)
             entry = self._entry("branch")
             entry.parent = at or None
             self._record([entry])
@@ -136,11 +133,7 @@ class Core:
                 return message
             later = log.chain(log.head)
             if any(entry.kind in _HIDING for entry in later[later.index(latest) :]):
-                raise RirekiError(
-                    f"the last message of {self._name} cannot be taken back: the history was "
-                    "shortened or repaired after it",
-                    "Add to it instead, or clear it.",
-                )
+                raise RirekiError("message-not-taken-back", name=self._name)
             # An answer that was kept whole may hold several messages.
             others = [m for entry, m in log.view.items if entry is latest and m is not message]
             back = self._entry("branch")
@@ -290,10 +283,7 @@ def _kind(message: Any) -> str:
 def _refuse_endless(value: Any, depth: int = 0) -> None:
     """Before it is kept: with what nests without end, nothing could be done later."""
     if depth > DEPTH:
-        raise RirekiError(
-            f"A {type(value).__name__} is nested more than {DEPTH} deep, which cannot be kept",
-            "Give less at once, or cut the value that holds itself.",
-        )
+        raise RirekiError("value-too-deep", kind=type(value).__name__, depth=DEPTH)
     for inner in value.values() if type(value) is dict else value:
         if type(inner) is dict or type(inner) is list:
             _refuse_endless(inner, depth + 1)

@@ -28,8 +28,8 @@ from rireki.history.inputs import (
 )
 from rireki.history.rendering import Rendering
 from rireki.history.results import checked_result, told_result
-from rireki.sources.native.entry import JournalEntry
-from rireki.sources.native.log import Edit, Item
+from rireki.journals.history_entry import JournalEntry
+from rireki.journals.history_log import Edit, Item
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -129,10 +129,7 @@ class MessageHistory(Rendering):
         )
         if len(history):
             history.close()
-            raise RirekiError(
-                f"there is a history {history.id} already",
-                "Choose another name, or none; MessageHistory.open goes on with it.",
-            )
+            raise RirekiError("history-exists", id=history.id)
         with history.transaction():
             history.add_note("continued from", about.id)
             for message in messages:
@@ -220,10 +217,7 @@ class MessageHistory(Rendering):
         """A call waits for a person: it is not taken for one that was cut off."""
         with self._lock:
             if all(call.id != tool_use_id for call in self.pending_calls()):
-                raise RirekiError(
-                    f"no call {tool_use_id!r} without a result is in {self._name}",
-                    "pending_calls() lists those that are.",
-                )
+                raise RirekiError("no-open-call", id=tool_use_id, name=self._name)
             self._add("waiting", more={"call": tool_use_id})
 
     # ── what it holds ──
@@ -239,10 +233,7 @@ class MessageHistory(Rendering):
     def messages(self, messages: list[Any]) -> None:
         with self._lock:
             if self._store is not None:
-                raise RirekiError(
-                    f"the messages of {self._name} are kept for good and cannot be replaced",
-                    "Use clear(), trim(), compact() or branch(); what they hide stays archived.",
-                )
+                raise RirekiError("messages-kept", name=self._name)
             self._log.view.messages[:] = messages
             self._settle()
 
@@ -311,9 +302,7 @@ class MessageHistory(Rendering):
         The last `keep_turns` turns stay, and so does a call without a result with what follows.
         """
         if not isinstance(summary, str):
-            raise RirekiError(
-                f"A summary cannot be a {type(summary).__name__}", "Give it as a text."
-            )
+            raise RirekiError("bad-summary", kind=type(summary).__name__)
         with self._lock:
             window = self._window()
             first = window.last_turns(keep_turns, len(self._log.view.lead()))
@@ -332,7 +321,7 @@ class MessageHistory(Rendering):
         call is never cut from its result.
         """
         if (max_tokens is None) == (turns is None):
-            raise RirekiError("trim needs max_tokens or turns", "Give one of them, not both.")
+            raise RirekiError("trim-to-what")
         with self._lock:
             window = self._window()
             lead = len(self._log.view.lead())

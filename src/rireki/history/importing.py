@@ -20,13 +20,13 @@ from rireki.errors import ArchiveTrouble, SourceTrouble
 from rireki.intake.pending import interpret_pending
 from rireki.intake.progress import Silent
 from rireki.intake.take import take_origin
-from rireki.live.lock import is_kept
+from rireki.journals.history_entry import parse
+from rireki.journals.lock import is_kept
 from rireki.model.conversation import Reading
 from rireki.model.record import Origin, Roll, Update
 from rireki.search.results import SearchOptions
 from rireki.search.search import Search
 from rireki.sources.kit.jsonl import LANE
-from rireki.sources.native.entry import parse
 from rireki.sources.native.fold import fold
 from rireki.sources.native.reader import NAME, READER, origin_of
 

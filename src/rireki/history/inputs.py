@@ -69,10 +69,7 @@ def read_given(message: Any, provider: str | None = None) -> list[ModelInput]:
     if isinstance(value, str | list) or late.loose.is_prompt_json(value):
         return [ModelInput(_spoken(value, provider))]
     if not isinstance(value, dict):
-        raise RirekiError(
-            f"A history cannot keep a {type(message).__name__} as a message",
-            "Give the message as a dict, or the answer as the provider's package returned it.",
-        )
+        raise RirekiError("no-message", kind=type(message).__name__)
     found, inner = late.providers.unwrap(value)
     if _is_block(value) and provider != "responses":
         return [ModelInput(_spoken([value], provider))]
@@ -156,7 +153,7 @@ def checked_provider(provider: str | None) -> None:
         return
     if provider not in late.providers.PROVIDERS:
         known = ", ".join(late.providers.PROVIDERS)
-        raise RirekiError(f"There is no provider called {provider!r}", f"Choose one of {known}.")
+        raise RirekiError("no-provider", name=provider, names=known)
 
 
 def with_images(content: Any, images: Iterable[Any]) -> Any:
@@ -174,10 +171,7 @@ def _image(image: Any) -> dict[str, Any]:
         return dict(image)
     media_type, data = image if isinstance(image, tuple) else (None, image)
     if not isinstance(data, bytes | bytearray):
-        raise RirekiError(
-            f"A {type(data).__name__} is no picture",
-            "Give its bytes, a pair (media type, bytes), or an image block.",
-        )
+        raise RirekiError("no-picture", kind=type(data).__name__)
     media_type = media_type or _media_type(bytes(data))
     source = {
         "type": "base64",
@@ -194,10 +188,7 @@ def _media_type(data: bytes) -> str:
     for start, media_type in _MAGIC.items():
         if data.startswith(start):
             return media_type
-    raise RirekiError(
-        f"The first bytes of a picture ({data[:4].hex()}) do not tell what kind it is",
-        'Give it as a pair: ("image/png", data).',
-    )
+    raise RirekiError("which-picture", bytes=data[:4].hex())
 
 
 def copied(value: Any) -> Any:

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from rireki.errors import NotFound, RirekiError
-from rireki.live.growing import GrowingFile
-from rireki.live.lock import WriterLock
+from rireki.journals.file import GrowingFile
+from rireki.journals.history_entry import GOES_ON, JournalEntry, parse, parse_all, spell
+from rireki.journals.lock import WriterLock
 from rireki.sources.kit.jsonl import split_lines
-from rireki.sources.native.entry import GOES_ON, JournalEntry, parse, parse_all, spell
 
 __all__ = ["HistoryConflict", "HistoryJournal", "Sync"]
 
@@ -95,17 +95,15 @@ class HistoryJournal(GrowingFile):
                 raise
         except OSError as error:
             raise RirekiError(
-                f"the history {self.conversation} cannot be opened "
-                f"({error.filename or self.path}: {error.strerror or error})",
-                "Check that you may write there, and that the folder lies on a local disk.",
+                "history-not-opened",
+                id=self.conversation,
+                path=error.filename or self.path,
+                why=error.strerror or error,
             ) from error
 
     def _create(self, first: bytes) -> None:
         if self.path.exists():
-            raise RirekiError(
-                f"there is a history {self.conversation} already ({self.path})",
-                "Choose another name, or none.",
-            )
+            raise RirekiError("history-file-exists", id=self.conversation, path=self.path)
         fresh = self.path.with_suffix(".new")
         try:
             fresh.unlink(missing_ok=True)
@@ -142,10 +140,7 @@ class HistoryJournal(GrowingFile):
         try:
             data = self.path.read_bytes()
         except FileNotFoundError:
-            raise NotFound(
-                f"there is no history {self.conversation} at {self.path}",
-                "Open it without read_only=True to begin it.",
-            ) from None
+            raise NotFound("no-history", id=self.conversation, path=self.path) from None
         lines, self.torn = split_lines(data)
         found = parse_all(lines)
         self.entries = [entry for entry in found if entry is not None]
@@ -202,36 +197,24 @@ class HistoryJournal(GrowingFile):
         holder = self._lock.holder()
         who = "this process" if holder == os.getpid() else f"process {holder or 'unknown'}"
         return HistoryConflict(
-            f"the history {self.conversation} is being written by {who} ({self.path})",
-            "Close it there; or open it here with read_only=True, and go on in a copy with fork().",
+            "history-being-written", id=self.conversation, who=who, path=self.path
         )
 
     # ── writing ──
 
     def _check(self) -> None:
         if self.read_only:
-            raise RirekiError(
-                f"the history {self.conversation} was opened to be read only",
-                "Open it without read_only=True, or go on in a copy with fork().",
-            )
+            raise RirekiError("history-read-only", id=self.conversation)
         if self._file is None:
             raise self.closed()
         if os.getpid() != self._process:
             raise HistoryConflict(
-                f"the history {self.conversation} belongs to process {self._process}, "
-                f"of which this one ({os.getpid()}) is a copy",
-                "Open a history after the process was forked, or go on in a copy with fork().",
+                "history-of-a-copy", id=self.conversation, process=self._process, copy=os.getpid()
             )
 
     def closed(self) -> RirekiError:
         """What is told to those who write to it after they closed it."""
-        return RirekiError(
-            f"the history {self.conversation} is closed",
-            f"MessageHistory.open({self.conversation!r}) opens it again.",
-        )
+        return RirekiError("history-closed", id=self.conversation)
 
     def _failed(self, reason: str) -> RirekiError:
-        return RirekiError(
-            f"the history {self.conversation} could not be written to {self.path} ({reason})",
-            "Nothing of this entry was kept. Make room on the disk, and add it again.",
-        )
+        return RirekiError("history-not-written", id=self.conversation, path=self.path, why=reason)

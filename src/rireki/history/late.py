@@ -7,8 +7,9 @@ place where that is said; type checkers see the modules themselves.
 
 from __future__ import annotations
 
-import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from rireki.late import LateModule
 
 __all__ = [
     "archived",
@@ -27,21 +28,6 @@ __all__ = [
 ]
 
 
-class _LateModule:
-    """Looks like a module, and imports it when somebody asks for one of its names."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def __getattr__(self, name: str) -> Any:
-        # Not importlib, which is a package of its own to import.
-        __import__(self._name)
-        value = getattr(sys.modules[self._name], name)
-        # The next time it is an attribute like any other.
-        self.__dict__[name] = value
-        return value
-
-
 if TYPE_CHECKING:
     import base64
     import copy
@@ -51,14 +37,14 @@ if TYPE_CHECKING:
     from rireki.history import archived, importing, journal, sharing, store, window
     from rireki.providers import loose, prefix
 else:
-    base64, copy, json = map(_LateModule, ("base64", "copy", "json"))
-    providers = _LateModule("rireki.providers")
-    loose = _LateModule("rireki.providers.loose")
-    prefix = _LateModule("rireki.providers.prefix")
-    home = _LateModule("rireki.home")
-    archived = _LateModule("rireki.history.archived")
-    importing = _LateModule("rireki.history.importing")
-    journal = _LateModule("rireki.history.journal")
-    sharing = _LateModule("rireki.history.sharing")
-    store = _LateModule("rireki.history.store")
-    window = _LateModule("rireki.history.window")
+    base64, copy, json = map(LateModule, ("base64", "copy", "json"))
+    providers = LateModule("rireki.providers")
+    loose = LateModule("rireki.providers.loose")
+    prefix = LateModule("rireki.providers.prefix")
+    home = LateModule("rireki.home")
+    archived = LateModule("rireki.history.archived")
+    importing = LateModule("rireki.history.importing")
+    journal = LateModule("rireki.history.journal")
+    sharing = LateModule("rireki.history.sharing")
+    store = LateModule("rireki.history.store")
+    window = LateModule("rireki.history.window")

@@ -35,8 +35,4 @@ def checked_result(result: Any) -> Mapping[str, Any] | Sequence[Any]:
     is_row = isinstance(result, Sequence) and not isinstance(result, str | bytes)
     if is_row and len(result) in (2, 3):
         return [result[0], told_result(result[1]), *result[2:]]
-    raise RirekiError(
-        f"{result!r:.80} is no result of a tool",
-        "Give (tool_use_id, result) or (tool_use_id, result, tool_name), or a mapping with "
-        "tool_use_id, result and, if need be, tool_name, is_error and images.",
-    )
+    raise RirekiError("no-tool-result", result=result)

@@ -16,13 +16,13 @@ from rireki.errors import RirekiError
 from rireki.history import late
 from rireki.history.journal import HistoryJournal, Sync
 from rireki.home import Home
+from rireki.journals.history_entry import GOES_ON, MESSAGES, JournalEntry, parse, spell
+from rireki.journals.history_log import EntryLog
 from rireki.providers import detect, plain
-from rireki.sources.native.entry import GOES_ON, MESSAGES, JournalEntry, parse, spell
-from rireki.sources.native.log import EntryLog
 
 if TYPE_CHECKING:
+    from rireki.journals.history_log import Item
     from rireki.search.results import Hit
-    from rireki.sources.native.log import Item
 
 __all__ = ["HistoryStore", "search_in_memory"]
 
@@ -180,10 +180,7 @@ def _spelled(entry: JournalEntry) -> bytes:
     try:
         return spell(entry)
     except (TypeError, ValueError, RecursionError) as error:
-        raise RirekiError(
-            f"This {entry.kind} holds what is not JSON, and cannot be kept on disk ({error})",
-            "Give texts, numbers, lists and dicts.",
-        ) from error
+        raise RirekiError("entry-not-json", kind=entry.kind, why=error) from error
 
 
 def _read_back(line: bytes) -> JournalEntry:

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import Any, TypeAlias
 
+from rireki.journals.history_log import Item
 from rireki.providers import Media, Result, Turn, decode
 from rireki.providers.kit import dumps
 from rireki.providers.pairing import pair
-from rireki.sources.native.log import Item
 
 __all__ = ["Counter", "Window", "estimate", "own_turns"]
 

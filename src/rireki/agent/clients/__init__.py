@@ -26,7 +26,7 @@ def connect(name: str, **options: Any) -> LLM:
     provider, _, model = name.partition(":")
     if provider not in PROVIDERS or not model:
         known = ", ".join(f"{one}:MODEL" for one in PROVIDERS)
-        raise RirekiError(f"{name!r} names no model", f"Give one of {known}.")
+        raise RirekiError("no-model-named", name=name, names=known)
     module = import_module(f"{__name__}.{provider}")
     made: LLM = getattr(module, provider_named(provider).client)(model, **options)
     return made

@@ -39,10 +39,7 @@ def package(name: str, extra: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name is None or not name.startswith(error.name):
             raise
-        raise RirekiError(
-            f"The package for {extra} ({name}) is not installed",
-            f"Install it with: pip install 'rireki[{extra}]'",
-        ) from error
+        raise RirekiError("provider-not-installed", extra=extra, name=name) from error
 
 
 def function_tools(tools: Sequence[Tool]) -> list[dict[str, Any]]:

@@ -58,5 +58,5 @@ class Responses(Client):
                 return event.response
             elif event.type == "response.failed":
                 said = event.response.error
-                raise RirekiError(f"{self.model} failed: {said and said.message}", "Try again.")
-        raise RirekiError(f"the answer of {self.model} broke off", "Try again.")
+                raise RirekiError("model-failed", model=self.model, why=said and said.message)
+        raise RirekiError("answer-broke-off", model=self.model)

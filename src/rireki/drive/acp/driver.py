@@ -27,6 +27,7 @@ from rireki.drive.driver import (
 )
 from rireki.drive.process import end_group
 from rireki.drive.values import Prompt
+from rireki.errors import Wording
 
 __all__ = ["AcpDriver"]
 
@@ -74,13 +75,13 @@ class AcpDriver:
                 await self._choose_model()
         except TimeoutError:
             raise AgentGone(
-                f"{self._name} did not begin within {BEGIN:.0f} seconds", self._last_words()
+                "agent-too-slow", hint=self._last_words(), agent=self._name, n=BEGIN
             ) from None
         return native
 
     async def prompt(self, prompt: Prompt) -> TurnEnd:
         if prompt.images and not self._takes_images:
-            raise AgentError(f"{self._name} does not take images", "Send the text without them.")
+            raise AgentError("agent-without-images", agent=self._name)
         said = await self._request(
             "session_prompt",
             {"sessionId": self._session, "prompt": _content(prompt, self._work.project)},
@@ -141,8 +142,10 @@ class AcpDriver:
             )
         except OSError as error:
             raise AgentGone(
-                f"{self._name} cannot be started ({command[0]}: {error.strerror or error})",
-                "Check its command, and that the project's directory is still there.",
+                "agent-not-started",
+                agent=self._name,
+                command=command[0],
+                why=error.strerror or error,
             ) from error
         self._process = process
         assert process.stdin and process.stdout and process.stderr
@@ -205,7 +208,7 @@ class AcpDriver:
         with suppress(TimeoutError):
             await asyncio.wait_for(self._ended.wait(), END)
         if process.returncode is None:
-            return AgentGone(f"{self._name} closed its output", self._last_words())
+            return AgentGone("agent-closed", hint=self._last_words(), agent=self._name)
         return gone_by_itself(process.returncode, self._last_words())
 
     # ── the conversation ──
@@ -250,12 +253,9 @@ class AcpDriver:
             finally:
                 self._updates.replaying = False
         else:
-            raise AgentError(
-                f"{self._name} cannot go on with a conversation",
-                "Start a new one, and tell it what it has to know.",
-            )
+            raise AgentError("agent-never-goes-on", agent=self._name)
         if not self._session:
-            raise AgentGone(f"{self._name} began no conversation", self._last_words())
+            raise AgentGone("agent-began-nothing", hint=self._last_words(), agent=self._name)
         self._updates.offered(said)
         self._sink.session(self._session, resumable=resume or load, images=self._takes_images)
         return self._session
@@ -302,8 +302,8 @@ class AcpDriver:
     def _refused(self, code: int, message: str, data: Any) -> AgentError:
         details = data.get("details") if isinstance(data, dict) else data
         told = f"{message}: {details}" if isinstance(details, str) and details else message
-        hint = "Its own program tells how: sign in there first." if code == _AUTHENTICATE else ""
-        return AgentError(f"{self._name}: {told}", hint)
+        hint = Wording("sign-in-first") if code == _AUTHENTICATE else ""
+        return AgentError("agent-says", hint=hint, agent=self._name, what=told)
 
     async def _requested(self, method: str, params: Any, notification: bool) -> Any:
         """What the agent wants from us: permissions and answers, nothing else."""
@@ -352,7 +352,4 @@ def _import() -> None:
     try:
         import_module("acp")
     except ImportError as error:
-        raise AgentGone(
-            "the Python package agent-client-protocol is not installed",
-            "pip install 'rireki[drive]'",
-        ) from error
+        raise AgentGone("drive-not-installed") from error

@@ -16,6 +16,7 @@ from rireki.drive.q.screen import TerminalScreen
 from rireki.drive.q.store import QStore
 from rireki.drive.q.terminal import PseudoTerminal
 from rireki.drive.values import Ask, Option, Prompt
+from rireki.errors import Wording
 
 __all__ = ["QDriver", "typed"]
 
@@ -80,9 +81,9 @@ class QDriver:
             await asyncio.wait_for(self._ready.wait(), PATIENCE)
         except TimeoutError:
             self.kill()
-            raise self._gone("shows no prompt") from None
+            raise self._gone("agent-shows-no-prompt") from None
         if self._closing:
-            raise self._gone("ended before its first prompt")
+            raise self._gone("agent-ended-early")
         if continues is not None:
             self._sink.session(continues, resumable=True, images=False)
         return continues
@@ -90,7 +91,7 @@ class QDriver:
     async def prompt(self, prompt: Prompt) -> TurnEnd:
         text = typed(prompt)
         if self._closing:
-            raise self._gone("is not there any more")
+            raise self._gone("agent-not-there")
         before = await asyncio.to_thread(self._store.mark)
         self._turn = asyncio.get_running_loop().create_future()
         self._cancelled = False
@@ -167,11 +168,10 @@ class QDriver:
         if not closing:
             self._sink.gone(code, self._printed)
 
-    def _gone(self, what: str) -> AgentGone:
+    def _gone(self, code: str) -> AgentGone:
         last = " ".join(self._printed.split()[-40:])
-        return AgentGone(
-            f"{self._work.agent.title} {what}", f"It printed last: {last}" if last else ""
-        )
+        hint = Wording("printed-last", what=last) if last else ""
+        return AgentGone(code, hint=hint, agent=self._work.agent.title)
 
     # ── what is typed ──
 
@@ -179,14 +179,15 @@ class QDriver:
         command = list(self._work.agent.command)
         if self._work.model:
             if self._work.model.startswith("-"):
-                raise AgentError(f"{self._work.model!r} is no name of a model")
+                raise AgentError("no-such-model", model=self._work.model)
             command += ["--model", self._work.model]
         if continues is None:
             return command
         if not self._store.holds(continues):
             raise AgentError(
-                f"{self._work.project} holds another conversation of {self._work.agent.title} by now",
-                "It goes on with the newest of a directory only; `rireki restore` brings the other back.",
+                "another-conversation-there",
+                project=self._work.project,
+                agent=self._work.agent.title,
             )
         return [*command, "--resume", QUIET]
 
@@ -279,24 +280,15 @@ def typed(prompt: Prompt) -> str:
     """The prompt as it is typed. Refuses what the program would not take for words."""
     text = _CONTROL.sub("", prompt.text.replace("\r\n", "\n").replace("\r", "\n")).strip()
     if prompt.images:
-        raise AgentError("Amazon Q takes no pictures", "Name the file in the prompt instead.")
+        raise AgentError("q-without-images")
     if not text:
-        raise AgentError("there is nothing in the prompt that can be typed")
+        raise AgentError("nothing-to-type")
     if text.startswith("!"):
-        raise AgentError(
-            "Amazon Q would run this in a shell, without asking",
-            "Put a word before the exclamation mark.",
-        )
+        raise AgentError("q-would-run")
     if text.startswith("/") and ("\n" in text or text.split()[0] not in COMMANDS):
-        raise AgentError(
-            "Amazon Q would take this for a command, because it begins with a slash",
-            f"Put a word before it. Of its commands, these work here: {', '.join(COMMANDS)}.",
-        )
+        raise AgentError("q-command", names=[*COMMANDS])
     if text.count("```") % 2 or text.endswith("\\"):
-        raise AgentError(
-            "Amazon Q would wait for the rest of this prompt",
-            "Close its last ``` and let it not end with a backslash.",
-        )
+        raise AgentError("q-would-wait")
     return text
 
 

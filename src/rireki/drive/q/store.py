@@ -12,7 +12,7 @@ from typing import Any
 
 from rireki.archive.open import open_archive
 from rireki.drive.driver import AgentGone, AgentTask
-from rireki.errors import SourceTrouble
+from rireki.errors import SourceTrouble, Wording
 from rireki.intake.known_origins import KnownOrigins
 from rireki.intake.sweep import take_some
 from rireki.model.record import Origin
@@ -68,9 +68,9 @@ class QStore:
             swept = take_some(archive, self._databases(), KnownOrigins(archive))
         if swept.failed:
             _, trouble = swept.failed[0]
+            why = Wording(trouble.message)
             raise AgentGone(
-                f"the conversation in {self._directory} could not be archived: {trouble.message}",
-                trouble.hint or "It would be replaced, so no new one was begun.",
+                "replaced-not-archived", hint=trouble.hint, path=self._directory, why=why
             )
         return [warning]
 

@@ -47,10 +47,7 @@ class PseudoTerminal:
         self, command: Sequence[str], directory: Path, environment: Mapping[str, str]
     ) -> None:
         if os.name != "posix":
-            raise AgentGone(
-                "an agent without a protocol needs a terminal of its own, which Windows lacks",
-                "Start rireki under Linux, macOS or WSL to drive it.",
-            )
+            raise AgentGone("no-terminal-on-windows")
         master, slave = os.openpty()
         _resize(slave)
         os.set_blocking(master, False)
@@ -66,7 +63,9 @@ class PseudoTerminal:
             )
         except OSError as error:
             os.close(master)
-            raise AgentGone(f"{command[0]} could not be started ({error.strerror})") from error
+            raise AgentGone(
+                "program-not-started", command=command[0], why=error.strerror
+            ) from error
         finally:
             os.close(slave)
         self._master = master

@@ -128,10 +128,7 @@ def _mark(path: Path) -> _Mark:
 
 def _checked(name: str) -> str:
     if not _NAME.fullmatch(name):
-        raise RirekiError(
-            f"{name!r} cannot be the name of a transcript's file",
-            "Use keys without slashes and control characters, of up to 200 characters.",
-        )
+        raise RirekiError("bad-transcript-name", name=name)
     return name
 
 

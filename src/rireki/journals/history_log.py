@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, TypeAlias
 
-from rireki.sources.native.entry import MESSAGES, JournalEntry
+from rireki.journals.history_entry import MESSAGES, JournalEntry
 
-__all__ = ["SAID", "Edit", "Item", "EntryLog", "ModelView"]
+__all__ = ["SAID", "Edit", "EntryLog", "Item", "ModelView"]
 
 #: Kinds whose messages come after those that are there.
 SAID = MESSAGES - {"repair"}
@@ -52,11 +52,11 @@ class ModelView:
             self._insert(entry)
         elif kind == "summary":
             lead = [item for item in self.lead() if item[0].kind == "system"]
-            self.show([*lead, (entry, entry.messages[0]), *self._kept(entry)])
+            self._shorten([*lead, (entry, entry.messages[0]), *self._kept(entry)])
         elif kind == "trim":
-            self.show([*self.lead(), *self._kept(entry)])
+            self._shorten([*self.lead(), *self._kept(entry)])
         elif kind == "clear":
-            self.show([])
+            self._shorten([])
         elif isinstance(entry, Edit):
             self.show(entry.items)
         elif kind == "waiting":
@@ -76,6 +76,18 @@ class ModelView:
         self.revision += 1
         self.items[:] = items
         self.messages[:] = [message for _, message in self.items]
+
+    def _shorten(self, items: list[Item]) -> None:
+        """Some of the messages: what waits stands up to the last one that is left, if any is."""
+        left = {entry.id for entry, _ in items}
+        before = [entry.id for entry, _ in self.items]
+        for call, last in list(self.waiting.items()):
+            until = before[: before.index(last) + 1] if last in before else []
+            if anchor := next((id for id in reversed(until) if id in left), None):
+                self.waiting[call] = anchor
+            else:
+                del self.waiting[call]
+        self.show(items)
 
     def _insert(self, entry: JournalEntry) -> None:
         """After the entry it names: where its calls stand."""

@@ -1,19 +1,28 @@
 """One line of a journal: what was added to a history, or what was done to it.
 
 Knows the spelling only. What an entry does to the messages that a model is shown stands in
-`log.py`; what people are shown of it, in `messages.py`.
+`history_log.py`; what people are shown of it, in `sources/native/`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import cache
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from rireki.providers import Turn
+from rireki.late import LateModule
 
-__all__ = ["GOES_ON", "MESSAGES", "VERSION", "JournalEntry", "parse", "parse_all", "spell"]
+if TYPE_CHECKING:
+    import json
+
+    import msgspec
+
+    from rireki import providers
+    from rireki.providers import Turn
+else:
+    # A history in memory that only grows needs none of them.
+    json, msgspec, providers = map(LateModule, ("json", "msgspec", "rireki.providers"))
+
+__all__ = ["GOES_ON", "MESSAGES", "JournalEntry", "parse", "parse_all", "spell"]
 
 VERSION = 1
 #: Of entries that were kept together, every one but the last has this: more of them follow.
@@ -80,30 +89,19 @@ class JournalEntry:
             return [_summary_message(str(self.raw or ""))] if self.kind == "summary" else []
         if not self.more.get("answer"):
             return [self.raw]
-        from rireki.providers import unwrap
-
-        return [message for message in unwrap(self.raw)[1] if message is not None]
+        return [message for message in providers.unwrap(self.raw)[1] if message is not None]
 
     @property
     def turns(self) -> list[list[Turn]]:
         """Each message in the neutral form; read once."""
         if self._turns is None:
-            decode, known = _decoder()
-            provider = self.provider if self.provider in known else None
-            self._turns = [decode(provider, [message]) for message in self.messages]
+            provider = self.provider if self.provider in providers.PROVIDERS else None
+            self._turns = [providers.decode(provider, [message]) for message in self.messages]
         return self._turns
 
     def reread(self, seen: list[Any]) -> None:
         """The messages are no longer what they were: `turns` is to be read again."""
         self.seen, self._turns = seen, None
-
-
-@cache
-def _decoder() -> tuple[Callable[..., list[Turn]], tuple[str, ...]]:
-    """Imported when a message is first read: a history that only grows needs none of it."""
-    from rireki.providers import PROVIDERS, decode
-
-    return decode, PROVIDERS
 
 
 def _summary_message(summary: str) -> dict[str, Any]:
@@ -130,14 +128,10 @@ def spell(entry: JournalEntry) -> bytes:
 
 
 def _encode(value: Any) -> bytes:
-    import msgspec
-
     try:
         return msgspec.json.encode(value)
     except (UnicodeEncodeError, OverflowError):
         # Half a surrogate pair, or a number beyond 64 bits.
-        import json
-
         return json.dumps(value, separators=(",", ":")).encode()
 
 
@@ -148,8 +142,6 @@ def parse(line: bytes) -> JournalEntry | None:
 
 def parse_all(lines: Sequence[bytes]) -> list[JournalEntry | None]:
     """What `parse` says of each line, sooner."""
-    import msgspec
-
     try:
         values = msgspec.json.Decoder().decode_lines(b"".join(lines))
     except (msgspec.DecodeError, UnicodeError, RecursionError):
@@ -182,13 +174,9 @@ def _made(value: Any) -> JournalEntry | None:
 
 
 def _decode(line: bytes) -> Any:
-    import msgspec
-
     try:
         return msgspec.json.decode(line)
     except (msgspec.DecodeError, UnicodeError, RecursionError):
-        import json
-
         try:
             return json.loads(line)
         except (ValueError, RecursionError):

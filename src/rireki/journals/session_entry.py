@@ -1,6 +1,6 @@
 """One line of a bridge's journal: something the person sent, the agent did, or the bridge decided.
 
-Knows the spelling only. What the entries mean for people stands in `messages.py`; what they
+Knows the spelling only. What the entries mean for people stands in `sources/bridge/`; what they
 mean for the bridge, in its own log.
 """
 
@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-__all__ = ["SILENT", "VERSION", "BridgeEntry", "fits", "parse", "spell"]
+__all__ = ["SILENT", "BridgeEntry", "fits", "parse", "spell"]
 
 VERSION = 1
 #: Kinds in which the bridge speaks to itself.
