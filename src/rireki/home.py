@@ -99,28 +99,19 @@ class Home:
         """The journal of a history."""
         name = conversation.removeprefix("rireki/")
         if not _is_name(name, 200):
-            raise RirekiError(
-                f"{conversation!r} cannot be the name of a conversation",
-                "Use letters, digits, '.', '_' and '-', up to 200 of them, a letter or digit first.",
-            )
+            raise RirekiError("bad-conversation-name", name=conversation)
         return self.histories / f"{name}.jsonl"
 
     def session(self, id: str) -> Path:
         """The journal of a driven conversation."""
         if not _is_name(id, 64):
-            raise RirekiError(
-                f"{id!r} cannot be the id of a driven conversation",
-                "Use letters, digits, '.', '_' and '-', up to 64 of them, a letter or digit first.",
-            )
+            raise RirekiError("bad-session-id", id=id)
         return self.bridge / f"{id}.jsonl"
 
     def store(self, name: str) -> Path:
         """The store of a ChatKit app."""
         if not _is_name(name, 100):
-            raise RirekiError(
-                f"{name!r} cannot be the name of a store",
-                "Use letters, digits, '.', '_' and '-', up to 100 of them, a letter or digit first.",
-            )
+            raise RirekiError("bad-store-name", name=name)
         return self.stores / f"{name}.sqlite3"
 
 

@@ -7,9 +7,9 @@ from contextlib import closing
 
 import pytest
 
+from rireki.archive import rows
 from rireki.archive.base import Archive, Filter, KnownOrigin, Stale
-from rireki.archive.sqlite import projection, values
-from rireki.cli.ids import short_ids
+from rireki.archive.forgetting import forget, remember
 from rireki.errors import Ambiguous, NotFound
 from rireki.model.conversation import LinkToken, Trouble
 from rireki.model.record import Origin
@@ -124,7 +124,7 @@ def test_what_is_stored_of_a_conversation_that_changed_meanwhile_is_not_its_last
         batch.project(waiting, [reading("pad/one")])
     assert [group[:2] for group in archive.pending()] == [("pad", "one")]
     project(archive, one=[reading("pad/one")])
-    assert list(archive.pending()) == [] and set(archive.ids()) == {"pad/one"}
+    assert list(archive.pending()) == [] and {each.id for each in archive.headings()} == {"pad/one"}
 
 
 def test_lists_are_newest_first_filtered_and_cut_into_pages(archive: Archive) -> None:
@@ -194,27 +194,29 @@ def test_a_rebuild_waits_for_every_group_and_loses_no_record(archive: Archive) -
     add(archive, update(b"a\n"))
     project(archive, one=[reading("pad/one")])
     archive.mark_stale(drop=False)
-    assert set(archive.ids()) == {"pad/one"} and len(list(archive.pending())) == 1
+    assert {each.id for each in archive.headings()} == {"pad/one"} and len(
+        list(archive.pending())
+    ) == 1
     archive.mark_stale()
-    assert set(archive.ids()) == set() and stories(archive) == [b"a\n"]
+    assert {each.id for each in archive.headings()} == set() and stories(archive) == [b"a\n"]
     project(archive, one=[reading("pad/one")])
-    assert set(archive.ids()) == {"pad/one"}
+    assert {each.id for each in archive.headings()} == {"pad/one"}
 
 
 def test_what_is_forgotten_is_gone_for_good_and_stays_away(archive: Archive) -> None:
     add(archive, update(b"secret\n"))
     add(archive, update(b"other\n", conversation="two", key="two"))
     project(archive, one=[reading("pad/one")], two=[reading("pad/two")])
-    assert archive.forget([archive.find("pad/one")]) > 0
-    assert set(archive.ids()) == {"pad/two"} and stories(archive) == []
+    assert forget(archive, [archive.find("pad/one")]) > 0
+    assert {each.id for each in archive.headings()} == {"pad/two"} and stories(archive) == []
     assert set(archive.forgotten()) == {("pad", "one")}
-    assert archive.remember("one") and set(archive.forgotten()) == set()
+    assert remember(archive, "one") and set(archive.forgotten()) == set()
 
 
 def test_what_is_asked_of_a_few_is_answered_for_those(archive: Archive) -> None:
     add(archive, update(b"a\n"))
     add(archive, update(b"b\n", conversation="two", key="two"))
-    assert archive.lacking() == 2 and not any(archive.pending("pad", "three"))
+    assert archive.count(waiting=True) == 2 and not any(archive.pending("pad", "three"))
     assert [group.conversation for group in archive.pending("pad", "two")] == ["two"]
     early, late = "2026-01-01T00:00:00.000Z", "2026-01-02T00:00:00.000Z"
     project(
@@ -222,11 +224,13 @@ def test_what_is_asked_of_a_few_is_answered_for_those(archive: Archive) -> None:
         one=[reading("pad/one", project="/old", updated_at=early)],
         two=[reading("pad/two", project="/new", updated_at=late)],
     )
-    assert archive.lacking() == 0 and list(archive.projects()) == ["/new", "/old"]
+    assert archive.count(waiting=True) == 0 and list(archive.projects()) == ["/new", "/old"]
     assert archive.missing(["pad/one", "pad/none"]) == {"pad/none"}
     assert [heading.id for heading in archive.headings(since=late)] == ["pad/two"]
-    assert list(archive.ids("pad/o")) == list(archive.ids("on")) == ["pad/one"]
-    archive.forget([archive.find("one")])
+    assert all(
+        [h.id for h in archive.headings(beginning=b)] == ["pad/one"] for b in ("pad/o", "on")
+    )
+    forget(archive, [archive.find("one")])
     assert set(archive.forgotten(["one", "two"])) == {("pad", "one")}
     assert set(archive.forgotten(["two"])) == set()
 
@@ -247,7 +251,7 @@ def test_short_ids_mean_one_conversation_only(archive: Archive) -> None:
     for id in ids:
         add(archive, update(b"a\n", conversation=id, key=id))
         project(archive, **{id: [reading(id)]})
-    assert short_ids(archive, ids) == {
+    assert archive.short_ids(ids) == {
         "q/aaaaaaaa1": "aaaaaaaa1",
         "q/aaaaaaaa2": "aaaaaaaa2",
         "q/bbbbbbbb-1": "bbbbbbbb",
@@ -255,8 +259,8 @@ def test_short_ids_mean_one_conversation_only(archive: Archive) -> None:
         "q/same": "q/same",
         "r/same": "r/same",
     }
-    assert short_ids(archive, []) == {}
-    assert short_ids(archive, ["q/unknown"]) == {"q/unknown": "q/unknown"}
+    assert archive.short_ids([]) == {}
+    assert archive.short_ids(["q/unknown"]) == {"q/unknown": "q/unknown"}
 
 
 def test_much_is_read_some_at_a_time_and_comes_whole(
@@ -265,13 +269,12 @@ def test_much_is_read_some_at_a_time_and_comes_whole(
     names = [f"c{number}" for number in range(7)] + ["@shared"]
     for name in names:
         add(archive, update(b"a\n", conversation=name, key=name))
-    for module in (projection, values):
-        monkeypatch.setattr(module, "AT_ONCE", 3)
+    monkeypatch.setattr(rows, "AT_ONCE", 3)
     assert [group.conversation for group in archive.pending()] == names
     assert [group.conversation for group in archive.groups()] == sorted(names)
     project(archive, **{name: [reading(f"pad/{name}")] for name in names})
     ids = [f"pad/{name}" for name in sorted(names)]
-    assert list(archive.ids()) == sorted(heading.id for heading in archive.headings()) == ids
+    assert sorted(heading.id for heading in archive.headings()) == ids
     assert [id for id, _ in archive.answers()] == ids
 
 

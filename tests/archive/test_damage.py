@@ -10,14 +10,15 @@ from pathlib import Path
 
 import pytest
 
+from rireki.archive.base import Archive
 from rireki.archive.open import open_archive
-from rireki.archive.sqlite.store import SqliteArchive
 from rireki.errors import ArchiveTrouble, NotFound, RirekiError
 from rireki.home import archive_path
 from rireki.intake.sweep import import_history
 from rireki.intake.verify import verify
 from rireki.sources.kit.places import Places
 from tests.support.damaged import pages_of, run, spoil, wipe
+from tests.support.engine import ENGINE, sql_of
 from tests.support.homes import lay_out
 
 
@@ -44,32 +45,32 @@ def test_another_programs_database_is_left_alone(tmp_path: Path) -> None:
         open_archive(file, create=True)
 
 
-def test_an_archive_from_the_future_is_left_alone(archive: SqliteArchive) -> None:
-    archive.sql.pragma("user_version", 99)
+def test_an_archive_from_the_future_is_left_alone(archive: Archive) -> None:
+    sql_of(archive).pragma("user_version", 99)
     with pytest.raises(ArchiveTrouble, match="newer rireki") as caught:
-        open_archive(archive.path)
+        open_archive(Path(archive.address))
     assert "Update" in caught.value.hint
 
 
 def test_a_flipped_bit_in_a_record_is_found_and_costs_no_other(
-    archive: SqliteArchive, home: Path
+    archive: Archive, home: Path
 ) -> None:
     lay_out("claude-code-1.0.51", home)
     import_history(archive, places=Places.at(home))
-    number, data = archive.sql.execute(
+    number, data = sql_of(archive).execute(
         "SELECT id, data FROM chunk ORDER BY size DESC"
     ).fetchone() or (0, b"")
     damaged = bytearray(data)
     damaged[len(damaged) // 2] ^= 0x10
-    archive.sql.execute("UPDATE chunk SET data = ? WHERE id = ?", (bytes(damaged), number))
+    sql_of(archive).execute("UPDATE chunk SET data = ? WHERE id = ?", (bytes(damaged), number))
     (trouble,) = verify(archive)
     assert "damaged" in trouble.message and "backup" in trouble.hint and ".jsonl" in trouble.place
 
 
-def test_a_missing_chunk_is_found(archive: SqliteArchive, home: Path) -> None:
+def test_a_missing_chunk_is_found(archive: Archive, home: Path) -> None:
     lay_out("claude-code-1.0.51", home)
     import_history(archive, places=Places.at(home))
-    archive.sql.execute("DELETE FROM chunk WHERE id = 1")
+    sql_of(archive).execute("DELETE FROM chunk WHERE id = 1")
     (trouble,) = verify(archive)
     assert "missing" in trouble.message
 
@@ -104,14 +105,12 @@ def test_a_full_disk_is_said_and_what_was_stored_stays(home: Path, tmp_path: Pat
     assert len(list(archive.conversations())) > 25
 
 
-def test_what_cannot_be_moved_out_of_the_log_now_stays_there(
-    archive: SqliteArchive, home: Path
-) -> None:
+def test_what_cannot_be_moved_out_of_the_log_now_stays_there(archive: Archive, home: Path) -> None:
     lay_out("claude-code-1.0.51", home)
     import_history(archive, places=Places.at(home))
     archive.settle()
-    archive.sql.execute("CREATE TABLE large AS SELECT randomblob(1000000) AS data")
-    room = archive.path.stat().st_size
+    sql_of(archive).execute("CREATE TABLE large AS SELECT randomblob(1000000) AS data")
+    room = Path(archive.address).stat().st_size
     resource = pytest.importorskip("resource", reason="Windows limits no files")
     _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (room, hard))
@@ -119,10 +118,10 @@ def test_what_cannot_be_moved_out_of_the_log_now_stays_there(
         archive.settle()
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
-    assert archive.path.stat().st_size == room
-    assert archive.check() == [] and archive.sql.execute("SELECT length(data) FROM large").get
+    assert Path(archive.address).stat().st_size == room
+    assert archive.check() == [] and sql_of(archive).execute("SELECT length(data) FROM large").get
     archive.settle()
-    assert archive.path.stat().st_size > room + 1_000_000
+    assert Path(archive.address).stat().st_size > room + 1_000_000
 
 
 def test_the_archive_is_where_it_was_told_to_be(
@@ -166,7 +165,7 @@ def test_the_archive_is_where_it_was_told_to_be(
     ],
 )
 def test_a_value_of_another_type_is_damage_and_no_mistake(
-    archive: SqliteArchive, home: Path, table: str, column: str, value: str
+    archive: Archive, home: Path, table: str, column: str, value: str
 ) -> None:
     lay_out("claude-code-1.0.51", home)
     lay_out("amazon-q-1.12", home)
@@ -175,10 +174,10 @@ def test_a_value_of_another_type_is_damage_and_no_mistake(
     for file in home.rglob("*.jsonl"):
         with file.open("ab") as out:
             out.write(b'{"type": "summary", "summary": "S"}\n')
-    spoil(archive.path, table, column, value)
+    spoil(Path(archive.address), table, column, value)
     for ask in (
         lambda opened: [each.id + each.title for each in opened.conversations()],
-        lambda opened: [opened.find(id) for id in set(opened.ids())],
+        lambda opened: [opened.find(id) for id in {each.id for each in opened.headings()}],
         lambda opened: [each.title.split() for each in opened.headings()],
         lambda opened: list(opened.answers()),
         lambda opened: opened.sightings("/", below=True),
@@ -188,7 +187,7 @@ def test_a_value_of_another_type_is_damage_and_no_mistake(
         lambda opened: import_history(opened, places=Places.at(home)),
         lambda opened: verify(opened),
     ):
-        opened = open_archive(archive.path)
+        opened = open_archive(Path(archive.address))
         # In words, where nothing else can be read.
         with suppress(RirekiError):
             ask(opened)
@@ -196,34 +195,34 @@ def test_a_value_of_another_type_is_damage_and_no_mistake(
 
 
 def test_rows_of_a_database_are_saved_although_nothing_is_known_of_them_any_more(
-    archive: SqliteArchive, home: Path, tmp_path: Path
+    archive: Archive, home: Path, tmp_path: Path
 ) -> None:
     lay_out("amazon-q-1.12", home)
     import_history(archive, places=Places.at(home))
-    ids = set(archive.ids())
-    archive.sql.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    ids = {each.id for each in archive.headings()}
+    sql_of(archive).execute("PRAGMA wal_checkpoint(TRUNCATE)")
     archive.close()
-    wipe(archive.path, pages_of(archive.path, "strand"))
+    wipe(Path(archive.address), pages_of(Path(archive.address), "strand"))
     saved = tmp_path / "saved.sqlite3"
-    done = run("verify", "--salvage", str(saved), "--archive", str(archive.path))
+    done = run("verify", "--salvage", str(saved), "--archive", archive.address)
     assert done.code is not None, done.err
-    assert len(ids) > 5 and set(open_archive(saved).ids()) == ids
+    assert len(ids) > 5 and {each.id for each in open_archive(saved).headings()} == ids
 
 
 def test_a_mistake_of_ours_is_not_told_as_damage(
-    archive: SqliteArchive, home: Path, monkeypatch: pytest.MonkeyPatch
+    archive: Archive, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lay_out("claude-code-1.0.51", home)
     import_history(archive, places=Places.at(home))
     # By a stranger, who knows nothing of checksums.
-    with closing(sqlite3.connect(archive.path)) as other, other:
+    with closing(sqlite3.connect(Path(archive.address))) as other, other:
         other.execute("UPDATE state SET at = '2000-01-01T00:00:00.000Z'")
-    (id, *_) = set(archive.ids())
+    (id, *_) = {each.id for each in archive.headings()}
 
-    def mistake(*_: object) -> None:
+    def mistake(*_: object, **named: object) -> None:
         raise TypeError("of ours")
 
-    monkeypatch.setattr(archive.projection, "find", mistake)
+    monkeypatch.setattr(ENGINE, "get", mistake)
     with pytest.raises(TypeError, match="of ours"):
         archive.find(id)
     assert archive.damage == [] and not archive.read_only

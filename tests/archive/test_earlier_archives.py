@@ -13,7 +13,7 @@ import pytest
 import zstandard
 
 from rireki.archive.open import open_archive
-from rireki.archive.sqlite.migrate import steps
+from rireki.archive.sqlite.connect import steps
 from rireki.cli.main import run
 from rireki.errors import NotFound
 from rireki.intake.sweep import import_history

@@ -9,13 +9,14 @@ from pathlib import Path
 import apsw
 import pytest
 
-from rireki.archive.base import Change
-from rireki.archive.sqlite import migrate
-from rireki.archive.sqlite.store import SqliteArchive
+from rireki.archive.base import Archive, Change
+from rireki.archive.open import open_archive
+from rireki.archive.sqlite import connect
 from rireki.archive.sqlite.sums import SUMMED
 from rireki.intake.sweep import Report, import_history
 from rireki.sources.kit.places import Places
 from tests.sources.transcripts import SESSION, Transcript, lay
+from tests.support.engine import sql_of
 
 
 def without_sums(old: apsw.Connection) -> None:
@@ -26,24 +27,22 @@ def without_sums(old: apsw.Connection) -> None:
 
 
 @pytest.mark.usefixtures("plain_source")
-def test_format_1_gets_a_feed(
-    archive: SqliteArchive, home: Path, take_in: Callable[[], Report]
-) -> None:
+def test_format_1_gets_a_feed(archive: Archive, home: Path, take_in: Callable[[], Report]) -> None:
     (home / "notes").mkdir()
     line = json.dumps({"id": "a", "who": "me", "text": "hello"}) + "\n"
     (home / "notes" / "talk.jsonl").write_text(line)
     take_in()
     known, number = archive.find("plain/talk").conversation, archive.number()
     archive.close()
-    old = apsw.Connection(str(archive.path))
+    old = apsw.Connection(archive.address)
     without_sums(old)
     old.execute("DROP TABLE change")
     old.execute("DROP TABLE naming")
     old.pragma("user_version", 1)
     old.close()
 
-    opened = SqliteArchive(archive.path, clock=archive.clock)
-    assert opened.sql.pragma("user_version") == len(migrate.steps()) >= 2
+    opened = open_archive(archive.address, clock=archive.clock)
+    assert sql_of(opened).pragma("user_version") == len(connect.steps()) >= 2
     assert opened.find("plain/talk").conversation == known
     (change,) = opened.changes(0, number)
     assert change == Change(change.number, "plain/talk", 0, change.number)
@@ -52,7 +51,7 @@ def test_format_1_gets_a_feed(
 
 
 def test_format_2_gets_titles_out_of_files_that_have_nothing_else(
-    archive: SqliteArchive, home: Path
+    archive: Archive, home: Path
 ) -> None:
     talk, titles = Transcript(), Transcript(f"b{SESSION[1:]}")
     talk.user("the first prompt", uuid="one")
@@ -61,14 +60,14 @@ def test_format_2_gets_titles_out_of_files_that_have_nothing_else(
     lay(home, titles.bytes(), titles.session)
     import_history(archive, places=Places.at(home), sources=["claude-code"])
     archive.close()
-    old = apsw.Connection(str(archive.path))
+    old = apsw.Connection(archive.address)
     without_sums(old)
     old.execute("DROP TABLE naming")
     old.execute("UPDATE conversation SET title = 'the first prompt'")
     old.pragma("user_version", 2)
     old.close()
 
-    opened = SqliteArchive(archive.path, clock=archive.clock)
+    opened = open_archive(archive.address, clock=archive.clock)
     import_history(opened, places=Places.at(home), sources=["claude-code"])
     (found,) = opened.conversations()
     assert found.title == "Fixing the flaky test"

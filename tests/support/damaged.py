@@ -342,7 +342,7 @@ def salvage(twin: Twin, damaged: Damaged) -> list[str]:
         spoiled = twin.records[id] if len(damaged.pages) == 1 else twin.records[id] | twin.facts[id]
         if spoiled & damaged.pages:
             continue
-        if id not in set(archive.ids()):
+        if id not in {each.id for each in archive.headings()}:
             wrong.append(f"{id} is not saved, though none of its records was damaged")
         elif not twin.facts[id] & damaged.pages:
             read = _messages(read_conversation(archive, archive.find(id)))
@@ -353,7 +353,7 @@ def salvage(twin: Twin, damaged: Damaged) -> list[str]:
     if again.code != 0:
         wrong.append(f"import does not go on: {again.err}")
     archive = open_archive(new)
-    lacking = twin.messages.keys() - set(archive.ids())
+    lacking = twin.messages.keys() - {each.id for each in archive.headings()}
     archive.close()
     if lacking:
         wrong.append(f"an import does not bring back {sorted(lacking)}")

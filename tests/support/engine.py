@@ -5,14 +5,14 @@ from __future__ import annotations
 import apsw
 
 from rireki.archive.base import Archive
-from rireki.archive.sqlite.store import SqliteArchive
+from rireki.archive.sqlite.rows import SqliteRows
 
 __all__ = ["ENGINE", "sql_of"]
 
-#: The class of the archives that tests open.
-ENGINE = SqliteArchive
+#: The class of the rows of the archives that tests open.
+ENGINE = SqliteRows
 
 
 def sql_of(archive: Archive) -> apsw.Connection:
-    assert isinstance(archive, ENGINE), "the rows of another engine are asked otherwise"
-    return archive.sql
+    assert isinstance(archive.rows, ENGINE), "the rows of another engine are asked otherwise"
+    return archive.rows.sql

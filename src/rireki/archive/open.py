@@ -12,7 +12,7 @@ import apsw
 from rireki.archive.base import Archive
 from rireki.archive.sqlite import connect
 from rireki.archive.sqlite.copy import copy_database, is_database
-from rireki.archive.sqlite.store import SqliteArchive
+from rireki.archive.sqlite.rows import SqliteRows
 from rireki.errors import ArchiveTrouble
 from rireki.model.conversation import Trouble
 
@@ -43,9 +43,8 @@ def open_archive(
     Where nothing may be written it can only be read; raises ArchiveTrouble then if it is wanted to
     `write`, or to `create`.
     """
-    return SqliteArchive(
-        Path(address), create=create, write=write, read_only=read_only, clock=clock or now
-    )
+    rows = SqliteRows(Path(address), create=create, write=write, read_only=read_only)
+    return Archive(rows, clock or now)
 
 
 def explain(error: apsw.Error, archive: Archive) -> ArchiveTrouble:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import apsw
 
-from rireki.archive.sqlite.migrate import steps
+from rireki.archive.sqlite.connect import steps
 from rireki.archive.sqlite.pages import (
     INNER_TABLE,
     LEAF_TABLE,

@@ -18,7 +18,7 @@ from zstandard import ZstdError
 from rireki.archive.database import stamps_of
 from rireki.archive.pack import unsqueeze
 from rireki.archive.sqlite.complete import RecoveredFacts, complete
-from rireki.archive.sqlite.migrate import steps
+from rireki.archive.sqlite.connect import steps
 from rireki.archive.sqlite.pages import Unreadable
 from rireki.archive.sqlite.recover import Recovered, RecoveredRow, Values, recover
 from rireki.model.conversation import Answer, Conversation, Trouble

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import apsw
 
+from rireki.archive.base import Archive
 from rireki.archive.sqlite.complete import RecoveredFacts, complete
 from rireki.archive.sqlite.pages import Unreadable
 from rireki.archive.sqlite.recover import Recovered, RecoveredRow, recover
 from rireki.archive.sqlite.rescued import insert, insert_facts
-from rireki.archive.sqlite.store import SqliteArchive
+from rireki.archive.sqlite.rows import SqliteRows
 from rireki.errors import RirekiError
 from rireki.model.conversation import Trouble
 
@@ -21,7 +22,7 @@ __all__ = ["salvage"]
 BATCH = 200
 
 
-def salvage(old: Path, new: Path, clock: Callable[[], str]) -> tuple[SqliteArchive, list[Trouble]]:
+def salvage(old: Path, new: Path, clock: Callable[[], str]) -> tuple[Archive, list[Trouble]]:
     """The new archive, in which every conversation waits to be read, and what could not be saved."""
     if new.exists():
         raise RirekiError("file-exists", path=new)
@@ -33,9 +34,10 @@ def salvage(old: Path, new: Path, clock: Callable[[], str]) -> tuple[SqliteArchi
         facts = complete(recovered, opening=True)
         if not facts.strands:
             raise RirekiError("nothing-to-salvage", path=old)
-        archive = SqliteArchive(new, create=True, clock=clock)
+        rows = SqliteRows(new, create=True)
+        archive = Archive(rows, clock)
         with archive.writing():
-            _write(archive.sql, recovered, facts)
+            _write(rows.sql, recovered, facts)
         archive.mark_stale()
         return archive, facts.lost
     finally:

@@ -1,0 +1,142 @@
+"""What goes into an archive's verbs and comes out of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, TypeAlias
+
+import msgspec
+
+from rireki.model.conversation import Answer, Conversation, LinkToken
+
+__all__ = [
+    "Change",
+    "Filter",
+    "Found",
+    "Group",
+    "Heading",
+    "KnownOrigin",
+    "PendingGroup",
+    "Sighting",
+    "Stale",
+    "StoredConversation",
+    "StoredReading",
+]
+
+#: A family and a conversation's own id in it: strands of one group are interpreted together.
+Group: TypeAlias = tuple[str, str | None]
+
+
+class Stale(Exception):
+    """Another process took this origin in meanwhile: read it again."""
+
+
+class KnownOrigin(msgspec.Struct, frozen=True):
+    """An origin as the archive remembers it."""
+
+    id: int
+    source: str
+    place: str
+    root: str
+    form: str
+    role: str
+    stamp: str
+    first_seen: str
+    vanished_at: str | None
+    #: Of a file, if it was asked for; None where many conversations share it.
+    conversation: str | None = None
+
+
+class PendingGroup(NamedTuple):
+    """A conversation whose records changed since it was interpreted, and the number of the change."""
+
+    family: str
+    conversation: str
+    number: int = 0
+
+
+class Change(NamedTuple):
+    """A conversation that was read anew, once or more often, since a number."""
+
+    #: The number of the last time.
+    number: int
+    conversation: str
+    #: Up to which number its records had been read before; 0 when it was not there.
+    before: int
+    #: Up to which number they are read now; 0 when it is not there any more.
+    reached: int
+
+
+class Filter(msgspec.Struct, frozen=True, kw_only=True):
+    """Which conversations to list; an empty filter means all, newest first."""
+
+    #: Only these.
+    ids: Sequence[str] | None = None
+    source: str | None = None
+    project: str | None = None
+    #: Also the directories below that one.
+    below: bool = True
+    since: str | None = None
+    before: str | None = None
+    title: str | None = None
+    upstream: str | None = None
+    #: Sub-agents are listed only when asked for.
+    subagents: bool = False
+    limit: int | None = None
+    #: Only what stands behind this one in the list: its `updated_at` and id.
+    after: tuple[str | None, str] | None = None
+
+
+class Found(NamedTuple):
+    """A conversation and the group of strands it was read from."""
+
+    conversation: Conversation
+    family: str
+    grouping: str
+    #: The number of the change that was last interpreted.
+    changed: int = 0
+
+
+class Heading(NamedTuple):
+    """A conversation in the fewest words: what a search has to know of every one."""
+
+    id: str
+    family: str
+    grouping: str
+    source: str
+    nature: str
+    project: str | None
+    title: str
+    updated_at: str | None
+    #: The number of the change that was last interpreted.
+    changed: int
+    #: False if it was asked for and the conversation is unfinished.
+    finished: bool = True
+
+
+class StoredConversation(NamedTuple):
+    """A conversation as it is stored, without its links, and what was noted with it."""
+
+    conversation: Conversation
+    answers: list[Answer]
+    link_tokens: list[LinkToken]
+    #: Whether the copies for filtering are those of the conversation.
+    copies: bool
+
+
+class StoredReading(NamedTuple):
+    """A conversation that was stored, and whether the archive did not have it before."""
+
+    conversation: Conversation
+    is_new: bool
+
+
+class Sighting(msgspec.Struct, frozen=True, kw_only=True):
+    """When a conversation was seen in a directory."""
+
+    conversation: Conversation
+    directory: str
+    first_seen: str
+    last_seen: str
+    #: True for what the source holds for this directory now.
+    current: bool
