@@ -1,0 +1,5 @@
+"""Amp: the threads that it keeps beside its server's copy."""
+
+from rireki.sources.amp.reader import READER
+
+__all__ = ["READER"]
