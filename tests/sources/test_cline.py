@@ -1,0 +1,312 @@
+"""Cline, Roo Code and Kilo Code: sessions of a terminal, tasks of extensions, and what clients do to them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rireki.archive.base import Archive, Filter
+from rireki.intake.interpret import read_conversation
+from rireki.intake.restore import restore
+from rireki.intake.sweep import import_history
+from rireki.model.conversation import Conversation
+from rireki.model.message import Message, Usage
+from rireki.model.parts import Attachment, Text, ToolCall, ToolResult
+from rireki.sources.cline import KILO_CODE, READER, ROO_CODE
+from rireki.sources.kit.places import Places
+from tests.support.homes import FIXTURES, lay_out
+
+LISTED, PARENT = "1795024439935_telw3", "1795024456439_ox241"
+AGENT = f"{PARENT}__agent_1795024457071_2p7w4a"
+TASK, OLDER, UNSEEN = "1795100000000", "1795186400000", "1795272800000"
+ROO = "0199a000-0000-7000-8000-000000000001"
+SECRET = "sk-canary-91ce"
+
+
+def take_in(archive: Archive, home: Path) -> dict[str, Conversation]:
+    import_history(archive, places=Places.at(home))
+    return {c.native_id: c for c in archive.conversations(Filter(subagents=True))}
+
+
+def messages(archive: Archive, id: str, source: str = "cline") -> list[Message]:
+    return read_conversation(archive, archive.find(f"{source}/{id}")).messages()
+
+
+def text_of(message: Message) -> str:
+    return "\n".join(part.text for part in message.parts if isinstance(part, Text))
+
+
+def prompts(said: list[Message]) -> list[str]:
+    return [text_of(m) for m in said if m.author == "person" and m.display == "bubble"]
+
+
+def answers(said: list[Message]) -> list[str]:
+    return [text_of(m) for m in said if m.author == "agent" and text_of(m)]
+
+
+def calls(said: list[Message]) -> list[tuple[str, str]]:
+    return [(p.call_id, p.name) for m in said for p in m.parts if isinstance(p, ToolCall)]
+
+
+def results(said: list[Message]) -> list[tuple[str, str, str]]:
+    parts = [part for m in said for part in m.parts]
+    return [(p.call_id, p.status, p.output) for p in parts if isinstance(p, ToolResult)]
+
+
+def tasks(home: Path, extension: str = "saoudrizwan.claude-dev") -> Path:
+    return home / ".config" / "Code" / "User" / "globalStorage" / extension / "tasks"
+
+
+def shown(home: Path, *records: dict[str, Any]) -> Path:
+    """A task that has shown these records."""
+    path = tasks(home) / TASK / "ui_messages.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    numbered = [{"ts": 1000 + n} | one for n, one in enumerate(records)]
+    path.write_text(json.dumps(numbered), encoding="utf-8")
+    return path
+
+
+def say(kind: str, text: str = "", **more: Any) -> dict[str, Any]:
+    return {"type": "say", "say": kind, "text": text} | more
+
+
+# ── the terminal ──
+
+
+def test_what_the_terminal_wrote_says_what_was_typed_answered_and_called(
+    archive: Archive, home: Path
+) -> None:
+    lay_out("cline-3.0.65", home)
+    found = take_in(archive, home)
+    assert len(found) == 7
+    said = messages(archive, LISTED)
+    assert prompts(said) == ["Please list the files here."]
+    assert answers(said) == [
+        "I will look at the files. ",
+        'Done: "Please list the files here." ',
+    ]
+    assert calls(said) == [("call_00001", "run_commands")]
+    assert results(said) == [("call_00001", "ok", "$ ls\nREADME.md\napp.py\n")]
+    listed = found[LISTED]
+    assert (listed.title, listed.project) == ("Please list the files here.", "/home/dev/proj")
+    # 206 of the input are what the client counts: 8 of these came from the cache.
+    assert (listed.usage, listed.models) == (Usage(198, 14, 8, 0), ["gpt-lab"])
+    assert [m.display for m in said if m.label == "system prompt"] == ["hidden"]
+    assert READER.resume(listed) == f"cd /home/dev/proj && cline --id {LISTED}"
+
+
+def test_a_sub_agent_has_a_session_of_its_own(archive: Archive, home: Path) -> None:
+    lay_out("cline-3.0.65", home)
+    agent = take_in(archive, home)[AGENT]
+    assert (agent.nature, [link.id for link in agent.links]) == ("subagent", [f"cline/{PARENT}"])
+    said = messages(archive, AGENT)
+    assert prompts(said) == []
+    assert text_of(said[0]) == "Count the lines of app.py and report the number."
+    assert results(messages(archive, PARENT)) == [("call_00002", "ok", "app.py has 3 lines. ")]
+
+
+def test_a_tool_that_was_not_allowed_is_cancelled_and_an_error_is_told(
+    archive: Archive, home: Path
+) -> None:
+    lay_out("cline-3.0.65", home)
+    take_in(archive, home)
+    (denied,) = results(messages(archive, "1795024482377_sjww1"))
+    assert denied[1] == "cancelled"
+    failed = messages(archive, "1795024486340_voyao")
+    assert prompts(failed) == ["slow story"]
+    assert [(m.author, m.label) for m in failed if m.display == "chip"] == [
+        ("harness", "API error")
+    ]
+
+
+def test_a_session_that_is_written_whole_again_keeps_what_it_lost(
+    archive: Archive, home: Path, tmp_path: Path
+) -> None:
+    lay_out("cline-3.0.65", home)
+    take_in(archive, home)
+    folder = home / ".cline" / "data" / "sessions" / LISTED
+    path = folder / f"{LISTED}.messages.json"
+    value = json.loads(path.read_text())
+    value["messages"] = value["messages"][:1]
+    path.write_text(json.dumps(value, indent=2))
+    found = take_in(archive, home)[LISTED]
+    assert (found.upstream, found.tool_calls) == ("changed", 1)
+    gone = [m for m in messages(archive, LISTED) if m.upstream == "gone"]
+    assert {m.abandoned for m in gone} == {True}
+    shutil.rmtree(folder)
+    found = take_in(archive, home)[LISTED]
+    assert (found.upstream, found.turns) == ("gone", 1)
+    back = restore(archive, archive.find(f"cline/{LISTED}"), tmp_path / "back")
+    assert {file.name for file in back} == {f"{LISTED}.json", path.name}
+
+
+# ── the extension ──
+
+
+def test_what_the_person_saw_is_the_conversation_with_what_the_model_got(
+    archive: Archive, home: Path
+) -> None:
+    lay_out("cline-composed", home)
+    found = take_in(archive, home)
+    assert found.keys() == {TASK, OLDER, UNSEEN}
+    said = messages(archive, TASK)
+    assert prompts(said) == ["List the files, please", "app.py を見せて", "Thanks. Now stop."]
+    assert answers(said) == [
+        "I will look at the files.",
+        "Which one?\n- README.md\n- app.py",
+        "It prints hello.",
+    ]
+    assert calls(said) == [("toolu_1", "execute_command"), ("toolu_2", "read_file")]
+    assert [(call, output[-14:]) for call, _, output in results(said)] == [
+        ("toolu_1", "EADME.md\napp.py"[-14:]),
+        ("toolu_2", 'print("hello")'),
+    ]
+    assert said[-1].label == "interrupted"
+    task = found[TASK]
+    assert (task.project, task.models) == ("/home/dev/proj/demo", ["claude-lab"])
+    assert task.usage == Usage(490, 33, 8, 0)
+    pictures = [part for m in said for part in m.parts if isinstance(part, Attachment)]
+    assert [one.media_type for one in pictures] == ["image/png"]
+
+
+def test_tools_without_ids_are_paired_by_their_order(archive: Archive, home: Path) -> None:
+    lay_out("cline-composed", home)
+    found = take_in(archive, home)[OLDER]
+    said = messages(archive, OLDER)
+    assert (prompts(said), answers(said)) == (["Fix the bug"], ["Reading first.", "My plan"])
+    ((call, name),) = calls(said)
+    assert name == "read_file"
+    assert results(said) == [(call, "ok", 'print("hello")')]
+    assert found.project == "/home/dev/proj/old"
+    assert [m.label for m in said if m.display == "chip"] == ["API error", "notice"]
+
+
+def test_where_only_the_models_copy_is_left_the_words_are_unwrapped(
+    archive: Archive, home: Path
+) -> None:
+    lay_out("cline-composed", home)
+    found = take_in(archive, home)[UNSEEN]
+    said = messages(archive, UNSEEN)
+    assert prompts(said) == ["Only the other file is left", "Go on"]
+    assert (found.project, answers(said)) == ("/home/dev/proj/demo", ["So it is."])
+    assert [(m.label, m.display) for m in said if m.author == "harness"] == [
+        ("environment", "hidden"),
+        ("task resumed", "fold"),
+    ]
+
+
+def test_going_back_to_a_checkpoint_leaves_a_branch(archive: Archive, home: Path) -> None:
+    first = (say("text", "first"), say("text", "one"))
+    shown(home, *first, say("user_feedback", "second"), say("text", "two"))
+    take_in(archive, home)
+    shown(home, *first, {"ts": 9000} | say("user_feedback", "better"))
+    take_in(archive, home)
+    said = [(text_of(m), m.abandoned) for m in messages(archive, TASK)]
+    assert said == [
+        ("first", False),
+        ("one", False),
+        ("second", True),
+        ("two", True),
+        ("better", False),
+    ]
+    shutil.rmtree(tasks(home) / TASK)
+    assert take_in(archive, home)[TASK].upstream == "gone"
+
+
+def test_words_that_stream_are_said_once(archive: Archive, home: Path) -> None:
+    asked = say("text", "go")
+    for words in ("Al", "Almost", "Almost done"):
+        shown(home, asked, say("text", words, partial=words != "Almost done"))
+        take_in(archive, home)
+    assert [text_of(m) for m in messages(archive, TASK)] == ["go", "Almost done"]
+
+
+def test_output_of_a_command_is_taken_from_what_was_shown(archive: Archive, home: Path) -> None:
+    shown(
+        home, say("text", "go"), say("command", "ls"), say("command_output", "a"), say("text", "b")
+    )
+    take_in(archive, home)
+    said = messages(archive, TASK)
+    assert [(m.author, m.display) for m in said] == [
+        ("person", "bubble"),
+        ("agent", "bubble"),
+        ("tool", "fold"),
+        ("agent", "bubble"),
+    ]
+    assert results(said)[0][1:] == ("ok", "a")
+
+
+# ── those made from it ──
+
+
+def test_tasks_of_roo_code_know_their_parents(archive: Archive, home: Path) -> None:
+    lay_out("roo-code-composed", home)
+    found = take_in(archive, home)
+    (child,) = [c for c in found.values() if c.nature == "subagent"]
+    assert [link.id for link in child.links] == [f"roo-code/{ROO}"]
+    assert found[ROO].project == "/home/dev/proj/roo"
+    said = messages(archive, ROO, "roo-code")
+    assert (prompts(said), answers(said)) == (["Build it"], ["I delegate.", "Built."])
+    assert calls(said)[0][1] == "newTask"
+    assert results(said)[0][2] == "Written."
+    (divider,) = [m for m in said if m.display == "divider"]
+    assert text_of(divider) == "so far"
+
+
+def test_tasks_of_kilo_code_are_told_by_what_was_shown(archive: Archive, home: Path) -> None:
+    lay_out("kilo-code-composed", home)
+    (found,) = take_in(archive, home).values()
+    assert (found.source, found.usage) == ("kilo-code", Usage(9, 3))
+    said = messages(archive, found.native_id, "kilo-code")
+    assert (prompts(said), answers(said)) == (["Say hello"], ["Hello"])
+    assert KILO_CODE.resume(found) is None
+
+
+# ── where it looks ──
+
+
+def test_no_token_is_ever_in_the_archive(archive: Archive, home: Path) -> None:
+    lay_out("cline-3.0.65", home)
+    for name in ("settings/providers.json", "secrets.json", "globalState.json"):
+        path = home / ".cline" / "data" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps({"apiKey": SECRET}))
+    take_in(archive, home)
+    for group in archive.groups():
+        for strand in archive.strands(group.family, group.conversation):
+            assert SECRET.encode() not in strand.document()
+
+
+@pytest.mark.parametrize(
+    "folder",
+    [
+        "Library/Application Support/Cursor/User",
+        "AppData/Roaming/VSCodium/User",
+        ".vscode-server/data/User",
+        ".local/share/code-server/User",
+    ],
+)
+def test_every_editor_is_looked_at(folder: str, tmp_path: Path) -> None:
+    source = FIXTURES / "cline" / "composed" / ".config" / "Code" / "User"
+    shutil.copytree(source, tmp_path / folder)
+    found = READER.discover(Places.at(tmp_path)).origins
+    assert {one.conversation for one in found} == {TASK, OLDER, UNSEEN, None}
+
+
+def test_a_folder_that_was_moved_is_its_agents(tmp_path: Path) -> None:
+    lay_out("roo-code-composed", tmp_path)
+    moved = tmp_path / "roo" / "tasks"
+    shutil.move(tasks(tmp_path, ROO_CODE.extension), moved)
+    file = moved / ROO / "ui_messages.json"
+    assert {one.conversation for one in ROO_CODE.recognise(file)} == {ROO}
+    assert READER.recognise(file) == KILO_CODE.recognise(file) == []
+
+
+def test_another_folder_is_named_by_a_variable(tmp_path: Path) -> None:
+    lay_out("cline-3.0.65", tmp_path)
+    places = Places(tmp_path / "nobody", {"CLINE_DIR": str(tmp_path / ".cline")})
+    assert len(READER.discover(places).origins) == 13
