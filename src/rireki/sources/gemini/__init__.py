@@ -1,0 +1,5 @@
+"""Gemini CLI and Qwen Code, which began as a copy of it: chats, typed prompts, checkpoints, sub-agents."""
+
+from rireki.sources.gemini.reader import GEMINI, QWEN
+
+__all__ = ["GEMINI", "QWEN"]
