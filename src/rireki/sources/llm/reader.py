@@ -1,0 +1,60 @@
+"""Where llm keeps its log: one database, with two schemas in it that do not share rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from shlex import quote
+
+from rireki.model.conversation import Conversation, Reading
+from rireki.model.strand import Strand
+from rireki.sources.kit.files import FileKind, FileReader, FilesBelow, no_conversation
+from rireki.sources.kit.places import Places
+from rireki.sources.reader import Known, Origin, Roll, Update
+
+__all__ = ["NAME", "READER"]
+
+NAME = "llm"
+_FOLDER = "io.datasette.llm"
+#: Which rule decided, in words.
+REASONS = {
+    "answer": "answer of the model",
+    "typed prompt": "typed by the person",
+    "tool results": "result of a tool",
+    "system prompt": "system prompt that the person gave",
+    "fragment": "text of a fragment that the person named",
+}
+
+
+class LogReader(FileReader):
+    name = NAME
+    family = NAME
+    reasons = REASONS
+
+    def below(self, places: Places) -> list[FilesBelow]:
+        home = places.home
+        folders = [
+            (places.variable("XDG_CONFIG_HOME") or home / ".config") / _FOLDER,
+            home / "Library" / "Application Support" / _FOLDER,
+            (places.variable("APPDATA") or home / "AppData" / "Roaming") / _FOLDER,
+        ]
+        named = places.variable("LLM_USER_PATH")
+        kinds = [FileKind("logs.db", "database", "log", no_conversation)]
+        return [FilesBelow(root, kinds, "there") for root in ([named] if named else folders)]
+
+    def read_database(self, origin: Origin, known: Known) -> Iterator[Update | Roll]:
+        # Imported late, as the interpreter: most runs find nothing new.
+        from rireki.sources.llm.rows import read_log
+
+        return read_log(origin, known)
+
+    def interpret(self, conversation: str, strands: Sequence[Strand]) -> list[Reading]:
+        # Imported late: most runs find a store that did not change.
+        from rireki.sources.llm.messages import read_conversation
+
+        return read_conversation(NAME, conversation, strands)
+
+    def resume(self, conversation: Conversation) -> str | None:
+        return f"llm chat --cid {quote(conversation.native_id)}"
+
+
+READER = LogReader()
