@@ -25,46 +25,27 @@ from rireki.sources.amazon_q.pending import (
     says_error,
     thinking,
 )
-from rireki.sources.amazon_q.state import Duration, ModelInfo
 from rireki.sources.kit.decode import fit, fit_loosely
+from rireki.sources.kit.fields import get, items, string
 from rireki.sources.kit.pending import RESULTS
 from rireki.sources.kit.pictures import Pictures
 
-__all__ = [
-    "ContentBlock",
-    "KiroSession",
-    "LogMessage",
-    "SessionState",
-    "TurnMetadata",
-    "drafts_of_message",
-    "open_session",
-]
+__all__ = ["KiroSession", "LogMessage", "drafts_of_message", "open_session"]
 
 
 class TurnMetadata(msgspec.Struct, frozen=True):
     """One turn, as the engine summed it up when it ended."""
 
-    loop_id: Any = None
     result: Any = None
-    message_ids: list[Any] | None = None
-    total_request_count: int | None = None
-    number_of_cycles: int | None = None
-    builtin_tool_uses: int | None = None
-    turn_duration: Duration | None = None
-    end_reason: Any = None
     end_timestamp: str | None = None
     #: Often 0 although a model answered.
     input_token_count: int | None = None
     output_token_count: int | None = None
-    context_usage_percentage: float | None = None
-    metering_usage: Any = None
 
     @property
     def answer(self) -> str | None:
         """The id of the message that ended the turn."""
-        ok = self.result.get("Ok") if isinstance(self.result, dict) else None
-        found = ok.get("id") if isinstance(ok, dict) else None
-        return found if isinstance(found, str) else None
+        return string(get(self.result, "Ok"), "id") or None
 
     @property
     def usage(self) -> Usage | None:
@@ -76,26 +57,6 @@ def _plausible(count: int | None) -> int:
     return count if count is not None and 0 <= count < 1 << 53 else 0
 
 
-class ConversationMetadata(msgspec.Struct, frozen=True):
-    user_turn_metadatas: list[TurnMetadata] | None = None
-    user_turn_start_request: Any = None
-    last_request: Any = None
-
-
-class ModelState(msgspec.Struct, frozen=True):
-    conversation_id: str | None = None
-    model_info: ModelInfo | None = None
-    context_usage_percentage: float | None = None
-
-
-class SessionState(msgspec.Struct, frozen=True):
-    version: str | None = None
-    conversation_metadata: ConversationMetadata | None = None
-    rts_model_state: ModelState | None = None
-    permissions: Any = None
-    agent_name: str | None = None
-
-
 class KiroSession(msgspec.Struct, frozen=True):
     session_id: str | None = None
     cwd: str | None = None
@@ -103,26 +64,23 @@ class KiroSession(msgspec.Struct, frozen=True):
     updated_at: str | None = None
     title: str | None = None
     exported_from_v1: bool | None = None
-    imported_from: Any = None
     parent_session_id: str | None = None
     session_created_reason: str | None = None
     session_state: Any = None
 
     @property
-    def state(self) -> SessionState:
+    def state(self) -> Any:
         """The inner state, where its version is one we know."""
-        opened, _ = fit_loosely(self.session_state, SessionState)
-        return opened if opened.version == "v1" else SessionState()
+        return self.session_state if get(self.session_state, "version") == "v1" else None
 
     @property
     def model(self) -> str | None:
-        model = self.state.rts_model_state or ModelState()
-        return model.model_info.model_id if model.model_info else None
+        return string(get(self.state, "rts_model_state", "model_info"), "model_id") or None
 
     @property
     def turns(self) -> list[TurnMetadata]:
-        metadata = self.state.conversation_metadata or ConversationMetadata()
-        return metadata.user_turn_metadatas or []
+        told = items(get(self.state, "conversation_metadata"), "user_turn_metadatas")
+        return [fit_loosely(one, TurnMetadata)[0] for one in told]
 
     @property
     def is_subagent(self) -> bool:
@@ -203,7 +161,6 @@ class ImageBlock(msgspec.Struct, frozen=True):
 
 class Thought(msgspec.Struct, frozen=True):
     text: str | None = ""
-    signature: Any = None
     redacted: Any = msgspec.field(default=None, name="redactedContent")
     model: str | None = msgspec.field(default=None, name="modelId")
 

@@ -2,7 +2,8 @@
 
 An entry has a user side and an assistant side. Here each becomes the messages a
 person sees; in which order the entries stand, and which of them the source
-still has, is decided elsewhere.
+still has, is decided elsewhere. Fields have the source's own names; all are optional,
+and those that say nothing to people are left out: the raw bytes are the truth.
 """
 
 from __future__ import annotations
@@ -11,12 +12,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from msgspec import UNSET
+import msgspec
+from msgspec import UNSET, UnsetType, field
 
 from rireki.model.message import Entry
 from rireki.model.parts import Part, Text, ToolCall, Unknown
 from rireki.model.times import from_iso, from_ms
-from rireki.sources.amazon_q import state
 from rireki.sources.amazon_q.pending import (
     PUT_IN,
     SavedMessage,
@@ -30,15 +31,117 @@ from rireki.sources.amazon_q.pending import (
     says_error,
     thinking,
 )
-from rireki.sources.kit.decode import NotReadable, fit, fit_loosely, load, text_of
+from rireki.sources.kit.decode import NotReadable, fit_loosely, load, text_of
 from rireki.sources.kit.digests import digest_of_json
+from rireki.sources.kit.fields import get
 from rireki.sources.kit.pending import NOT_UNDERSTOOD, RESULTS
 from rireki.sources.kit.pictures import Pictures
 from rireki.sources.kit.rules import TextRule
 
-__all__ = ["Said", "drafts_of", "open_entry", "user_drafts"]
+__all__ = ["RequestMetadata", "Said", "drafts_of", "open_entry", "user_drafts"]
 
 _MARKS = ("--- CONTEXT ENTRY BEGIN ---", "--- CONTEXT ENTRY END ---")
+
+
+class RequestMetadata(msgspec.Struct, frozen=True):
+    """What the client noted about one request, from 1.13 on. There are no token counts."""
+
+    request_start_timestamp_ms: int | None = None
+    stream_end_timestamp_ms: int | None = None
+    model_id: str | None = None
+    message_meta_tags: list[str] | None = None
+
+
+class EnvState(msgspec.Struct, frozen=True):
+    operating_system: str | None = None
+    current_working_directory: str | None = None
+
+
+class EnvContext(msgspec.Struct, frozen=True):
+    env_state: EnvState | None = None
+
+
+class ImageBytes(msgspec.Struct, frozen=True):
+    #: A JSON list of integers, one per byte.
+    bytes: list[int] | UnsetType = field(default=UNSET, name="Bytes")
+
+
+class SavedImage(msgspec.Struct, frozen=True):
+    format: str = "Png"
+    source: ImageBytes | str = ""
+
+
+class ResultBlock(msgspec.Struct, frozen=True):
+    """A piece of a tool's output: exactly one of the two."""
+
+    text: Any = field(default=UNSET, name="Text")
+    json: Any = field(default=UNSET, name="Json")
+
+
+class ToolUseResult(msgspec.Struct, frozen=True):
+    tool_use_id: str | None = None
+    content: list[ResultBlock] | None = None
+    status: str | None = "Success"
+
+
+class ToolUseResults(msgspec.Struct, frozen=True):
+    """Of calls that were made, or cancelled: then with what was typed instead."""
+
+    prompt: str | None = None
+    tool_use_results: list[ToolUseResult] | None = None
+
+
+class PromptContent(msgspec.Struct, frozen=True):
+    prompt: str | None = None
+
+
+class UserContent(msgspec.Struct, frozen=True):
+    """What the user side holds: exactly one of the three."""
+
+    prompt: PromptContent | UnsetType = field(default=UNSET, name="Prompt")
+    results: ToolUseResults | UnsetType = field(default=UNSET, name="ToolUseResults")
+    cancelled: ToolUseResults | UnsetType = field(default=UNSET, name="CancelledToolUses")
+
+
+class UserMessage(msgspec.Struct, frozen=True):
+    content: UserContent = UserContent()
+    #: Output of per-prompt hooks; nobody typed it.
+    additional_context: str | None = ""
+    env_context: EnvContext | None = None
+    #: From 1.13.2: UTC first, with local offset from 1.15; often null.
+    timestamp: str | None = None
+    images: list[SavedImage] | None = None
+
+
+class SavedThinking(msgspec.Struct, frozen=True):
+    text: str | None = ""
+    redacted_content: Any = None
+
+
+class SavedToolUse(msgspec.Struct, frozen=True):
+    """A call. `name` and `args` are what the backend sees, and get rewritten later."""
+
+    id: str | None = None
+    name: str | None = None
+    orig_name: str | None = None
+    args: Any = None
+    orig_args: Any = UNSET
+
+
+class Response(msgspec.Struct, frozen=True):
+    """Both kinds of answer; a plain one has no `tool_uses`. The id is null where the client made it up."""
+
+    message_id: str | UnsetType | None = UNSET
+    content: str | None = ""
+    tool_uses: list[SavedToolUse] | None = None
+    thinking: SavedThinking | None = None
+
+
+class AssistantMessage(msgspec.Struct, frozen=True):
+    """Exactly one of the two."""
+
+    response: Response | UnsetType = field(default=UNSET, name="Response")
+    tool_use: Response | UnsetType = field(default=UNSET, name="ToolUse")
 
 
 @dataclass
@@ -48,7 +151,9 @@ class Said:
     digest: bytes
     user: Any
     assistant: Any
-    metadata: state.RequestMetadata
+    metadata: RequestMetadata
+    #: Whether anything was noted of a request for it.
+    requested: bool
     answer: str | None
 
     @cached_property
@@ -76,26 +181,29 @@ class Said:
         return isinstance(self.assistant, dict) and "Response" in self.assistant
 
 
+#: An object from 1.13 on; up to 1.12 a list of the same, mostly a pair.
+_SIDES = ("user", "assistant", "request_metadata")
+
+
 def open_entry(data: bytes, digest: bytes | None = None) -> Said:
     """Pair or object, whichever version wrote it; what is neither is all user side."""
     try:
         value = load(data)
     except NotReadable as error:
         value = {"user": f"{error}: {data[:2000].decode('utf-8', 'replace')}"}
+    user, assistant, noted = value, None, None
     if isinstance(value, list):
-        opened: Any = fit(value, state.HistoryPair)
-    else:
-        known = isinstance(value, dict) and ("user" in value or "assistant" in value)
-        opened = fit(value, state.HistoryEntry) if known else None
-    if opened is None:
-        opened = state.HistoryEntry(user=value)
-    metadata, _ = fit_loosely(opened.request_metadata, state.RequestMetadata)
+        user, assistant, noted, *_ = [*value, None, None, None]
+    elif isinstance(value, dict) and ("user" in value or "assistant" in value):
+        user, assistant, noted = (get(value, name) for name in _SIDES)
+    metadata, _ = fit_loosely(noted, RequestMetadata)
     return Said(
         digest if digest is not None else digest_of_json(data),
-        opened.user,
-        opened.assistant,
+        user,
+        assistant,
         metadata,
-        _answer_of(opened.assistant),
+        isinstance(noted, dict) and any(one is not None for one in noted.values()),
+        _answer_of(assistant),
     )
 
 
@@ -129,13 +237,13 @@ def _is_put_in(said: Said) -> bool:
     """
     if said.answer is not None:
         return False
-    assistant, _ = fit_loosely(said.assistant, state.AssistantMessage)
+    assistant, _ = fit_loosely(said.assistant, AssistantMessage)
     side = assistant.response
     return (
         side is not UNSET
         and side.message_id in (None, "")
         and rule_of_answer(side.content or "") is None
-        and said.metadata == state.RequestMetadata()
+        and not said.requested
     )
 
 
@@ -148,7 +256,7 @@ def user_drafts(
     place: TextRule | None = None,
 ) -> list[SavedMessage]:
     """The user side: hook output, tool results, and what was typed."""
-    user, misfits = fit_loosely(value, state.UserMessage)
+    user, misfits = fit_loosely(value, UserMessage)
     at = at or from_iso(user.timestamp)
     content = user.content
     drafts: list[SavedMessage] = []
@@ -176,7 +284,7 @@ def user_drafts(
 
 
 def _cancelled(
-    content: state.CancelledToolUses,
+    content: ToolUseResults,
     name: str,
     at: str | None,
     position: int,
@@ -190,7 +298,7 @@ def _cancelled(
 
 def _results(
     name: str,
-    results: list[state.ToolUseResult] | None,
+    results: list[ToolUseResult] | None,
     at: str | None,
     position: int,
     flags: tuple[str, ...],
@@ -209,11 +317,11 @@ def _results(
     return make(name, "tool", "fold", parts, entry, at=at, ends=False)
 
 
-def _says_error(item: state.ToolUseResult) -> bool:
+def _says_error(item: ToolUseResult) -> bool:
     return any(says_error(block.json) for block in item.content or ())
 
 
-def _block(block: state.ResultBlock) -> str:
+def _block(block: ResultBlock) -> str:
     return output_of(block.json if block.text is UNSET else block.text)
 
 
@@ -223,12 +331,12 @@ def _hook_text(context: str) -> str:
 
 
 def _answer(said: Said, name: str, position: int, place: TextRule | None) -> SavedMessage:
-    assistant, misfits = fit_loosely(said.assistant, state.AssistantMessage)
+    assistant, misfits = fit_loosely(said.assistant, AssistantMessage)
     side = assistant.tool_use if assistant.tool_use is not UNSET else assistant.response
     if side is UNSET:
         return _plain(f"{name}-a", "assistant", [Unknown("assistant", said.assistant)], position)
     text = side.content or ""
-    thought = side.thinking or state.SavedThinking()
+    thought = side.thinking or SavedThinking()
     parts = thinking(thought.text, thought.redacted_content)
     parts += [Text(text)] if text else []
     parts += [_call(use) for use in side.tool_uses or ()]
@@ -251,16 +359,16 @@ def _answer(said: Said, name: str, position: int, place: TextRule | None) -> Sav
     return draft
 
 
-def _call(use: state.SavedToolUse) -> Part:
+def _call(use: SavedToolUse) -> Part:
     arguments = use.args if use.orig_args is UNSET or use.orig_args is None else use.orig_args
     return ToolCall(use.id or "", _tool(use), arguments)
 
 
-def _tool(use: state.SavedToolUse) -> str:
+def _tool(use: SavedToolUse) -> str:
     return use.orig_name or use.name or ""
 
 
-def _picture(image: state.SavedImage, pictures: Pictures) -> Part:
+def _picture(image: SavedImage, pictures: Pictures) -> Part:
     if isinstance(image.source, str) or image.source.bytes is UNSET:
         return Unknown("picture", text_of(image.source if isinstance(image.source, str) else ""))
     return pictures.add_numbers(image.source.bytes, f"image/{image.format.lower()}")
@@ -272,7 +380,7 @@ def _plain(name: str, role: str, parts: list[Part], position: int) -> SavedMessa
     return make(name, "harness", "fold", parts, entry, label="not understood", ends=ends)
 
 
-def _directory(user: state.UserMessage) -> str | None:
+def _directory(user: UserMessage) -> str | None:
     env = user.env_context.env_state if user.env_context else None
     return env.current_working_directory if env else None
 

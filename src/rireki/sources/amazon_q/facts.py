@@ -14,12 +14,14 @@ from rireki.model.parts import Text
 from rireki.model.strand import Strand
 from rireki.model.times import from_ms, to_datetime
 from rireki.sources.amazon_q.blocks import KiroSession
-from rireki.sources.amazon_q.files import LIVE, V3_LOG, V3_PREFIX, V3_SESSION
+from rireki.sources.amazon_q.files import LIVE, V3_LOG, V3_PREFIX, V3_SESSION, V3_SUB
 from rireki.sources.amazon_q.messages import shown
 from rireki.sources.amazon_q.pending import REDACTED, TASK, SavedMessage
+from rireki.sources.amazon_q.third import V3Session
+from rireki.sources.kit.files import stem_of
 from rireki.sources.kit.pending import ConversationBuilder
 
-__all__ = ["RowFacts", "conclude"]
+__all__ = ["RowFacts", "conclude", "folder_of"]
 
 _TITLE = 150
 #: More rows than this are not told apart where it was not noted how many there were.
@@ -41,19 +43,33 @@ class RowFacts(ConversationBuilder):
     openings: list[str] = field(default_factory=list)
     #: Nothing but typed lines is left.
     prompts_only: bool = False
+    #: What Kiro's third engine notes beside its messages, and the sub-agents it started, with the calls.
+    thirds: list[V3Session] = field(default_factory=list)
+    children: dict[str, str | None] = field(default_factory=dict)
+    #: Another folder of the same name holds another talk.
+    apart: bool = False
+    #: The first run of a chat of the editor's first versions.
+    chat: str = ""
+    #: What was told from the files of the editor.
+    old: list[SavedMessage] = field(default_factory=list)
 
     def own_id(self) -> str:
         """As the agent names it. A session of Kiro's third engine is its folder, `sess_…`; it is filed
         by the shorter form, as it was before it was known that this is part of its name."""
         if any(one.role in LIVE and one.role != V3_LOG for one in self.strands):
-            return self.native_id
-        folders = [_folder(one.place) for one in self.strands if one.role in (V3_LOG, V3_SESSION)]
-        named = (name for name in folders if name == V3_PREFIX + self.native_id)
-        return next(named, self.native_id)
+            return self.chat or self.native_id
+        logs = [one.place for one in self.strands if one.role in (V3_LOG, V3_SESSION)]
+        named = (name for name in map(_folder, logs) if name == V3_PREFIX + self.native_id)
+        own = next(named, self.native_id)
+        return f"{own}@{_folder(folder_of(logs[0]))}" if self.apart else own
 
     @property
     def is_subagent(self) -> bool:
-        return any(session.is_subagent for session in self.sessions)
+        return (
+            any(session.is_subagent for session in self.sessions)
+            or any(third.reason == "subagent" for third in self.thirds)
+            or (bool(self.strands) and all(one.role == V3_SUB for one in self.strands))
+        )
 
     @property
     def present(self) -> bool:
@@ -156,8 +172,13 @@ def _aliases(facts: RowFacts, filed: str) -> list[LinkToken]:
     return [LinkToken("alias", "offer", filed), LinkToken("alias", "offer", f"kiro/{filed}")]
 
 
+def folder_of(place: str) -> str:
+    """The folder that a file lies in."""
+    return place.replace("\\", "/").rpartition("/")[0]
+
+
 def _folder(place: str) -> str:
-    return place.replace("\\", "/").split("/")[-2] if "/" in place.replace("\\", "/") else ""
+    return folder_of(place).rpartition("/")[2]
 
 
 def _ties(facts: RowFacts, filed: str, flow: Sequence[SavedMessage]) -> list[LinkToken]:
@@ -180,4 +201,26 @@ def _ties(facts: RowFacts, filed: str, flow: Sequence[SavedMessage]) -> list[Lin
         for session in facts.sessions
         if session.is_subagent
     ]
-    return link_tokens
+    return link_tokens + _ties_of_third(facts, filed)
+
+
+def _ties_of_third(facts: RowFacts, filed: str) -> list[LinkToken]:
+    """Forks name their parent; a sub-agent is named by the line that started it."""
+    tokens = [
+        LinkToken("subagent", "offer", f"agent:{child}", call)
+        for child, call in facts.children.items()
+    ]
+    tokens += [
+        LinkToken("subagent", "want", f"agent:{stem_of(one.place)}")
+        for one in facts.strands
+        if one.role == V3_SUB
+    ]
+    if facts.thirds:
+        tokens.append(LinkToken("fork", "offer", f"third:{filed}"))
+    for third in facts.thirds:
+        parent = (third.parent or "").removeprefix(V3_PREFIX)
+        if parent and third.reason == "subagent":
+            tokens.append(LinkToken("subagent", "want", f"session:{parent}"))
+        elif parent:
+            tokens.append(LinkToken("fork", "want", f"third:{parent}"))
+    return tokens

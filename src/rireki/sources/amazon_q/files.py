@@ -13,19 +13,26 @@ import msgspec
 from rireki.sources.kit.decode import NotReadable, load
 
 __all__ = [
+    "ACTIONS",
     "BROKEN",
+    "CHAT",
     "DATABASE",
     "EXPORT",
+    "HISTORY",
+    "LISTED",
     "LIVE",
     "LOG",
     "ROW",
+    "RUN",
     "SAVE",
     "SESSION",
     "SIDE",
+    "SPINE",
     "TYPED",
     "V3_LOG",
     "V3_PREFIX",
     "V3_SESSION",
+    "V3_SUB",
     "Saved",
     "is_history_alone",
     "open_export",
@@ -42,11 +49,16 @@ SAVE, EXPORT = "save", "export"
 #: Kiro's second engine: the log, what is noted beside it, and the lines that were typed.
 LOG, SESSION, TYPED = "log", "session", "typed"
 #: Kiro's third engine, and whatever else lies in its folders.
-V3_LOG, V3_SESSION, SIDE = "v3-log", "v3-session", "side"
+V3_LOG, V3_SESSION, V3_SUB, SIDE = "v3-log", "v3-session", "v3-sub", "side"
 #: How the names of its folders, which are its sessions, begin.
 V3_PREFIX = "sess_"
+#: Kiro's editor up to 0.12: a session, its entry in the list of sessions, one run of the agent, and a
+#: snapshot of a run as the editor's first versions kept it.
+SPINE, LISTED, RUN, CHAT = "ide-session", "ide-listed", "ide-run", "ide-chat"
+#: The lanes of a session's entries, and of a run's steps.
+HISTORY, ACTIONS = "history", "actions"
 #: What the agent itself works with; a file that a person saved is only a copy.
-LIVE = (ROW, LOG, V3_LOG)
+LIVE = (ROW, LOG, V3_LOG, V3_SUB, SPINE, RUN, CHAT)
 
 
 ZIP = b"PK\x03\x04"
@@ -103,7 +115,7 @@ def open_export(data: bytes) -> Export:
         return _open_zip(data)
     value = load(data)
     if not isinstance(value, dict) or value.get("format") != _FORMAT:
-        raise NotReadable("not a session export")
+        raise NotReadable("not-an-export")
     entries = value.get("log_entries")
     return Export(value.get("metadata"), entries if isinstance(entries, list) else [])
 
@@ -129,10 +141,10 @@ def _open_zip(data: bytes) -> Export:
                 # No more is read than it says, and what it says is asked first.
                 said, room = archive.getinfo(name).file_size, max(PLENTY, TIMES * len(data))
                 if said > room:
-                    raise NotReadable(f"{name} says it unpacks to {said} bytes")
+                    raise NotReadable("unpacks-too-large", what=name, n=said)
             return Export(load(archive.read(_METADATA)), archive.read(_LOG).split(b"\n"))
     except (zipfile.BadZipFile, zlib.error, KeyError, ValueError, RuntimeError, EOFError) as error:
-        raise NotReadable(f"not a session export: {error}") from None
+        raise NotReadable("bad-export", why=error) from None
 
 
 def _fields(data: bytes) -> dict[str, Any]:

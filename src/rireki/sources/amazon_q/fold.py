@@ -15,10 +15,12 @@ from rireki.model.conversation import Reading, Trouble
 from rireki.model.strand import Ref, Strand
 from rireki.model.times import from_iso
 from rireki.sources.amazon_q.blocks import KiroSession, open_session
-from rireki.sources.amazon_q.facts import RowFacts, conclude
+from rireki.sources.amazon_q.chats import tell_chats
+from rireki.sources.amazon_q.facts import RowFacts, conclude, folder_of
 from rireki.sources.amazon_q.files import (
     DATABASE,
     EXPORT,
+    LISTED,
     LIVE,
     LOG,
     ROW,
@@ -27,29 +29,57 @@ from rireki.sources.amazon_q.files import (
     TYPED,
     V3_LOG,
     V3_SESSION,
+    V3_SUB,
     open_export,
 )
+from rireki.sources.amazon_q.ide import tell_sessions
 from rireki.sources.amazon_q.join import TranscriptNote, add_typed, join, not_typed
-from rireki.sources.amazon_q.log import Replay, Telling, open_v3_session
+from rireki.sources.amazon_q.log import Replay
 from rireki.sources.amazon_q.messages import SavedStory
 from rireki.sources.amazon_q.pending import SavedMessage, make_task, short_hash
 from rireki.sources.amazon_q.rows import directory_of, is_left_behind
+from rireki.sources.amazon_q.third import Telling, V3Session, open_v3_session
 from rireki.sources.amazon_q.versions import Chronicle, chronicle
 from rireki.sources.kit.decode import NotReadable, load, text_of
 from rireki.sources.kit.document import LANE as WHOLE
+from rireki.sources.kit.fields import string
 from rireki.sources.kit.jsonl import LANE
 from rireki.sources.kit.records import KEPT, document_of, records_of
 
 __all__ = ["interpret"]
-_TELLING = (*LIVE, SAVE, EXPORT, SESSION, V3_SESSION, TYPED)
+#: Whose a conversation is that several have.
+_SOURCES = ("amazon-q", "kiro", "kiro-ide")
+_TELLING = (*LIVE, SAVE, EXPORT, SESSION, V3_SESSION, TYPED, LISTED)
 
 
 def interpret(conversation: str, strands: Sequence[Strand]) -> list[Reading]:
     strands = [_as_row(one) for one in strands if one.states]
     strands = [one for one in strands if one.role in _TELLING]
-    if not strands:
+    if all(one.role in (V3_SESSION, LISTED) for one in strands):
+        # A folder without messages, or a name in a list: nothing was said there.
         return []
-    return [_read(conversation, strands)]
+    first, *others = _apart(strands)
+    return [_read(conversation, first), *(_read(conversation, some, apart=True) for some in others)]
+
+
+def _apart(strands: Sequence[Strand]) -> list[list[Strand]]:
+    """Folders of the third engine with one name and different talks; mostly, all strands are one talk."""
+    kept: dict[str, list[str]] = {}
+    for one in _of(strands, V3_LOG):
+        ids = [string(line.value, "id") for line in records_of(one, [])]
+        if not any(_goes_on(ids, known) for known in kept.values()):
+            kept[folder_of(one.place)] = ids
+    if len(kept) < 2:
+        return [list(strands)]
+    others = list(kept)[1:]
+    apart = [[one for one in strands if folder_of(one.place) == folder] for folder in others]
+    return [[one for one in strands if folder_of(one.place) not in others], *apart]
+
+
+def _goes_on(ids: Sequence[str], known: Sequence[str]) -> bool:
+    """Whether one list is the beginning of the other."""
+    shared = min(len(ids), len(known))
+    return ids[:shared] == known[:shared]
 
 
 def _as_row(strand: Strand) -> Strand:
@@ -57,15 +87,20 @@ def _as_row(strand: Strand) -> Strand:
     return msgspec.structs.replace(strand, role=ROW) if strand.role == DATABASE else strand
 
 
-def _read(conversation: str, strands: Sequence[Strand]) -> Reading:
+def _read(conversation: str, strands: Sequence[Strand], *, apart: bool = False) -> Reading:
     live = [one for one in strands if one.role in LIVE and not _is_stale(one, strands)] or strands
-    source = "amazon-q" if any(one.source == "amazon-q" for one in strands) else "kiro"
+    source = next(name for name in _SOURCES if any(one.source == name for one in strands))
     facts = RowFacts(source, conversation, strands, live=live)
+    facts.apart = apart
+    facts.thirds = _thirds(facts)
     flow = _saved(facts, live)
     for one in _of(strands, LOG):
         _join(facts, flow, *_replayed(facts, one))
-    for one in _of(strands, V3_LOG):
-        _join(facts, flow, *_told(facts, one))
+    facts.old = [*tell_sessions(facts), *tell_chats(facts)]
+    flow += facts.old
+    for one in _of(strands, V3_LOG, V3_SUB):
+        drafts, entries = _told(facts, one)
+        _join(facts, flow, _without_copies(facts, drafts), entries)
     for one in _of(strands, EXPORT):
         _join(facts, flow, *_exported(facts, one, one in live))
     _open_sessions(facts)
@@ -106,7 +141,7 @@ def _saved(facts: RowFacts, live: Sequence[Strand]) -> list[SavedMessage]:
     for draft in flow:
         facts.note_model(draft.message.model)
     if not facts.models:
-        facts.note_model(chronicles[0].newest.head.model_name)
+        facts.note_model(chronicles[0].newest.model)
     return flow
 
 
@@ -129,10 +164,34 @@ def _replayed(facts: RowFacts, strand: Strand) -> tuple[list[SavedMessage], int]
 
 
 def _told(facts: RowFacts, strand: Strand) -> tuple[list[SavedMessage], int]:
-    telling = Telling()
-    for line in records_of(strand, facts.troubles):
-        telling.feed(line)
+    forked = next((one.forked_at for one in facts.thirds if one.forked_at), None)
+    telling = Telling(forked, strand.role == V3_SUB or facts.is_subagent)
+    telling.feed_all(list(records_of(strand, facts.troubles)))
+    facts.children |= telling.children
     return telling.drafts, telling.entries
+
+
+def _without_copies(facts: RowFacts, drafts: list[SavedMessage]) -> list[SavedMessage]:
+    """A session that was migrated goes on in its new folder: the turns that the editor's old files
+    have, with more detail, are told once."""
+    known = [one for one in facts.old if one.typed]
+    starts = [number for number, one in enumerate(drafts) if one.typed]
+    shared = 0
+    for number, one in zip(starts, known, strict=False):
+        if drafts[number].witness != one.witness:
+            break
+        one.message.at = one.message.at or drafts[number].message.at
+        shared += 1
+    if not shared:
+        return drafts
+    return drafts[starts[shared] if shared < len(starts) else len(drafts) :]
+
+
+def _thirds(facts: RowFacts) -> list[V3Session]:
+    """What `session.json` says; without those of folders that were made and never used."""
+    used = {folder_of(one.place) for one in _of(facts.strands, V3_LOG)}
+    strands = [one for one in _of(facts.strands, V3_SESSION) if folder_of(one.place) in used]
+    return [open_v3_session(document_of(one, facts.troubles)) for one in strands]
 
 
 def _exported(facts: RowFacts, strand: Strand, live: bool) -> tuple[list[SavedMessage], int]:
@@ -140,7 +199,7 @@ def _exported(facts: RowFacts, strand: Strand, live: bool) -> tuple[list[SavedMe
     try:
         export = open_export(_bytes(strand))
     except NotReadable as error:
-        facts.troubles.append(Trouble(strand.place, str(error)))
+        facts.troubles.append(Trouble.of(strand.place, error))
         return [], 0
     facts.sessions.append(open_session(export.metadata))
     refs = [Ref(strand.id, WHOLE, n) for ns in strand.states[-1].ordinals(WHOLE) for n in ns]
@@ -153,7 +212,7 @@ def _exported(facts: RowFacts, strand: Strand, live: bool) -> tuple[list[SavedMe
                 replay.feed(value, position, refs=held)
         except NotReadable as error:
             place = f"{strand.place}: line {position}"
-            facts.troubles.append(Trouble(place, str(error), KEPT))
+            facts.troubles.append(Trouble.of(place, error, KEPT))
     return replay.finish(live and strand.present), replay.entries
 
 
@@ -174,8 +233,7 @@ def _open_sessions(facts: RowFacts) -> None:
         facts.sessions.insert(0, open_session(value))
     for session in facts.sessions:
         _note_session(facts, session)
-    for strand in _of(facts.strands, V3_SESSION):
-        third = open_v3_session(document_of(strand, facts.troubles))
+    for third in facts.thirds:
         facts.title = facts.title or third.title or ""
         facts.note_model(third.model)
         for directory in third.workspace_paths or ():
@@ -195,7 +253,7 @@ def _note_session(facts: RowFacts, session: KiroSession) -> None:
 
 def _bytes(strand: Strand) -> bytes:
     if strand.states[-1].in_pieces:
-        raise NotReadable("too large to be read")
+        raise NotReadable("too-large-to-read")
     return strand.document()
 
 

@@ -77,7 +77,7 @@ class _Seam:
 
     def _unnamed_twin(self, draft: SavedMessage) -> SavedMessage | None:
         """The client's own texts have no id in a row, and a new one in its export."""
-        if draft.role != "assistant":
+        if draft.role != "assistant" or draft.witness is None:
             return None
         for one in self._unnamed:
             if one.witness == draft.witness:

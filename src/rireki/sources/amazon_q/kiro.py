@@ -4,11 +4,12 @@ Where to look, and nothing else: the rest is shared with Amazon Q."""
 
 from __future__ import annotations
 
+import re
 from pathlib import PurePath
 
 from rireki.sources.amazon_q import files
 from rireki.sources.amazon_q.reader import Family, databases_of
-from rireki.sources.kit.files import ANYTHING, FileKind, FilesBelow
+from rireki.sources.kit.files import ANYTHING, FileKind, FilesBelow, stem_of
 from rireki.sources.kit.places import Places
 
 __all__ = ["READER"]
@@ -22,7 +23,15 @@ def _session(path: str) -> str:
     return parts[at + 2].removeprefix(files.V3_PREFIX)
 
 
-_THIRD = f"sessions/*/{files.V3_PREFIX}*"
+def _agent(path: str) -> str:
+    """A sub-agent of the third engine: by its own id, or where that is none, by its session's as well."""
+    own = stem_of(path)
+    return own if _UUID.search(own) else f"{_session(path)}.{own}"
+
+
+_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-")
+#: `sess_…`, or the bare id of a session that the editor, or the CLI, brought along.
+_THIRD = "sessions/*/*"
 _SESSIONS = (
     # The second engine; `.lock` only says that the session is open.
     FileKind("sessions/cli/*.jsonl", "lines", files.LOG),
@@ -30,7 +39,9 @@ _SESSIONS = (
     FileKind("sessions/cli/*.history", "lines", files.TYPED),
     FileKind(f"{_THIRD}/messages.jsonl", "lines", files.V3_LOG, _session),
     FileKind(f"{_THIRD}/session.json", "document", files.V3_SESSION, _session),
-    FileKind(f"{_THIRD}/{ANYTHING}", "document", files.SIDE, _session),
+    FileKind(f"{_THIRD}/sub-executions/*.jsonl", "lines", files.V3_SUB, _agent),
+    FileKind(f"{_THIRD}/*", "document", files.SIDE, _session),
+    FileKind(f"{_THIRD}/*/{ANYTHING}", "document", files.SIDE, _session),
 )
 
 

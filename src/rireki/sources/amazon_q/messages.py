@@ -15,15 +15,21 @@ from rireki.model.message import Entry, Message
 from rireki.model.parts import Part, Text
 from rireki.model.strand import Ref, weave
 from rireki.model.times import from_ms
-from rireki.sources.amazon_q import state
-from rireki.sources.amazon_q.entries import Said, drafts_of, open_entry, user_drafts
+from rireki.sources.amazon_q.entries import (
+    RequestMetadata,
+    Said,
+    drafts_of,
+    open_entry,
+    user_drafts,
+)
 from rireki.sources.amazon_q.join import LABEL, TYPED, add_witnessed
 from rireki.sources.amazon_q.pending import SavedMessage, divider, short_hash
 from rireki.sources.amazon_q.versions import Chronicle, RowVersion
 from rireki.sources.kit.decode import fit_loosely, text_of
+from rireki.sources.kit.fields import get
 from rireki.sources.kit.pictures import Pictures
 
-__all__ = ["Rewrites", "SavedStory", "shown"]
+__all__ = ["SavedStory", "shown"]
 
 
 REWRITTEN = "tool results, rewritten as a prompt"
@@ -279,8 +285,8 @@ def _wait(draft: SavedMessage, present: bool) -> None:
 
 
 def _unanswered(version: RowVersion) -> list[Any]:
-    tangent = version.head.tangent_state or state.TangentState()
-    values = (version.head.next_message, tangent.main_next_message)
+    aside = get(version.head, "tangent_state", "main_next_message")
+    values = (get(version.head, "next_message"), aside)
     return [value for value in values if isinstance(value, dict)]
 
 
@@ -289,7 +295,7 @@ def _summary(value: Any) -> tuple[str, str | None]:
     if isinstance(value, str):
         return value, None
     text, metadata, *_ = [*value, None, None] if isinstance(value, list) else [text_of(value), None]
-    opened, _ = fit_loosely(metadata, state.RequestMetadata)
+    opened, _ = fit_loosely(metadata, RequestMetadata)
     moment = opened.stream_end_timestamp_ms
     return text if isinstance(text, str) else text_of(text), from_ms(moment) if moment else None
 

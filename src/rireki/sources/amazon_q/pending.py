@@ -17,10 +17,9 @@ from rireki.sources.kit.pending import ANSWER, NOT_UNDERSTOOD, PendingMessage
 from rireki.sources.kit.rules import TextRule, rule_of
 
 __all__ = [
-    "CANCELLED",
     "PUT_IN",
-    "RULES",
     "REDACTED",
+    "RULES",
     "TASK",
     "SavedMessage",
     "answer",

@@ -75,14 +75,19 @@ class Family(FileReader):
 
     def resume(self, conversation: Conversation) -> str | None:
         """None where no agent has it: it was overwritten, or known from a saved file only."""
-        if conversation.nature != "conversation":
+        if conversation.nature != "conversation" or "@" in conversation.native_id:
+            # One of two talks that go by one id: the agent would take the other.
             return None
         if "amazon-q" in conversation.held_by:
             # The client takes no id: it goes on with whatever its directory holds.
             return in_project(conversation, "q chat --resume") if conversation.project else None
         if "kiro" in conversation.held_by:
             # By id, in its directory, because Kiro lists sessions per directory.
-            engine = "--v3" if conversation.native_id.startswith(V3_PREFIX) else "chat"
+            # What the editor has too was migrated to the third engine, under its old id.
+            third = (
+                conversation.native_id.startswith(V3_PREFIX) or "kiro-ide" in conversation.held_by
+            )
+            engine = "--v3" if third else "chat"
             return in_project(conversation, f"kiro-cli {engine} --resume-id", with_id=True)
         return None
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from rireki.errors import Wording
 from rireki.model.conversation import Trouble
 from rireki.sources.amazon_q.files import BROKEN, ROW, is_history_alone
 from rireki.sources.amazon_q.tables import (
@@ -32,16 +33,15 @@ from rireki.sources.amazon_q.tables import (
 )
 from rireki.sources.kit import pieces
 from rireki.sources.kit.decode import TOO_DEEP, NotReadable, is_too_deep, load
-from rireki.sources.kit.largevalues import Changed, is_unfinished, pieces_of, updates
-from rireki.sources.kit.longlines import too_large
+from rireki.sources.kit.jsonl import too_large
 from rireki.sources.kit.pieces import HEAD, WHOLE, Cuts, whole
+from rireki.sources.kit.rows import Changed, is_unfinished, pieces_of, updates
 from rireki.sources.kit.sqlite import Database, open_database
 from rireki.sources.reader import Content, Known, Origin, Roll, Update
 
 __all__ = [
     "HEAD",
     "HISTORY",
-    "LISTS",
     "SUMMARY",
     "TRANSCRIPT",
     "WHOLE",
@@ -51,7 +51,6 @@ __all__ = [
     "is_ours",
     "read_database",
     "split",
-    "whole",
 ]
 
 
@@ -79,7 +78,7 @@ def split(value: bytes) -> list[Content]:
     return pieces.split(value, _CUTS)
 
 
-_HINT = "It is kept as it was found; the other rows are not affected."
+_HINT = Wording("kept-row")
 #: Raised when more values can be read than before: those that could not be are then looked at again.
 _LOOKED = 2
 #: How the agent begins a value: with the id of its conversation.
@@ -243,7 +242,7 @@ def _update(place: str, row: ConversationRow, value: bytes | None, memory: _Memo
     try:
         conversation = _conversation(row, value)
     except NotReadable as error:
-        return _broken(place, row, value, str(error), memory)
+        return _broken(place, row, value, error, memory)
     key = json.dumps([row.table, row.directory, conversation], ensure_ascii=False)
     contents = split(value or b"")
     update = Update(
@@ -272,7 +271,7 @@ def _conversation(row: ConversationRow, value: bytes | None) -> str:
 
 
 def _broken(
-    place: str, row: ConversationRow, value: bytes | None, reason: str, memory: _Memory
+    place: str, row: ConversationRow, value: bytes | None, reason: Wording, memory: _Memory
 ) -> Update:
     # Not the key of the conversation: what the row held before it broke stays what it was.
     key = json.dumps([row.table, row.directory, None, row.conversation], ensure_ascii=False)
@@ -291,14 +290,14 @@ def _is_chat(key: str) -> bool:
     return json.loads(key)[2] is not None
 
 
-def _trouble(place: str, row: ConversationRow, reason: str) -> Trouble:
-    return Trouble(f"{place}: {row.table} row {row.directory}", reason, _HINT)
+def _trouble(place: str, row: ConversationRow, reason: Wording) -> Trouble:
+    return Trouble.of(f"{place}: {row.table} row {row.directory}", reason, _HINT)
 
 
 def _opened(value: bytes | None) -> Any:
     """The value, its fields left unread: only their names and the id are wanted."""
     if value is None:
-        raise NotReadable("no value")
+        raise NotReadable("no-value")
     try:
         fields = msgspec.json.decode(value, type=dict[str, msgspec.Raw])
     except (msgspec.MsgspecError, UnicodeError, RecursionError):

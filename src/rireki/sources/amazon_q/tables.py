@@ -128,10 +128,7 @@ def fetch(database: Database, row: ConversationRow) -> tuple[ConversationRow, by
 
 
 def too_fast(place: str, row: ConversationRow) -> SourceTrouble:
-    return SourceTrouble(
-        f"{place}: {row.table} row {row.directory} changes faster than it can be read",
-        "Import again in a moment.",
-    )
+    return SourceTrouble("row-too-fast", place=place, table=row.table, row=row.directory)
 
 
 def find(database: Database, row: ConversationRow) -> ConversationRow | None:
@@ -245,10 +242,10 @@ def conversation_of(value: Any) -> str:
     """The id inside a saved conversation. Raises NotReadable when it is none."""
     if not isinstance(value, dict):
         names = {list: "a list", str: "a text", type(None): "null"}
-        raise NotReadable(f"{names.get(type(value), 'a number')}, not a conversation")
+        raise NotReadable("not-a-conversation", what=names.get(type(value), "a number"))
     found = value.get("conversation_id")
     if not isinstance(found, str) or not found:
-        raise NotReadable("no conversation_id")
+        raise NotReadable("no-conversation-id")
     return found
 
 

@@ -14,15 +14,16 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from rireki.errors import Wording
 from rireki.model.conversation import Trouble
 from rireki.model.strand import Ref, State, Strand, expand, weave
 from rireki.sources.amazon_q.join import TranscriptNote
 from rireki.sources.amazon_q.rows import HEAD, HISTORY, SUMMARY, TRANSCRIPT, WHOLE, split
-from rireki.sources.amazon_q.state import ConversationState
-from rireki.sources.kit.decode import TOO_DEEP, NotReadable, fit_loosely, is_too_deep, load
+from rireki.sources.kit.decode import TOO_DEEP, NotReadable, is_too_deep, load
 from rireki.sources.kit.digests import digest_of_json
+from rireki.sources.kit.fields import get, string
 
-__all__ = ["Chronicle", "RowVersion", "StoredPiece", "chronicle"]
+__all__ = ["Chronicle", "RowVersion", "chronicle"]
 
 #: The name of the field that a list begins after.
 _NAME = re.compile(rb'"(\w+)"\s*:\s*\[\s*$')
@@ -48,7 +49,15 @@ class RowVersion:
     #: As the source wrote them: a text, or a pair of text and request metadata; with their records.
     summaries: list[tuple[Any, list[Ref]]] = field(default_factory=list)
     transcripts: list[list[TranscriptNote]] = field(default_factory=list)
-    head: ConversationState = field(default_factory=ConversationState)
+    #: The document with its lists empty.
+    head: Any = None
+
+    @property
+    def model(self) -> str:
+        """The model, whichever way the version of the client spells it: 1.14 on, 1.12, 1.11."""
+        info = get(self.head, "model_info")
+        told = [string(info, "model_id"), string(info, "model_name"), string(self.head, "model")]
+        return next(filter(None, [*told, string(self.head, "current_model_id")]), "")
 
     @property
     def lists(self) -> list[list[bytes]]:
@@ -141,8 +150,7 @@ class _Pieces:
                 version.transcripts.append(shown)
             elif lane == SUMMARY:
                 version.summaries += [(_loaded(piece.data), piece.refs) for piece in pieces]
-        # The head alone is the document with its lists empty.
-        version.head, _ = fit_loosely(_loaded(b"".join(head)), ConversationState)
+        version.head = _loaded(b"".join(head))
         return version
 
     def transcript(self, versions: Sequence[RowVersion]) -> list[TranscriptNote]:
@@ -176,7 +184,7 @@ class _Whole(_Pieces):
     def version(self, state: State) -> RowVersion:
         document = self.strand.document(state)
         if state is self.strand.states[-1] and is_too_deep(document):
-            self.troubles.append(Trouble(self.strand.place, TOO_DEEP, "All of it is kept."))
+            self.troubles.append(Trouble.of(self.strand.place, TOO_DEEP, Wording("all-kept")))
         refs = [self._ref(WHOLE, n) for numbers in state.ordinals(WHOLE) for n in numbers]
         if not refs:
             return self.assemble(
