@@ -71,6 +71,8 @@ def links(found: dict[str, Conversation]) -> set[Child]:
                 ("subagent", "agent-accbf713", "d23a3610-9308-"),
                 ("subagent", "agent-a5161a64", "agent-accbf713"),
                 ("subagent", "agent-acd87854", "15a3592f-0e28-"),
+                ("plan", "plan/scene-pla", "a6ad046e-2314-"),
+                ("plan", "plan/scene-pla", "b6aceb4a-2cd3-"),
             },
         ),
         (

@@ -41,13 +41,13 @@ def test_everything_that_belongs_to_a_session_is_found() -> None:
     assert by_role["prompts"] == {"@history"}
 
 
-def test_other_files_of_a_session_are_kept_and_memories_are_not(home: Path) -> None:
+def test_other_files_of_a_session_are_kept_and_the_memory_of_the_project(home: Path) -> None:
     folder = lay(home, transcript()).parent
     (folder / SESSION / "pictures").mkdir(parents=True)
     (folder / SESSION / "pictures" / "1.png").write_bytes(b"png")
     (folder / "memory").mkdir()
     (folder / "memory" / "MEMORY.md").write_text("note")
-    assert found(home) == {f"{SESSION}.jsonl": "main", "1.png": "side"}
+    assert found(home) == {f"{SESSION}.jsonl": "main", "1.png": "side", "MEMORY.md": "memory"}
 
 
 def test_what_is_kept_per_session_beside_the_projects_is_kept_with_it(home: Path) -> None:
@@ -127,15 +127,16 @@ def test_a_file_where_a_folder_should_be_is_a_trouble(home: Path) -> None:
 # --- recognise -------------------------------------------------------------------------------
 
 PROJECT = REAL / ".claude" / "projects" / "-home-dev-proj-demo-app"
+EVERYTHING = {"main", "agent", "agent-meta", "tool-output", "prompts", "plan", "task"}
 NESTED = PROJECT / "d23a3610-9308-40d2-a995-799d5fdeaea0"
 
 
 @pytest.mark.parametrize(
     ("path", "roles"),
     [
-        (REAL, {"main", "agent", "agent-meta", "tool-output", "prompts"}),
-        (REAL / ".claude", {"main", "agent", "agent-meta", "tool-output", "prompts"}),
-        (REAL / ".claude" / "projects", {"main", "agent", "agent-meta", "tool-output", "prompts"}),
+        (REAL, EVERYTHING),
+        (REAL / ".claude", EVERYTHING),
+        (REAL / ".claude" / "projects", EVERYTHING),
         (PROJECT, {"main", "agent", "agent-meta", "tool-output"}),
         (NESTED, {"agent", "agent-meta"}),
         (NESTED.with_suffix(".jsonl"), {"main", "agent", "agent-meta"}),

@@ -29,7 +29,6 @@ from rireki.sources.claude_code.words import (
 from rireki.sources.claude_code.words import CONTEXT as CONTEXTS
 
 __all__ = [
-    "Act",
     "AuthorRule",
     "RuleInput",
     "judge",

@@ -33,11 +33,8 @@ from rireki.sources.kit.fields import get, string
 
 __all__ = [
     "SPILLED",
-    "ResultNotes",
-    "Spill",
     "Spills",
     "answer_in",
-    "answer_parts",
     "base_name",
     "binaries",
     "outcome_in",

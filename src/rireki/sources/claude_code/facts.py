@@ -14,7 +14,7 @@ from rireki.sources.claude_code.lines import TranscriptLine
 from rireki.sources.claude_code.shapes import LineHead, Spoken, Tokens, flags_of
 from rireki.sources.claude_code.words import SYNTHETIC, one_line
 
-__all__ = ["Meter", "Queue", "SessionFacts", "Titles", "is_failure"]
+__all__ = ["Meter", "Queue", "SessionFacts", "Titles"]
 
 
 class SessionFacts:
@@ -26,6 +26,8 @@ class SessionFacts:
         self.directories: dict[str, None] = {}
         #: Sessions named on the lines: this one, and those it was forked off or resumes.
         self.sessions: dict[str, None] = {}
+        #: The names of its plan: a session without one has a name for it, too.
+        self.slugs: dict[str, None] = {}
         #: How often each flag stood on a user entry.
         self.flags: dict[str, int] = {}
         self._directory: str | None = None
@@ -41,6 +43,8 @@ class SessionFacts:
         if look.cwd != self._directory and look.cwd:
             self._directory = look.cwd
             self.directories.setdefault(look.cwd)
+        if look.slug:
+            self.slugs.setdefault(look.slug)
         if look.forkedFrom is not None or look.sessionId != self._session:
             self._session = look.sessionId
             forked = look.forkedFrom.sessionId if look.forkedFrom is not None else None

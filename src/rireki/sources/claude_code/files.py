@@ -4,27 +4,26 @@ One walk over a config root, the files a changed path concerns, and whether a fi
 user names is Claude Code's at all. No file is opened whose name says what it is; of the others a
 few first lines are read. Folder names under `projects` are lossy and never decoded."""
 
-# Strings instead of pathlib: a thousand files are listed at every run.
-# ruff: noqa: PTH116, PTH118, PTH119
-# Strings instead of pathlib: every change of a file comes by here.
-# ruff: noqa: PTH110, PTH112, PTH118, PTH120, PTH206
+# Strings instead of pathlib: a thousand files are listed at every run, and every change comes by here.
+# ruff: noqa: PTH110, PTH112, PTH118, PTH119, PTH120, PTH206
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
 from itertools import islice
-from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
+from rireki.errors import SourceTrouble
 from rireki.model.conversation import Trouble
 from rireki.sources.claude_code.shapes import loads
-from rireki.sources.kit.stamps import file_stamp, is_regular
+from rireki.sources.kit.fields import get
+from rireki.sources.kit.files import FileKind, listing, origin_at
+from rireki.sources.kit.stamps import is_regular, open_plain
 from rireki.sources.reader import Form, Origin
 
-__all__ = ["HISTORY", "NAME", "UUID", "Walk", "first_value", "locate", "recognise", "session_of"]
+__all__ = ["BELOW", "HISTORY", "NAME", "Walk", "locate", "project_of", "recognise"]
 
 
 #: How much of a file is looked at.
@@ -62,35 +61,62 @@ def first_value(path: Path) -> dict[str, Any] | None:
 NAME = "claude-code"
 #: The group of prompts typed in the terminal, whatever session they belong to.
 HISTORY = "@history"
-#: Folders beside `projects` with a folder per session: file versions to rewind to, pasted pictures.
-BESIDE = ("file-history", "image-cache")
+#: The folder of a project with what agents noted about it.
+MEMORY = "memory"
+#: Folders beside `projects` with a folder per session, and what lies there: file versions to rewind
+#: to, pasted pictures, tasks.
+BESIDE = {"file-history": "side", "image-cache": "side", "tasks": "task"}
+#: Folders of files, one per session and agent, or one per plan.
+NOTES = ("todos", "plans")
+#: Everything below a root that is looked into.
+BELOW = ("projects", *BESIDE, *NOTES)
+_TODO = re.compile(rf"({UUID.pattern})(?:-agent-.*)?\.json")
 
 
 class Walk:
     """Gathers origins below a root; what cannot be listed becomes a trouble."""
 
     def __init__(self, root: Path) -> None:
-        self.root = str(root)
+        self.root = root
         self.origins: list[Origin] = []
         self.troubles: list[Trouble] = []
         self._entered: set[tuple[int, int]] = set()
 
     def config_root(self) -> None:
         """`projects`, the terminal's history, and what is kept per session beside them."""
-        self.history(os.path.join(self.root, "history.jsonl"))
-        for entry in self._list(os.path.join(self.root, "projects")):
+        self.history(str(self.root / "history.jsonl"))
+        for entry in self._list(str(self.root / "projects")):
             if entry.is_dir():
                 self.project(entry.path)
-        for name in BESIDE:
-            for entry in self._list(os.path.join(self.root, name)):
+        for name, role in BESIDE.items():
+            for entry in self._list(str(self.root / name)):
                 if entry.is_dir() and UUID.fullmatch(entry.name):
-                    self.session_folder(entry.path, entry.name)
+                    self.session_folder(entry.path, entry.name, role)
+        for name in NOTES:
+            for entry in self._list(str(self.root / name)):
+                self.note(entry.path)
 
     def history(self, path: str) -> None:
         self._add(path, "lines", "prompts", HISTORY)
 
+    def note(self, path: str) -> None:
+        """A to-do list names its session; a plan has a name of its own."""
+        folder, name = os.path.split(path)
+        if os.path.basename(folder) == "plans" and name.endswith(".md"):
+            self._add(path, "document", "plan", f"plan/{name[:-3]}")
+        elif os.path.basename(folder) == "todos" and (todo := _TODO.fullmatch(name)):
+            self._add(path, "document", "todo", todo[1])
+
+    def memory(self, folder: str, project: str) -> None:
+        """What agents noted about a project, by the name of its folder."""
+        for entry in self._list(folder):
+            if entry.is_dir():
+                self.memory(entry.path, project)
+            else:
+                self._add(entry.path, "document", "memory", f"memory/{project}")
+
     def project(self, folder: str) -> None:
-        """Transcripts, flat sub-agents, and a folder of more files per session."""
+        """Transcripts, flat sub-agents, a folder of more files per session, and the memory."""
         folders: list[os.DirEntry[str]] = []
         sessions: set[str] = set()
         for entry in self._list(folder):
@@ -103,6 +129,8 @@ class Walk:
         for entry in folders:
             if entry.name in sessions or UUID.fullmatch(entry.name):
                 self.session_folder(entry.path, entry.name)
+            elif entry.name == MEMORY:
+                self.memory(entry.path, os.path.basename(folder))
 
     def transcript(self, path: str, conversation: str) -> None:
         role = "agent" if conversation.startswith("agent-") else "main"
@@ -111,12 +139,12 @@ class Walk:
     def agent_meta(self, path: str, conversation: str) -> None:
         self._add(path, "document", "agent-meta", conversation)
 
-    def session_folder(self, folder: str, session: str) -> None:
+    def session_folder(self, folder: str, session: str, role: str = "side") -> None:
         """Sub-agents at any depth, spilled tool outputs, and whatever else lies there."""
         for entry in self._list(folder):
             name, path = entry.name, entry.path
             if entry.is_dir():
-                self.session_folder(path, session)
+                self.session_folder(path, session, role)
             elif name.startswith("agent-") and name.endswith(".jsonl"):
                 self.transcript(path, name[:-6])
             elif name.startswith("agent-") and name.endswith(".meta.json"):
@@ -124,54 +152,17 @@ class Walk:
             elif os.path.basename(folder) == "tool-results":
                 self._add(path, "document", "tool-output", session)
             else:
-                self._add(path, "document", "side", session)
+                # Beside tasks lie locks and counters.
+                is_task = role != "task" or name.endswith(".json")
+                self._add(path, "document", role if is_task else "side", session)
 
     def _add(self, path: str, form: Form, role: str, conversation: str) -> None:
-        try:
-            status = os.stat(path)
-        except OSError as error:
-            if not isinstance(error, FileNotFoundError):
-                self._complain(path, error)
-            return
-        if not is_regular(status):
-            return
-        self.origins.append(
-            Origin(
-                source=NAME,
-                place=path,
-                root=self.root,
-                form=form,
-                role=role,
-                conversation=conversation,
-                stamp=file_stamp(status),
-                size=status.st_size,
-            )
-        )
+        kind = FileKind("", form, role, lambda _: conversation)
+        if (origin := origin_at(NAME, path, self.root, kind, self.troubles)) is not None:
+            self.origins.append(origin)
 
-    def _list(self, folder: str) -> Iterator[os.DirEntry[str]]:
-        """The entries of a folder in a stable order; nothing for one already entered."""
-        try:
-            status = os.stat(folder)
-            if (status.st_dev, status.st_ino) in self._entered:
-                return
-            self._entered.add((status.st_dev, status.st_ino))
-            with os.scandir(folder) as entries:
-                found = sorted(entries, key=attrgetter("name"))
-        except FileNotFoundError:
-            return
-        except OSError as error:
-            self._complain(folder, error)
-            return
-        yield from found
-
-    def _complain(self, path: str, error: OSError) -> None:
-        self.troubles.append(
-            Trouble(
-                path,
-                f"cannot be read ({error.strerror or error})",
-                "Check that you may read it; everything else was read.",
-            )
-        )
+    def _list(self, folder: str) -> list[os.DirEntry[str]]:
+        return listing(folder, self.troubles, self._entered)
 
 
 def locate(root: Path, path: str) -> list[Origin]:
@@ -180,34 +171,67 @@ def locate(root: Path, path: str) -> list[Origin]:
     match os.path.relpath(path, root).split(os.sep):
         case ["history.jsonl"]:
             walk.history(path)
-        case ["projects"]:
+        case [name] if name in BELOW:
             walk.config_root()
+        case ["todos" | "plans", _]:
+            walk.note(path)
         case ["projects", _]:
             walk.project(path)
         case ["projects", _, name] if name.endswith(".jsonl"):
             walk.transcript(path, session_of(name[:-6], path))
+        case ["projects", project, "memory", *_]:
+            walk.memory(os.path.join(root, "projects", project, MEMORY), project)
         case ["projects", project, session, *below]:
             if _is_session(os.path.join(root, "projects", project), session):
                 _session(walk, path, session, bool(below))
         case [name, session, *below] if name in BESIDE and UUID.fullmatch(session):
-            _session(walk, path, session, bool(below))
+            _session(walk, path, session, bool(below), BESIDE[name])
     return [o for o in walk.origins if o.place == path or o.place.startswith(path + os.sep)]
 
 
 def _is_session(project: str, name: str) -> bool:
-    """Other folders in a project, such as `memory`, hold no conversations."""
+    """Other folders in a project hold no conversations."""
     return bool(UUID.fullmatch(name)) or os.path.exists(os.path.join(project, f"{name}.jsonl"))
 
 
-def _session(walk: Walk, path: str, session: str, below: bool) -> None:
+def _session(walk: Walk, path: str, session: str, below: bool, role: str = "side") -> None:
     if os.path.isdir(path):
-        walk.session_folder(path, session)
+        walk.session_folder(path, session, role)
     elif below:
-        walk.session_folder(os.path.dirname(path), session)
+        walk.session_folder(os.path.dirname(path), session, role)
 
 
 #: How many files of a folder are looked at.
 SAMPLE = 20
+
+
+def project_of(memory: str) -> str | None:
+    """The directory that a file of a project's memory is about: folder names are lossy, so the
+    transcripts beside it are asked."""
+    folder = next((path for path in Path(memory).parents if path.name == MEMORY), None)
+    for path in islice(folder.parent.glob("*.jsonl"), SAMPLE) if folder else ():
+        for line in _head(path).split(b"\n"):
+            found = get(loads(line), "cwd") if b'"cwd"' in line else None
+            if isinstance(found, str) and _is_named_after(path.parent.name, found):
+                return found
+    return None
+
+
+def _is_named_after(folder: str, directory: str) -> bool:
+    """Whether Claude Code files this directory there; long names end in a digest."""
+    name = re.sub(r"[^a-zA-Z0-9]", "-", directory)
+    return name == folder or (len(name) > 200 and folder.startswith(name[:200]))
+
+
+def _head(path: Path) -> bytes:
+    try:
+        with open_plain(str(path)) as file:
+            return file.read(PEEK)
+    except (OSError, SourceTrouble):
+        # Whoever reads it says what is wrong with it.
+        return b""
+
+
 _MARKS = ("sessionId", "uuid", "leafUuid", "messageId")
 #: Types that other tools' transcripts use as well: these need our envelope.
 _ENVELOPE = ("parentUuid", "isSidechain", "userType", "leafUuid", "messageId", "version")

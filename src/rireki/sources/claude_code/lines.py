@@ -20,7 +20,7 @@ from rireki.sources.claude_code.shapes import ContentItem, LineHead, loads, obje
 from rireki.sources.claude_code.words import is_metadata
 from rireki.sources.kit.jsonl import LANE
 
-__all__ = ["Gathered", "TranscriptLine", "gather", "read_strand"]
+__all__ = ["TranscriptLine", "gather", "read_strand"]
 
 
 _look = msgspec.json.Decoder(LineHead).decode
@@ -91,13 +91,7 @@ def _read_tail(
         found = _look_leniently(tail)
     if found is not None:
         return [TranscriptLine(number, tail, strand.present, found, mended=True)]
-    troubles.append(
-        Trouble(
-            f"{strand.place}: line {number}",
-            "unfinished line",
-            "It is kept as it is; the next import reads it again.",
-        )
-    )
+    troubles.append(Trouble.of(f"{strand.place}: line {number}", "line-torn"))
     return []
 
 
@@ -124,13 +118,10 @@ def _mend(
         found = _look_leniently(piece)
         lost = lost or found is None
         yield line(piece, found)
+    code = "line-taken-apart" if pieces > 1 else "line-repaired"
     if lost or not pieces:
-        message = "not readable as a line of a transcript"
-    else:
-        message = "damaged, but whole once taken apart" if pieces > 1 else "damaged, but repaired"
-    troubles.append(
-        Trouble(f"{strand.place}: line {number}", message, "Its bytes are kept as they are.")
-    )
+        code = "line-unreadable"
+    troubles.append(Trouble.of(f"{strand.place}: line {number}", code))
 
 
 def _look_leniently(data: bytes) -> LineHead | None:

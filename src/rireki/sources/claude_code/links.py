@@ -16,7 +16,15 @@ from rireki.model.conversation import LinkToken
 from rireki.sources.claude_code.messages import TranscriptMessage
 from rireki.sources.claude_code.shapes import ContentItem, LineHead, Rich, loads, text_of
 
-__all__ = ["SPAWNERS", "Ties", "agent_token", "call_token", "prompt_token", "session_token"]
+__all__ = [
+    "SPAWNERS",
+    "Ties",
+    "agent_token",
+    "call_token",
+    "plan_token",
+    "prompt_token",
+    "session_token",
+]
 
 #: Tools that start a sub-agent.
 SPAWNERS = frozenset(("Task", "Agent", "Skill", "SlashCommand", "Workflow"))
@@ -52,6 +60,10 @@ def answer_token(draft: TranscriptMessage) -> str:
     words = "\n".join(filter(None, (text_of(message.content) for message in spoken)))
     digest = sha256(words.encode("utf-8", "replace")).hexdigest()[:16]
     return f"answer:{spoken[0].id}@{digest}" if spoken else "answer:"
+
+
+def plan_token(slug: str) -> str:
+    return f"plan:{slug}"
 
 
 class Ties:

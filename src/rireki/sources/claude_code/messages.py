@@ -20,7 +20,6 @@ __all__ = [
     "TranscriptMessage",
     "Tree",
     "What",
-    "calls_of",
     "is_finished",
     "line_id",
     "mark_branches",

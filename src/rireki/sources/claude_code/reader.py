@@ -15,9 +15,16 @@ from rireki.model.activity import Activity, ActivityState
 from rireki.model.conversation import Conversation, Reading
 from rireki.model.strand import Strand
 from rireki.model.times import from_ms
-from rireki.sources.claude_code.files import BESIDE, HISTORY, NAME, Walk, locate, recognise
-from rireki.sources.kit.document import read_document
-from rireki.sources.kit.jsonl import read_lines
+from rireki.sources.claude_code.files import (
+    BELOW,
+    HISTORY,
+    NAME,
+    Walk,
+    locate,
+    project_of,
+    recognise,
+)
+from rireki.sources.kit.files import FileReader, belonging
 from rireki.sources.kit.places import Places, in_project
 from rireki.sources.kit.processes import is_alive
 from rireki.sources.reader import Discovery, Known, Origin, Roll, Scanned, Update, Watched
@@ -58,6 +65,10 @@ REASONS = {
     "A6": "context for the model",
     "S1": "unknown command that was typed",
     "S2": "notice of the program",
+    "todo": "to-do list that the agent kept",
+    "task": "task that the agent noted",
+    "plan": "plan that the agent wrote",
+    "memory": "what agents noted about the project",
     "answer": "answer of the model",
     "api error": "error in place of an answer",
     "filler": "put in where no answer was wanted",
@@ -65,10 +76,7 @@ REASONS = {
 }
 
 
-_BELOW = ("projects", *BESIDE)
-
-
-class ClaudeCode:
+class ClaudeCode(FileReader):
     name = NAME
     reasons = REASONS
     family = NAME
@@ -89,7 +97,7 @@ class ClaudeCode:
     def watched(self, places: Places) -> list[Watched]:
         """Not the whole root: it also holds logs, snapshots and other people's plug-ins."""
         roots = list(map(str, _roots(places)))
-        below = [Watched(os.path.join(root, name), True) for root in roots for name in _BELOW]
+        below = [Watched(os.path.join(root, name), True) for root in roots for name in BELOW]
         return [*map(Watched, roots), *below]
 
     def locate(self, places: Places, path: str) -> list[Origin]:
@@ -102,17 +110,20 @@ class ClaudeCode:
         return [found for root in _roots(places) for found in read_status(root)]
 
     def read(self, origin: Origin, known: Known) -> Iterator[Update | Roll]:
-        if origin.form == "lines":
-            return read_lines(origin, known)
-        return read_document(origin, known)
+        if origin.role == "memory":
+            origin = belonging(origin, project_of(origin.place))
+        return super().read(origin, known)
 
     def interpret(self, conversation: str, strands: Sequence[Strand]) -> list[Reading]:
         # Imported late: discovering and reading need none of it.
+        from rireki.sources.claude_code.notes import read_notes
         from rireki.sources.claude_code.readings import read_history, read_session
 
         ordered = sorted(strands, key=lambda strand: strand.id)
         if conversation == HISTORY:
             return read_history(ordered)
+        if conversation.startswith(("plan/", "memory/")):
+            return read_notes(conversation, ordered)
         return read_session(conversation, ordered)
 
     def resume(self, conversation: Conversation) -> str | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from hashlib import sha256
+from itertools import chain
 from typing import Any, Literal
 
 from msgspec import Struct, field
@@ -16,19 +17,24 @@ from rireki.model.conversation import (
     ConversationUpstream,
     LinkToken,
     Reading,
-    Tally,
     Trouble,
     total_usage,
 )
-from rireki.model.message import Entry, Message
-from rireki.model.parts import Notice, Part, Text
-from rireki.model.strand import Ref, Strand
+from rireki.model.parts import Notice, Text
+from rireki.model.strand import Strand
 from rireki.model.times import from_iso, from_ms
 from rireki.sources.claude_code.files import NAME
 from rireki.sources.claude_code.fold import Fold
 from rireki.sources.claude_code.lines import TranscriptLine, gather, read_strand
-from rireki.sources.claude_code.links import agent_token, call_token, prompt_token, session_token
+from rireki.sources.claude_code.links import (
+    agent_token,
+    call_token,
+    plan_token,
+    prompt_token,
+    session_token,
+)
 from rireki.sources.claude_code.messages import line_id, shown
+from rireki.sources.claude_code.notes import notes_beside, read_notes
 from rireki.sources.claude_code.render import (
     find_attachment,
     record_of,
@@ -39,7 +45,14 @@ from rireki.sources.claude_code.render import (
 from rireki.sources.claude_code.shapes import loads
 from rireki.sources.claude_code.words import one_line
 from rireki.sources.kit.document import LANE as WHOLE
-from rireki.sources.kit.pending import conversation_of
+from rireki.sources.kit.fields import get, string
+from rireki.sources.kit.pending import (
+    ConversationBuilder,
+    PendingMessage,
+    conversation_of,
+    pending,
+)
+from rireki.sources.kit.records import DecodedLine
 
 __all__ = ["read_history", "read_session"]
 
@@ -60,7 +73,26 @@ class SessionReading(Struct):
 
 
 def read_session(conversation: str, strands: Sequence[Strand]) -> list[Reading]:
-    return [_reading(told, strands) for told in _tell(conversation, strands)]
+    notes = notes_beside(conversation, strands)
+    found = _tell(conversation, strands)
+    readings = [_reading(told, strands) for told in found]
+    if notes and found and _nature(found[0]) == "conversation":
+        _append(readings[0], notes)
+    elif notes:
+        # The client deletes transcripts and keeps its lists.
+        readings += read_notes(f"{conversation}/notes", strands)
+    return readings
+
+
+def _append(reading: Reading, notes: list[PendingMessage]) -> None:
+    """Put the session's lists and tasks behind what was said. A model is not given them."""
+    messages, stream, records = reading.messages, reading.stream, reading.records
+    more = [note.message for note in notes]
+    reading.conversation.messages += sum(message.replaced_by is None for message in more)
+    reading.messages = lambda: [*messages(), *more]
+    if stream is not None:
+        reading.stream = lambda: chain(stream(), more)
+    reading.records = lambda: {**records(), **{note.message.id: note.refs for note in notes}}
 
 
 def _tell(conversation: str, strands: Sequence[Strand]) -> list[SessionReading]:
@@ -75,6 +107,7 @@ def _tell(conversation: str, strands: Sequence[Strand]) -> list[SessionReading]:
     else:
         told.link_tokens = fold.link_tokens.parent(conversation, fold.drafts, fold.facts.sessions)
         told.link_tokens += fold.titles.link_tokens(fold.tree.parents)
+        told.link_tokens += [LinkToken("plan", "offer", plan_token(s)) for s in fold.facts.slugs]
     found = [told] if fold.drafts or troubles or _names_others(told) else []
     calls = {call: token for call, token in fold.link_tokens.calls.items() if token}
     for root, lines in gathered.sidechains.items():
@@ -197,131 +230,63 @@ def _upstream(told: SessionReading, strands: Sequence[Strand]) -> ConversationUp
 SURVIVORS = "Only what was typed survives of this session; its transcript was never seen."
 
 
-class HistoryPrompt(Struct):
-    """One line of the history."""
-
-    line: TranscriptLine
-    text: str
-    pasted: list[str]
-    at: str | None
-    project: str | None
-
-
 def read_history(strands: Sequence[Strand]) -> list[Reading]:
-    troubles: list[Trouble] = []
-    sessions = _sessions(strands, troubles)
-    readings = [_prompts_reading(session, typed, strands) for session, typed in sessions.items()]
-    if readings:
-        readings[0].conversation.troubles = troubles
-    return readings
-
-
-def _sessions(strands: Sequence[Strand], troubles: list[Trouble]) -> dict[str, list[HistoryPrompt]]:
     """What was typed, by session; by project where older versions named no session."""
-    sessions: dict[str, list[HistoryPrompt]] = {}
-    seen: dict[bytes, TranscriptLine] = {}
+    troubles: list[Trouble] = []
+    lines: dict[bytes, TranscriptLine] = {}
     for strand in strands:
         for line in read_strand(strand, troubles):
-            first = seen.setdefault(line.data.strip(), line)
+            first = lines.setdefault(line.data.strip(), line)
             first.present = first.present or line.present
-            value = loads(line.data) if first is line else None
-            if isinstance(value, dict) and isinstance(value.get("display"), str):
-                sessions.setdefault(_session(value), []).append(_typed(line, value))
-    return sessions
+    sessions: dict[str, ConversationBuilder] = {}
+    for line in lines.values():
+        value = loads(line.data)
+        if isinstance(get(value, "display"), str):
+            session = string(value, "sessionId") or _unnamed(get(value, "project"))
+            builder = ConversationBuilder(NAME, session, strands, nature="prompts")
+            _add_prompt(sessions.setdefault(session, builder), line, value)
+    for builder in sessions.values():
+        builder.troubles, troubles = troubles, []
+    return [_prompts_reading(builder) for builder in sessions.values()]
 
 
-def _session(value: dict[str, Any]) -> str:
-    session = value.get("sessionId")
-    if isinstance(session, str) and session:
-        return session
-    project = value.get("project")
+def _unnamed(project: Any) -> str:
     return f"history-{sha256(str(project).encode('utf-8', 'replace')).hexdigest()[:8]}"
 
 
-def _typed(line: TranscriptLine, value: dict[str, Any]) -> HistoryPrompt:
-    time, project, pasted = (value.get(name) for name in ("timestamp", "project", "pastedContents"))
+def _add_prompt(builder: ConversationBuilder, line: TranscriptLine, value: dict[str, Any]) -> None:
+    time, text, pasted = get(value, "timestamp"), value["display"], get(value, "pastedContents")
     contents = pasted.values() if isinstance(pasted, dict) else ()
-    return HistoryPrompt(
-        line=line,
-        text=value["display"],
-        pasted=[
-            item["content"]
-            for item in contents
-            if isinstance(item, dict) and isinstance(item.get("content"), str)
-        ],
+    texts = [text, *(one["content"] for one in contents if isinstance(get(one, "content"), str))]
+    command = text.startswith("/")
+    builder.note_directory(string(value, "project"))
+    typed = builder.say(
+        DecodedLine(value, line.number, True, line.present, record_of(line)),
+        line_id(line),
+        "person",
+        "chip" if command else "bubble",
+        [Text(one) for one in texts],
+        "typed",
         at=from_ms(time) if isinstance(time, int | float) else None,
-        project=project if isinstance(project, str) else None,
+        label=one_line(text) if command else None,
+        role="prompt",
+        # Whether they were answered, nobody knows.
+        ends=False,
     )
+    typed.typed = True
 
 
-def _prompts_reading(
-    session: str, typed: list[HistoryPrompt], strands: Sequence[Strand]
-) -> Reading:
-    tally = Tally()
-    tally.messages = len(typed) + 1
-    tally.entries = tally.turns = len(typed)
-    # Whether they were answered, nobody knows.
-    tally.finished = False
-    projects = list(dict.fromkeys(one.project for one in typed if one.project))
-    conversation = conversation_of(
-        NAME,
-        session,
-        tally,
-        [one.at for one in typed],
-        project=projects[0] if projects else None,
-        trail=projects[1:],
-        title=_prompts_title(typed),
-        upstream=_prompts_upstream(typed, strands),
-        nature="prompts",
-    )
-    return Reading(
-        conversation=conversation,
-        messages=partial(_prompt_messages, session, typed),
-        records=partial(_prompt_records, typed),
-    )
-
-
-def _prompts_title(typed: list[HistoryPrompt]) -> str:
-    """The first prompt; a command only when nothing else was typed."""
-    prompts = [one for one in typed if not one.text.startswith("/")] or typed
-    return one_line(prompts[0].text)
-
-
-def _prompts_upstream(
-    typed: list[HistoryPrompt], strands: Sequence[Strand]
-) -> ConversationUpstream:
-    if not any(strand.present for strand in strands):
-        return "gone"
-    return "present" if all(one.line.present for one in typed) else "changed"
-
-
-def _prompt_messages(session: str, typed: list[HistoryPrompt]) -> list[Message]:
-    notice = Message(
-        id=f"{session}#survivors",
-        author="harness",
-        display="chip",
-        label="typed prompts only",
-        at=typed[0].at if typed else None,
-        parts=[Notice(SURVIVORS, "warning")],
-    )
-    return [notice, *(_prompt_message(number, one) for number, one in enumerate(typed, 1))]
-
-
-def _prompt_records(typed: list[HistoryPrompt]) -> dict[str, list[Ref]]:
-    return {line_id(one.line): record_of(one.line) for one in typed}
-
-
-def _prompt_message(turn: int, typed: HistoryPrompt) -> Message:
-    parts: list[Part] = [Text(typed.text), *(Text(pasted) for pasted in typed.pasted)]
-    command = typed.text.startswith("/")
-    return Message(
-        id=line_id(typed.line),
-        author="person",
-        display="chip" if command else "bubble",
-        label=one_line(typed.text) if command else None,
-        at=typed.at,
-        turn=turn,
-        upstream="present" if typed.line.present else "gone",
-        parts=parts,
-        entry=Entry(position=typed.line.number, role="prompt", rule="typed"),
-    )
+def _prompts_reading(builder: ConversationBuilder) -> Reading:
+    prompts = [one.message for one in builder.flow]
+    # A command names a conversation only when nothing else was typed.
+    spoken = [one for one in prompts if one.display == "bubble"] or prompts
+    builder.title = one_line(next(p.text for p in spoken[0].parts if isinstance(p, Text)))
+    builder.entries = len(prompts)
+    label = "typed prompts only"
+    parts = [Notice(SURVIVORS, "warning")]
+    notice = pending(f"{builder.native_id}#survivors", "harness", "chip", parts, "", label=label)
+    notice.message.at, notice.message.entry = prompts[0].at, None
+    builder.flow.insert(0, notice)
+    reading = builder.reading()
+    reading.conversation.held_by = []
+    return reading

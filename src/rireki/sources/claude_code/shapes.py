@@ -9,18 +9,20 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from itertools import compress
+from operator import attrgetter
 from typing import Any
 
 import msgspec
 from msgspec import Raw, Struct
 
+from rireki.sources.kit.decode import clean
+
 __all__ = [
     "Attached",
     "ContentItem",
-    "Forked",
     "Kind",
     "LineHead",
-    "PermissionDecision",
     "Rich",
     "Spoken",
     "Tokens",
@@ -28,7 +30,6 @@ __all__ = [
     "flat",
     "has_pictures",
     "holds_result",
-    "is_line",
     "is_marked",
     "is_silent",
     "loads",
@@ -49,7 +50,6 @@ TRIES = 200
 #: What is nested deeper is not handed out: whoever walks through it needs a stack as deep.
 DEEPEST = 400
 _MARKS = ("sessionId", "uuid", "leafUuid", "messageId")
-_SURROGATES = re.compile("[\ud800-\udfff]")
 _decode = msgspec.json.Decoder().decode
 
 
@@ -70,19 +70,9 @@ def loads(data: bytes | Raw) -> Any:
 def _loads_patiently(data: bytes) -> Any:
     """What the standard library makes of it. Only here half surrogates get in: msgspec refuses them."""
     try:
-        return _clean(json.loads(data.decode("utf-8", "replace"), strict=False))
+        return clean(json.loads(data.decode("utf-8", "replace"), strict=False))
     except (ValueError, RecursionError):
         return None
-
-
-def _clean(value: Any) -> Any:
-    if isinstance(value, str):
-        return _SURROGATES.sub("\ufffd", value)
-    if isinstance(value, dict):
-        return {_clean(key): _clean(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_clean(item) for item in value]
-    return value
 
 
 def _has_many_brackets(data: bytes) -> bool:
@@ -213,6 +203,7 @@ class LineHead(Struct, frozen=True, gc=False):
     timestamp: str | None = None
     cwd: str | None = None
     sessionId: str | None = None
+    slug: str | None = None
     userType: str | None = None
     entrypoint: str | None = None
     agentId: str | None = None
@@ -254,6 +245,11 @@ class LineHead(Struct, frozen=True, gc=False):
 
 
 _string = msgspec.json.Decoder(str).decode
+_FLAGS = (
+    *("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "isSidechain", "isSynthetic"),
+    "sourceToolUseID",
+)
+_marks = attrgetter(*_FLAGS)
 _PICTURES = ("image", "document")
 _NAMING = ("sessionid", "session", "continuedin", "derivedfrom")
 _SILENCE = (b"", b'""', b"null", b"[]")
@@ -261,19 +257,7 @@ _SILENCE = (b"", b'""', b"null", b"[]")
 
 def flags_of(look: LineHead) -> list[str]:
     """The marks on a user entry, as `explain` lists them and the census counts them."""
-    flags = []
-    if look.isMeta:
-        flags.append("isMeta")
-    if look.isCompactSummary:
-        flags.append("isCompactSummary")
-    if look.isVisibleInTranscriptOnly:
-        flags.append("isVisibleInTranscriptOnly")
-    if look.isSidechain:
-        flags.append("isSidechain")
-    if look.isSynthetic:
-        flags.append("isSynthetic")
-    if look.sourceToolUseID:
-        flags.append("sourceToolUseID")
+    flags = list(compress(_FLAGS, _marks(look)))
     if look.promptSource:
         flags.append(f"promptSource:{look.promptSource}")
     if look.origin is not None and look.origin.kind:
