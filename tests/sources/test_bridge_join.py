@@ -83,6 +83,12 @@ def test_the_same_words_twice_are_two_prompts() -> None:
     assert ids([typed("T2", "go", 10.1)], both) == ["p1", "T2"]
 
 
+def test_the_same_words_twice_within_a_moment_are_two_prompts() -> None:
+    """A queue that is worked off: the second is given in the very moment the first is noted."""
+    both = [prompt("p1", "go", 0), prompt("p2", "go", 0.1)]
+    assert ids([typed("T1", "go", 0.1, 1), typed("T2", "go", 0.1, 2)], both) == ["T1", "T2"]
+
+
 def test_what_was_typed_again_after_a_failure_is_another_prompt() -> None:
     failed = [
         prompt("p", "go", 0, "cut"),

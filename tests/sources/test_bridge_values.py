@@ -13,7 +13,7 @@ from rireki.drive.reduce import SessionLog
 from rireki.intake.interpret import read_conversation
 from rireki.intake.sweep import import_history
 from rireki.intake.verify import verify
-from rireki.sources.bridge.entry import parse
+from rireki.journals.session_entry import parse
 from rireki.sources.kit.places import Places
 from tests.support.homes import FIXTURES, lay_out
 

@@ -56,7 +56,7 @@ def said(archive: Archive) -> dict[str, set[str]]:
             for m in read_conversation(archive, archive.find(id)).messages()
             for part in m.parts
         }
-        for id in set(archive.ids())
+        for id in {each.id for each in archive.headings()}
     }
 
 

@@ -68,6 +68,280 @@ def codex_completed_item(home: Path) -> None:
     _codex_line(home, {"type": "event_msg", "payload": {"type": "item_completed", "item": item}})
 
 
+def _q_ide(home: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    lay_out("amazon-q-ide-0.0.128", home)
+    file = max((home / ".aws").rglob("chat-history-*.json"), key=lambda p: p.stat().st_size)
+    database = json.loads(file.read_text("utf-8"))
+    (tabs,) = [one["data"] for one in database["collections"] if one["name"] == "tabs"]
+    change(tabs[0]["conversations"][0])
+    file.write_text(json.dumps(database), encoding="utf-8")
+
+
+def q_ide_message(home: Path) -> None:
+    _q_ide(home, lambda talk: talk["messages"].append({"type": "hologram", "body": BODY}))
+
+
+def q_ide_message_that_is_no_object(home: Path) -> None:
+    _q_ide(home, lambda talk: talk["messages"].append([BODY]))
+
+
+# ── Gemini CLI, Qwen Code ──
+
+
+def _gemini_line(home: Path, value: dict[str, Any]) -> None:
+    lay_out("gemini-cli-0.61.0-terminal", home)
+    (file,) = (home / ".gemini").rglob("*.jsonl")
+    with file.open("a", encoding="utf-8") as lines:
+        lines.write(json.dumps(value) + "\n")
+
+
+def gemini_line(home: Path) -> None:
+    _gemini_line(home, {"$hologram": BODY})
+
+
+def gemini_type(home: Path) -> None:
+    _gemini_line(home, {"id": "inv-1", "timestamp": AT, "type": "hologram", "content": BODY})
+
+
+def gemini_part(home: Path) -> None:
+    content = [{"hologram": BODY}]
+    _gemini_line(home, {"id": "inv-1", "timestamp": AT, "type": "gemini", "content": content})
+
+
+def _qwen_line(home: Path, value: dict[str, Any]) -> None:
+    lay_out("qwen-code-0.24.4", home)
+    file = max((home / ".qwen").rglob("chats/*.jsonl"), key=lambda p: p.stat().st_size)
+    about = {"uuid": "inv-1", "parentUuid": None, "sessionId": file.stem, "timestamp": AT}
+    _append(file, about | value)
+
+
+def qwen_type(home: Path) -> None:
+    _qwen_line(home, {"type": "hologram", "body": BODY})
+
+
+def qwen_system(home: Path) -> None:
+    _qwen_line(home, {"type": "system", "subtype": "hologram", "systemPayload": BODY})
+
+
+# ── Cline ──
+
+
+def _appended(home: Path, name: str, file: str, value: Any) -> None:
+    lay_out(name, home)
+    path = max(home.rglob(file), key=lambda p: p.stat().st_size)
+    told = json.loads(path.read_text("utf-8"))
+    (told if isinstance(told, list) else told["messages"]).append(value)
+    path.write_text(json.dumps(told), encoding="utf-8")
+
+
+def cline_block(home: Path) -> None:
+    block = {"type": "hologram", "body": BODY}
+    value = {"id": "z", "role": "assistant", "content": [block], "ts": 1795024486340}
+    _appended(home, "cline-3.0.65", "*.messages.json", value)
+
+
+def cline_role(home: Path) -> None:
+    value = {"id": "z", "role": "hologram", "content": [], "body": BODY}
+    _appended(home, "cline-3.0.65", "*.messages.json", value)
+
+
+def cline_record(home: Path) -> None:
+    value = {"ts": 1795100099000, "type": "say", "say": "hologram", "body": BODY}
+    _appended(home, "cline-composed", "ui_messages.json", value)
+
+
+# ── Amp ──
+
+
+def _amp(home: Path, message: dict[str, Any]) -> None:
+    lay_out("amp-composed", home)
+    (file,) = (home / ".local" / "share" / "amp" / "threads").iterdir()
+    thread = json.loads(file.read_text("utf-8"))
+    thread["messages"].append({"messageId": 99} | message)
+    file.write_text(json.dumps(thread), encoding="utf-8")
+
+
+def amp_block(home: Path) -> None:
+    _amp(home, {"role": "assistant", "content": [{"type": "hologram"} | BODY]})
+
+
+def amp_role(home: Path) -> None:
+    _amp(home, {"role": "hologram", "content": [BODY]})
+
+
+def amp_info(home: Path) -> None:
+    _amp(home, {"role": "info", "content": [{"type": "hologram"} | BODY]})
+
+
+# ── Goose ──
+
+
+def _goose(home: Path, role: str, content: Any) -> None:
+    lay_out("goose-composed", home)
+    sessions = home / ".local" / "share" / "goose" / "sessions" / "sessions.db"
+    with sqlite3.connect(sessions) as database:
+        database.execute(
+            "INSERT INTO messages (session_id, role, content_json, created_timestamp)"
+            " VALUES ('20251118_1', ?, ?, 1763429000)",
+            (role, json.dumps(content)),
+        )
+
+
+def goose_block(home: Path) -> None:
+    _goose(home, "assistant", [{"type": "hologram"} | BODY])
+
+
+def goose_role(home: Path) -> None:
+    _goose(home, "hologram", [BODY])
+
+
+# ── Zed ──
+
+
+def _zed(home: Path, message: Any) -> None:
+    lay_out("zed-composed", home)
+    with sqlite3.connect(home / ".local" / "share" / "zed" / "threads" / "threads.db") as database:
+        database.execute(
+            "UPDATE threads SET data_type = 'json', data = ?",
+            (json.dumps({"messages": [message]}).encode(),),
+        )
+
+
+def zed_message(home: Path) -> None:
+    _zed(home, {"Hologram": BODY})
+
+
+def zed_block(home: Path) -> None:
+    _zed(home, {"Agent": {"content": [{"Hologram": BODY}], "tool_results": {}}})
+
+
+def zed_role(home: Path) -> None:
+    _zed(home, {"role": "hologram", "segments": [BODY]})
+
+
+# ── Crush ──
+
+
+def _crush(home: Path, role: str, parts: Any) -> None:
+    lay_out("crush-composed", home)
+    with sqlite3.connect(home / ".crush" / "crush.db") as database:
+        database.execute(
+            "INSERT INTO messages (id, session_id, role, parts, created_at, updated_at)"
+            " SELECT 'zz', id, ?, ?, 1763429000, 1763429000 FROM sessions LIMIT 1",
+            (role, json.dumps(parts)),
+        )
+
+
+def crush_part(home: Path) -> None:
+    _crush(home, "assistant", [{"type": "hologram", "data": BODY}])
+
+
+def crush_role(home: Path) -> None:
+    _crush(home, "hologram", [BODY])
+
+
+# ── opencode ──
+
+
+def _opencode(home: Path, table: str, *values: Any) -> None:
+    lay_out("opencode-1.18.33", home)
+    session = "ses_e1065eca2ffeIqi5qbNQfBHWd7"
+    with sqlite3.connect(home / ".local" / "share" / "opencode" / "opencode.db") as database:
+        (message,) = database.execute(
+            "SELECT max(id) FROM message WHERE session_id = ?", (session,)
+        ).fetchone()
+        about = {"SESSION": session, "MESSAGE": message}
+        row = [json.dumps(v) if isinstance(v, dict) else about.get(v, v) for v in values]
+        marks = ", ".join("?" * len(row))
+        database.execute(f"INSERT INTO {table} VALUES ({marks})", row)
+
+
+def opencode_part(home: Path) -> None:
+    part = {"type": "hologram", "body": BODY}
+    _opencode(home, "part", "prt_zz", "MESSAGE", "SESSION", 1, 1, part)
+
+
+def opencode_role(home: Path) -> None:
+    _opencode(home, "message", "msg_zz", "SESSION", 1, 1, {"role": "hologram", "body": BODY})
+
+
+def opencode_event(home: Path) -> None:
+    _opencode(home, "event", "evt_zz", "SESSION", 999, "hologram.1", {"body": BODY})
+
+
+def opencode_newer_message(home: Path) -> None:
+    row = ("msg_zz", "SESSION", "hologram", 1, 1, 1, {"body": BODY})
+    _opencode(home, "session_message", *row)
+
+
+def opencode_file(home: Path) -> None:
+    lay_out("opencode-1.0.185-files", home)
+    parts = home / ".local" / "share" / "opencode" / "storage" / "part"
+    folder = sorted(parts.iterdir())[0]
+    told = json.loads(next(folder.iterdir()).read_text()) | {"id": "prt_zz", "type": "hologram"}
+    (folder / "prt_zz.json").write_text(json.dumps(told | {"body": BODY}))
+
+
+# ── Claude Code ──
+def cursor_bubble(home: Path) -> None:
+    lay_out("cursor-composed-3.x", home)
+    (path,) = home.rglob("globalStorage/state.vscdb")
+    with sqlite3.connect(path) as database:
+        id = "11111111-aaaa-4aaa-8aaa-000000000001"
+        row = (f"bubbleId:{id}:h", json.dumps({"type": 9, "bubbleId": "h"} | BODY))
+        database.execute("INSERT INTO cursorDiskKV VALUES (?, ?)", row)
+    database.close()
+
+
+def copilot_event(home: Path) -> None:
+    lay_out("copilot-cli-1.0.24", home)
+    file = sorted((home / ".copilot" / "session-state").glob("*/events.jsonl"))[0]
+    _append(file, {"type": "hologram.shown", "data": BODY, "id": "h", "timestamp": AT})
+
+
+def copilot_attachment(home: Path) -> None:
+    lay_out("copilot-cli-1.0.24", home)
+    file = sorted((home / ".copilot" / "session-state").glob("*/events.jsonl"))[0]
+    data = {"content": "look", "attachments": [{"type": "hologram"} | BODY]}
+    _append(file, {"type": "user.message", "data": data, "id": "h", "timestamp": AT})
+
+
+def copilot_response(home: Path) -> None:
+    lay_out("vscode-copilot-chat-composed-1.109", home)
+    (file,) = home.rglob("chatSessions/*.jsonl")
+    item = {"kind": "hologram"} | BODY
+    _append(file, {"kind": 2, "k": ["requests", 0, "response"], "v": [item]})
+
+
+def copilot_request(home: Path) -> None:
+    lay_out("vscode-copilot-chat-composed-1.109", home)
+    (file,) = home.rglob("chatSessions/*.jsonl")
+    _append(file, {"kind": 2, "k": ["requests"], "v": [[BODY]]})
+
+
+def _kiro_ide(home: Path, name: str, change: Callable[[dict[str, Any]], None]) -> None:
+    lay_out("kiro-ide-composed", home)
+    (file,) = (home / ".config").rglob(name)
+    value = json.loads(file.read_text("utf-8"))
+    change(value)
+    file.write_text(json.dumps(value), encoding="utf-8")
+
+
+def kiro_ide_entry(home: Path) -> None:
+    name = "7a11c0de-0009-4000-8000-000000000009.json"
+    _kiro_ide(home, name, lambda value: value["history"].append({"hologram": BODY}))
+
+
+def kiro_ide_step(home: Path) -> None:
+    step = {"actionId": "h", "actionType": "hologram", "body": BODY}
+    _kiro_ide(home, "45776cb1*", lambda value: value["actions"].append(step))
+
+
+def kiro_ide_chat(home: Path) -> None:
+    entry = {"role": "hologram", "content": BODY}
+    _kiro_ide(home, "92eb5ffe*", lambda value: value["chat"].append(entry))
+
+
 def claude_type(home: Path) -> None:
     _claude_line(home, {"type": "hologram", "body": BODY})
 
@@ -262,10 +536,28 @@ def chatkit_item(home: Path) -> None:
         )
 
 
+def aider_line(home: Path) -> None:
+    lay_out("aider-0.86.2", home)
+    with (home / "proj" / "demo-app" / ".aider.chat.history.md").open("ab") as file:
+        file.write(f"<hologram>{json.dumps(BODY)}</hologram>\n".encode())
+
+
 CONTAINERS = [
+    aider_line,
     *(claude_type, claude_system, claude_attachment, claude_user_block, claude_answer_block),
     *(claude_result_block, claude_subagent),
+    *(gemini_line, gemini_type, gemini_part, qwen_type, qwen_system),
     *(codex_type, codex_event, codex_item, codex_completed_item),
+    *(q_ide_message, q_ide_message_that_is_no_object),
+    *(kiro_ide_entry, kiro_ide_step, kiro_ide_chat),
+    *(cline_block, cline_role, cline_record),
+    *(opencode_part, opencode_role, opencode_event, opencode_newer_message, opencode_file),
+    cursor_bubble,
+    *(amp_block, amp_role, amp_info),
+    *(goose_block, goose_role),
+    *(zed_message, zed_block, zed_role),
+    *(crush_part, crush_role),
+    *(copilot_event, copilot_attachment, copilot_response, copilot_request),
     *(q_entry, q_entry_that_is_no_object, q_user, q_answer),
     *(kiro_kind, kiro_without_kind, kiro_block),
     *(kiro_3_payload, kiro_3_without_payload, kiro_3_payload_that_is_no_object),

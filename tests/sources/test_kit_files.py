@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from rireki.archive.base import Archive
+from rireki.intake.take import take_origin
+from rireki.model.conversation import Reading
 from rireki.model.strand import Run, State, Strand
-from rireki.sources.kit.files import ANYTHING, FileKind, FileReader, FilesBelow, no_conversation
+from rireki.sources.kit.files import (
+    ANYTHING,
+    FileKind,
+    FileReader,
+    FilesBelow,
+    belonging,
+    no_conversation,
+)
 from rireki.sources.kit.pieces import Cuts, split
 from rireki.sources.kit.places import Places
 from rireki.sources.reader import Known, Origin, Update, Watched
@@ -30,6 +41,9 @@ class Agent(FileReader):
         )
         database = FileKind("state.db", "database", "rows", no_conversation)
         return [FilesBelow(root, kinds, "{n} files"), FilesBelow(root, (database,))]
+
+    def interpret(self, conversation: str, strands: Sequence[Strand]) -> list[Reading]:
+        return []
 
 
 READER = Agent()
@@ -148,3 +162,20 @@ def test_a_list_at_the_top_is_cut_as_well() -> None:
 def test_what_cannot_be_cut_is_kept_as_it_is(data: bytes) -> None:
     (content,) = split(data, Cuts({"messages": "messages"}))
     assert (content.lane, content.pieces[0].data) == ("whole", data)
+
+
+def test_a_directory_that_becomes_known_later_is_kept_with_what_was_read(
+    tree: Path, archive: Archive
+) -> None:
+    found = READER.discover(Places.at(tree)).origins[:2]
+    for origin in found:
+        take_origin(archive, READER, origin)
+    known = Places.at(tree).knowing(lambda: ["/home/dev/proj"]).projects[0]
+    later = [belonging(origin, known) for origin in found]
+    assert [one.stamp == two.stamp for one, two in zip(found, later, strict=True)] == [False, False]
+    for project, origins in (("/home/dev/proj", later), ("/home/dev/proj", found)):
+        for origin in origins:
+            take_origin(archive, READER, origin)
+            (strand,) = archive.strands("agent", str(origin.conversation))
+            assert strand.project == project
+            assert len(strand.states) == 1

@@ -196,3 +196,27 @@ def test_a_database_with_none_of_the_tables_is_said(
     (origin,) = READER.discover(Places.at(home)).origins
     with pytest.raises(SourceTrouble, match="has none of the tables chats, lines"):
         list(READER.read(origin, Known()))
+
+
+def test_a_row_whose_time_of_change_is_another_is_read_again(
+    home: Path, database: sqlite3.Connection
+) -> None:
+    kinds = (
+        RowKind("lines", ("id", "chat", "data"), "chat", optional=("at", "no such")),
+        RowKind("chats", ("id",), "id"),
+    )
+    brief = (kinds[0]._replace(bulky=("data",)), kinds[1])
+    database.execute("ALTER TABLE lines ADD COLUMN at INTEGER")
+    (origin,) = READER.discover(Places.at(home)).origins
+
+    def read(known: Known) -> list[Update]:
+        return [one for one in read_rows(origin, known, brief) if isinstance(one, Update)]
+
+    (first,) = read(Known())
+    known = Known({first.key: first.cursor})
+    assert json.loads(first.contents[1].pieces[0].data)["at"] is None
+    database.execute("UPDATE lines SET data = replace(data, 'brief', 'quiet')")
+    assert read(known) == []
+    assert len(read(Known(known.cursors, thorough=True))) == 1
+    database.execute("UPDATE lines SET at = 7 WHERE id = 1")
+    assert len(read(known)) == 1

@@ -19,7 +19,7 @@ from rireki.intake.restore import restore
 from rireki.intake.sweep import Report, import_history
 from rireki.intake.verify import verify
 from rireki.model.strand import Strand
-from rireki.sources.kit import largevalues, longlines, sqlite
+from rireki.sources.kit import jsonl, rows, sqlite
 from rireki.sources.kit.places import Places
 
 MB = 1 << 20
@@ -46,8 +46,8 @@ _CHATKIT = """CREATE TABLE threads (id TEXT PRIMARY KEY, user_id TEXT, created_a
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same with a hundredth of the bytes: a value of 1 MB is the largest, pieces have 64 KB."""
     monkeypatch.setattr("rireki.intake.take.largest", lambda: LARGEST)
-    monkeypatch.setattr(longlines, "PIECE", PIECE)
-    monkeypatch.setattr(largevalues, "PIECE", PIECE)
+    monkeypatch.setattr(jsonl, "PIECE", PIECE)
+    monkeypatch.setattr(rows, "PIECE", PIECE)
 
 
 def run(database: Path, statement: str, *values: object) -> None:

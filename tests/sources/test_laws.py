@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import random
 import shutil
@@ -24,7 +25,7 @@ from tests.support.engine import sql_of
 from tests.support.homes import NAMES, files, lay_out
 
 #: Files that are no conversation's: what is wrong in them is told by none.
-LISTS = ("history.jsonl", "session_index.jsonl")
+LISTS = ("history.jsonl", "session_index.jsonl", "c394af3a009a31cd.jsonl")
 every_home = pytest.mark.parametrize("name", NAMES)
 
 
@@ -80,16 +81,41 @@ def test_what_was_taken_in_comes_back(
     kept = archive.groups()
     named = {c.native_id for c in archive.conversations(Filter(subagents=True))}
     assert named
-    for number, group in enumerate(kept):
+    for group in kept:
         for strand in archive.strands(group.family, group.conversation):
             if strand.role == "state":
                 rows["threads", "", strand.key] = _thread(Path(strand.place), strand.key)
                 assert json.loads(strand.document()) == rows["threads", "", strand.key]
+            elif strand.role == "ide-listed":
+                entries = json.loads(Path(strand.place).read_text("utf-8"))
+                (rows["list", "", strand.key],) = [
+                    one for one in entries if one["sessionId"] == strand.key
+                ]
+                assert json.loads(strand.document()) == rows["list", "", strand.key]
+            elif strand.role == "tab":
+                rows["tabs", "", strand.key] = _tab(Path(strand.place), strand.key)
+                assert json.loads(strand.document()) == rows["tabs", "", strand.key]
+            elif strand.role == "item" and strand.key:
+                listed = json.loads(Path(strand.place).read_text("utf-8"))
+                rows["tasks", "", strand.key] = json.loads(strand.document())
+                assert rows["tasks", "", strand.key] in listed
+            elif strand.role == "rows":
+                rows["session", "", strand.key] = opened = json.loads(strand.document())
+                assert opened == _session(Path(strand.place), strand.key, opened)
+            elif strand.source == "llm":
+                rows["log", "", strand.key] = opened = json.loads(strand.document())
+                assert opened == _logged(Path(strand.place), opened)
+            elif strand.role == "typed":
+                listed = json.loads(Path(strand.place).read_bytes())
+                mine = [one for one in listed if one["sessionId"] == strand.key]
+                assert json.loads(strand.document()) == mine
             elif strand.key:
                 table, key, native_id = json.loads(strand.key)
                 assert json.loads(strand.document()) == rows[table, key, native_id]
             else:
                 assert strand.document() == Path(strand.place).read_bytes()
+    # With a conversation its sub-agents come back.
+    for number, group in enumerate(kept):
         if group.conversation.startswith("@") or group.conversation not in named:
             continue
         for path in restore(archive, archive.find(group.conversation), tmp_path / str(number)):
@@ -105,8 +131,105 @@ def _thread(database: Path, id: str) -> dict[str, str]:
     return dict(zip(("id", "name"), row, strict=True))
 
 
+def _tab(file: Path, id: str) -> object:
+    """A tab as Amazon Q in the IDE has it."""
+    collections = json.loads(file.read_text("utf-8"))["collections"]
+    (tabs,) = [one["data"] for one in collections if one["name"] == "tabs"]
+    (tab,) = [one for one in tabs if one["historyId"] == id]
+    return tab
+
+
+def _session(database: Path, id: str, kept: dict[str, list[dict[str, object]]]) -> object:
+    """What the tables of opencode, Goose, Zed and Crush say of a session, of the columns that are kept."""
+    connection = sqlite3.connect(database)
+    connection.row_factory = sqlite3.Row
+    whose = {"session": "id", "sessions": "id", "threads": "id", "event": "aggregate_id"}
+    found: dict[str, list[dict[str, object]]] = {}
+    for table, rows in kept.items():
+        statement = (
+            f"SELECT * FROM {table} WHERE {whose.get(table, 'session_id')} = ? ORDER BY rowid"
+        )
+        found[table] = [
+            {name: _opened(name, row[name.partition(":")[0]]) for name in one}
+            for one, row in zip(rows, connection.execute(statement, (id,)).fetchall(), strict=True)
+        ]
+    connection.close()
+    return found
+
+
+def _logged(database: Path, kept: dict[str, list[dict[str, object]]]) -> object:
+    """What llm's tables have of these rows, of the columns that are kept."""
+    connection = sqlite3.connect(database)
+    connection.row_factory = sqlite3.Row
+    found: dict[str, list[dict[str, object]]] = {}
+    for table, rows in kept.items():
+        key = "hash" if table == "messages" else "id"
+        found[table] = []
+        for one in rows:
+            statement = f"SELECT * FROM {table} WHERE {key} = ?"
+            (row,) = connection.execute(statement, (one[key],)).fetchall()
+            found[table].append({name: row[name] for name in one})
+    connection.close()
+    return found
+
+
+def _opened(name: str, value: object) -> object:
+    as_json = {"data", "revert", "permission", "model", "summary_diffs", "metadata"}
+    as_json |= {"content_json", "metadata_json", "model_config_json", "parts", "todos"}
+    if name.endswith(":base64") and isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    text = value.decode() if isinstance(value, bytes) else value
+    # Crush has a plain name in the column of the model.
+    if name in as_json and isinstance(text, str) and text.startswith(("{", "[")):
+        return json.loads(text)
+    return value
+
+
+def _chats(home: Path) -> dict[tuple[str, str, str], object]:
+    """What VS Code's databases have of each chat."""
+    rows: dict[tuple[str, str, str], object] = {}
+    for database in home.rglob("workspaceStorage/*/state.vscdb"):
+        connection = sqlite3.connect(database)
+        values = dict(connection.execute("SELECT key, value FROM ItemTable"))
+        connection.close()
+        for chat in json.loads(values.get("interactive.sessions", "[]")):
+            rows["ItemTable", "interactive.sessions", chat["sessionId"]] = chat
+        index = "chat.ChatSessionStore.index"
+        for id, entry in json.loads(values.get(index, '{"entries": {}}'))["entries"].items():
+            rows["ItemTable", index, id] = entry
+    return rows
+
+
+def _composers(home: Path) -> dict[tuple[str, str, str], object]:
+    """What Cursor's database has of each conversation."""
+    rows: dict[tuple[str, str, str], object] = {}
+    for path in home.rglob("Cursor/User/globalStorage/state.vscdb"):
+        database = sqlite3.connect(path)
+        pairs = database.execute("SELECT key, value FROM cursorDiskKV ORDER BY rowid").fetchall()
+        times = ("createdAt", "lastUpdatedAt")
+        names = ("composerId", "workspaceId", *times, "isArchived", "isSubagent", "value")
+        entries = database.execute(f"SELECT {', '.join(names)} FROM composerHeaders").fetchall()
+        database.close()
+        catalog = {
+            row[0]: dict(zip(names, (*row[:-1], json.loads(row[-1])), strict=True))
+            for row in entries
+        }
+        for id in (key.partition(":")[2] for key, _ in pairs if key.startswith("composerData:")):
+            rows["cursorDiskKV", "composerData", id] = {
+                "catalog": [catalog[id]] if id in catalog else [],
+            } | {
+                name: [
+                    {"key": key, "value": json.loads(value)}
+                    for key, value in pairs
+                    if key.split(":")[:2] == [name, id]
+                ]
+                for name in ("composerData", "bubbleId")
+            }
+    return rows
+
+
 def _rows(home: Path) -> dict[tuple[str, str, str], object]:
-    rows = {}
+    rows = _chats(home) | _composers(home)
     for database in home.rglob("data.sqlite3"):
         connection = sqlite3.connect(database)
         for table in ("conversations", "conversations_v2"):

@@ -134,6 +134,13 @@ def test_nothing_that_is_not_understood_is_dropped(archive: Archive, home: Path)
     assert 'not finished: {"v":1' in messages[4].parts[0].text  # type: ignore[union-attr]
 
 
+def test_an_answer_that_is_a_number_costs_no_tokens(archive: Archive, home: Path) -> None:
+    write(home, "x", {"kind": "assistant", "provider": "anthropic", "answer": True, "raw": 7})
+    take_in(archive, home)
+    conversation, _ = read(archive, "x")
+    assert conversation.usage is None and not conversation.troubles
+
+
 def test_a_journal_that_lies_in_two_places_is_told_once(archive: Archive, home: Path) -> None:
     lay_out("rireki", home)
     take_in(archive, home)
@@ -188,7 +195,7 @@ def test_other_readers_leave_ours_alone(archive: Archive, home: Path) -> None:
     lay_out("rireki", home)
     file = home / ".local" / "share" / "rireki" / "histories" / "weather.jsonl"
     import_history(archive, places=Places.at(home), paths=[file])
-    assert set(archive.ids()) == {"rireki/weather"}
+    assert {each.id for each in archive.headings()} == {"rireki/weather"}
 
 
 def _names() -> list[str]:

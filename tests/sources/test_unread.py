@@ -13,16 +13,7 @@ from rireki.sources.unread import Unread, unread_stores
 
 FILES = {
     "codex": ".codex/sessions/2026/01/02/rollout-a.jsonl",
-    "gemini": ".gemini/tmp/slug/chats/session-1.jsonl",
-    "qwen": ".qwen/projects/p/chats/x.jsonl",
-    "opencode": ".local/share/opencode/opencode.db",
-    "copilot-cli": ".copilot/session-state/u/events.jsonl",
-    "cursor": ".config/Cursor/User/globalStorage/state.vscdb",
-    "cline": ".cline/data/sessions/s/ui.json",
-    "kiro-ide": ".config/Kiro/User/globalStorage/kiro.kiroagent/workspace-sessions/k/u.json",
-    "amazon-q-ide": ".aws/amazonq/history/chat-history-x.json",
-    "llm": "Library/Application Support/io.datasette.llm/logs.db",
-    "aider": "src/app/.aider.chat.history.md",
+    "cursor-cli": ".cursor/chats/a/b/store.db",
 }
 
 
@@ -42,7 +33,7 @@ def test_every_store_is_named_and_none_is_opened(
 
     monkeypatch.setattr(builtins, "open", refused)
     monkeypatch.setattr(Path, "open", refused)
-    found = unread_stores(Places.at(home), [str(home / "src" / "app")])
+    found = unread_stores(Places.at(home))
     assert {one.source: one.files for one in found} == dict.fromkeys(FILES, 1)
     assert Unread("codex", str(home / ".codex" / "sessions"), 1) in found
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from rireki.errors import RirekiError, SourceTrouble
+from rireki.errors import RirekiError, SourceTrouble, Wording
 from rireki.model.conversation import Conversation, Reading, Trouble
 from rireki.model.message import Message
 from rireki.model.parts import Text
@@ -23,7 +23,6 @@ __all__ = ["Guarded", "mistakes"]
 T = TypeVar("T")
 #: Verbs that a reader may have, and what stands for their answer when they fail.
 _LIVELY = ("watched", "locate", "activity")
-_HINT = "The other sources are read as ever. Tell the author of that package."
 _mistakes: dict[str, Trouble] = {}
 
 
@@ -74,7 +73,7 @@ class Guarded:
         except SourceTrouble:
             raise
         except Exception as error:
-            raise SourceTrouble(self._trouble("read", error).message, _HINT) from error
+            raise SourceTrouble("reader-failed", **self._failure("read", error)) from error
 
     def interpret(self, conversation: str, strands: Sequence[Strand]) -> list[Reading]:
         try:
@@ -82,8 +81,10 @@ class Guarded:
             for reading in readings:
                 self._guard(reading)
         except Exception as error:
-            trouble = self._remember("interpret", error)
-            raise RirekiError(trouble.message, "Tell the author of that package.") from error
+            self._remember("interpret", error)
+            hint = Wording("tell-its-author")
+            values = self._failure("interpret", error)
+            raise RirekiError("reader-failed", hint=hint, **values) from error
         return readings
 
     def resume(self, conversation: Conversation) -> str | None:
@@ -136,8 +137,7 @@ class Guarded:
         return trouble
 
     def _trouble(self, verb: str, error: Exception) -> Trouble:
-        return Trouble(
-            f"reader {self.name}",
-            f"the reader of {self._owner} failed to {verb} ({type(error).__name__}: {error})",
-            _HINT,
-        )
+        return Trouble.of(f"reader {self.name}", "reader-failed", **self._failure(verb, error))
+
+    def _failure(self, verb: str, error: Exception) -> dict[str, object]:
+        return {"owner": self._owner, "verb": verb, "kind": type(error).__name__, "why": error}

@@ -114,7 +114,8 @@ class Lively(Protocol):
     Each is looked for by its name. Without `watched`, the places that `discover` looked
     at are watched; without `locate`, a change there costs a `discover`; without
     `activity`, nothing is known of what the agent does right now. A reader whose origins
-    may lie `anywhere` is asked about those again that the user once named.
+    may lie `anywhere` is asked about those again that the user once named. A reader of ours
+    whose records tell of another's conversation has `join`.
     """
 
     anywhere: bool
@@ -135,4 +136,10 @@ class Lively(Protocol):
 
     def activity(self, places: Places) -> list[Activity]:
         """What the agent is doing now, where it says so itself."""
+        ...
+
+    def join(
+        self, conversation: str, strands: Sequence[Strand], readings: Sequence[Reading]
+    ) -> list[Reading]:
+        """What other sources' records were read as, together with what these strands add to it."""
         ...

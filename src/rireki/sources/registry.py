@@ -22,7 +22,6 @@ __all__ = ["broken", "find", "names", "reader", "readers"]
 GROUP = "rireki.readers"
 #: The distribution whose readers nobody replaces.
 OURS = "rireki"
-_HINT = "The other sources are read as ever. Update that package, or remove it."
 
 
 class _Point(NamedTuple):
@@ -67,11 +66,7 @@ def _installed() -> _Installed:
 def _clash(name: str, found: dict[str, _Point]) -> Trouble:
     owners = " and ".join(sorted(point.owner for point in found.values()))
     used = f"only that of {OURS} is used" if OURS in found else "none of them is used"
-    return Trouble(
-        f"reader {name}",
-        f"{owners} both bring a reader called {name}: {used}",
-        "Remove one of these packages, or ask its author for another name.",
-    )
+    return Trouble.of(f"reader {name}", "reader-twice", owners=owners, name=name, used=used)
 
 
 def _parse(file: Path) -> Iterator[_Point]:
@@ -104,9 +99,7 @@ def reader(name: str) -> Reader:
         clash = _installed().clashes.get(name)
         if clash is not None:
             raise RirekiError(clash.message, clash.hint)
-        raise NotFound(
-            f"no reader for the source {name!r}", f"Known sources: {', '.join(names())}."
-        )
+        raise NotFound("no-reader", name=name, names=[*names()])
     found = _loaded(name, _addresses()[name])
     if isinstance(found, Trouble):
         raise RirekiError(found.message, found.hint)
@@ -131,6 +124,7 @@ def readers(only: Iterable[str] = ()) -> list[Reader]:
 
 def broken() -> list[tuple[str, Trouble]]:
     """Readers that cannot be used, or made a mistake in this process: their names, and why."""
+    # Imported late: hardly anyone has a reader of somebody else's.
     from rireki.sources.guarded import mistakes
 
     loaded = [(name, _loaded(name, address)) for name, address in _addresses().items()]
@@ -151,9 +145,11 @@ def _loaded(name: str, address: str) -> Reader | Trouble:
     try:
         found = Guarded(getattr(import_module(module), attribute), name, point.owner)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a stranger's code raises
-        return Trouble(
+        return Trouble.of(
             f"reader {name}",
-            f"the reader of {point.owner} cannot be imported ({type(error).__name__}: {error})",
-            _HINT,
+            "reader-not-imported",
+            owner=point.owner,
+            kind=type(error).__name__,
+            why=error,
         )
     return found

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from rireki.home import BRIDGE
+from rireki.journals.session_entry import BridgeEntry, parse
 from rireki.sources import registry
-from rireki.sources.bridge.entry import BridgeEntry, parse
 
 __all__ = ["Filed", "named", "note", "note_line"]
 

@@ -12,8 +12,7 @@ import msgspec
 
 from rireki.model.message import Message
 from rireki.model.parts import Attachment
-from rireki.sources.bridge.matching import MessageMatcher
-from rireki.sources.bridge.words import is_given, rule_of
+from rireki.sources.bridge.matching import MessageMatcher, is_given, rule_of
 
 __all__ = ["ONLY_HERE", "Joined", "join"]
 

@@ -1,17 +1,20 @@
-"""One message of a driven conversation, gathered from the lines of its journal that belong to it."""
+"""One message of a driven conversation, gathered from the lines of its journal that belong to it.
+
+Also what was asked of a person and how it ended, in one line and in all words.
+"""
 
 from __future__ import annotations
 
-import base64
-import binascii
-from hashlib import sha256
+import json
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
+from rireki.journals.session_entry import BridgeEntry
+from rireki.model.activity import WORDS, state_of_ask
 from rireki.model.message import Author, Display, Entry, Message
 from rireki.model.parts import (
-    Attachment,
     Notice,
     Part,
     Text,
@@ -22,12 +25,103 @@ from rireki.model.parts import (
 )
 from rireki.model.strand import Ref
 from rireki.model.times import from_iso
-from rireki.sources.bridge.asks import ask_label, ask_parts, is_decided, pretty
-from rireki.sources.bridge.entry import BridgeEntry
 from rireki.sources.bridge.lines import BridgeLine
-from rireki.sources.kit.fields import string
+from rireki.sources.kit.fields import get, items, string
+from rireki.sources.kit.pictures import Pictures
 
-__all__ = ["JournalMessage", "order_of", "picture", "tool_of"]
+__all__ = ["JournalMessage", "order_of", "tool_of"]
+
+_ALLOWED = {"allow_once": "allowed once", "allow_always": "always allowed"}
+#: What a person did, told to them.
+_DONE = {
+    "allowed once": "You allowed once",
+    "always allowed": "You always allowed",
+    "answered": "You answered",
+    "plan approved": "You approved the plan",
+    "plan rejected": "You rejected the plan",
+    "refused": "You refused",
+}
+
+
+def is_decided(answer: BridgeEntry | None) -> bool:
+    """Whether a person decided it; what nobody answered in time, or was withdrawn, ended by itself."""
+    return answer is not None and answer.text("outcome") in ("selected", "refused", "answered")
+
+
+def ask_label(ask: BridgeEntry, answer: BridgeEntry | None) -> str:
+    """How it stands, and what it was about."""
+    stands = _stands(ask, answer)
+    told = _DONE.get(stands, stands) if is_decided(answer) else stands
+    return ": ".join(filter(None, [told, " ".join(ask.text("title").split())]))
+
+
+def ask_parts(ask: BridgeEntry, answer: BridgeEntry | None) -> list[Part]:
+    """Exactly what was asked, and exactly what was answered, by whom."""
+    asked = [pretty(ask.more.get("detail")), *_questions(ask)]
+    told: list[Part] = [Text(words) for words in asked if words.strip()]
+    return [*told, Notice(_outcome(ask, answer))]
+
+
+def pretty(value: Any) -> str:
+    """A value for reading: text as it is, everything else as indented JSON."""
+    if value is None or isinstance(value, str):
+        return value or ""
+    return json.dumps(value, ensure_ascii=False, indent=2)
+
+
+def _stands(ask: BridgeEntry, answer: BridgeEntry | None) -> str:
+    if answer is None:
+        return WORDS[state_of_ask(ask.text("what"))]
+    outcome = answer.text("outcome")
+    if outcome in ("expired", "cancelled"):
+        return outcome
+    kind = _option(ask, answer).get("kind")
+    refused = outcome == "refused" or kind in ("reject_once", "reject_always")
+    if ask.text("what") == "plan":
+        return "plan rejected" if refused else "plan approved"
+    if refused:
+        return "refused"
+    return _ALLOWED.get(str(kind), "answered")
+
+
+def _outcome(ask: BridgeEntry, answer: BridgeEntry | None) -> str:
+    if answer is None:
+        return "not answered yet"
+    words = [_option(ask, answer).get("name"), answer.text("reason"), *_values(ask, answer)]
+    said = "; ".join(word for word in words if isinstance(word, str) and word)
+    by = f" by {answer.text('by')}" if answer.text("by") else ""
+    return f"{_stands(ask, answer)}{by}{': ' if said else ''}{said}"
+
+
+def _option(ask: BridgeEntry, answer: BridgeEntry) -> dict[str, Any]:
+    """The option that was chosen; empty when none was."""
+    chosen = answer.more.get("option")
+    found = (one for one in _dicts(ask.more.get("options")) if one.get("id") == chosen)
+    return next(found, {"name": chosen} if chosen else {})
+
+
+def _questions(ask: BridgeEntry) -> Iterator[str]:
+    for question in _dicts(ask.more.get("questions")):
+        lines = [str(question.get("question") or "")]
+        for option in _dicts(question.get("options")):
+            words = [option.get("label"), option.get("description")]
+            lines.append("- " + ": ".join(str(word) for word in words if word))
+        yield "\n".join(lines)
+
+
+def _values(ask: BridgeEntry, answer: BridgeEntry) -> Iterator[str]:
+    """What was answered to each question, by its words where they are known."""
+    values = answer.more.get("values")
+    asked = _dicts(ask.more.get("questions"))
+    names = {id: one.get("question") for one in asked if isinstance(id := one.get("id"), str)}
+    for id, value in values.items() if isinstance(values, dict) else ():
+        chosen = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+        yield f"{names.get(id) or id} {chosen}"
+
+
+def _dicts(value: Any) -> list[dict[str, Any]]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
 
 #: The role under which an entry would stand in a transcript; others stand under their kind.
 _ROLES = {"prompt": "user", "text": "assistant", "thought": "assistant", "call": "assistant"}
@@ -82,16 +176,16 @@ class JournalMessage(msgspec.Struct, gc=False):
         spoken = self.kind in ("text", "thought") and self.unknown is None
         return spoken and not "".join(self.stretches).strip()
 
-    def message(self, turn: int | None) -> Message:
+    def message(self, turn: int | None, pictures: Pictures) -> Message:
         try:
-            return self._message(turn)
+            return self._message(turn, pictures)
         except (TypeError, ValueError, LookupError, AttributeError):
             # A value of a sort that nobody foresaw costs its entry, not the conversation.
             self.unknown = self.unknown or {**self.more}
             self.ask = self.answer = self.notice = None
-            return self._message(turn)
+            return self._message(turn, pictures)
 
-    def _message(self, turn: int | None) -> Message:
+    def _message(self, turn: int | None, pictures: Pictures) -> Message:
         author, display = _WHO.get(self.kind, ("harness", "chip"))
         if self.ask is not None and is_decided(self.answer):
             author = "person"
@@ -106,7 +200,7 @@ class JournalMessage(msgspec.Struct, gc=False):
             model=self.model if author == "agent" else None,
             turn=turn,
             upstream="present" if self.present else "gone",
-            parts=self._parts(),
+            parts=self._parts(pictures),
             entry=Entry(self.position, _ROLES.get(self.kind, self.kind), self._flags(), self.kind),
         )
 
@@ -123,7 +217,7 @@ class JournalMessage(msgspec.Struct, gc=False):
             return "withdrawn" if self.withdrawn else "queued" if self.waiting else None
         return self.label or ("plan" if self.kind == "plan" else None)
 
-    def _parts(self) -> list[Part]:
+    def _parts(self, pictures: Pictures) -> list[Part]:
         if self.unknown is not None:
             return [Unknown(self.kind, self.unknown)]
         if self.ask is not None:
@@ -132,7 +226,8 @@ class JournalMessage(msgspec.Struct, gc=False):
             return [self.notice]
         if self.kind == "prompt":
             text = string(self.more, "text")
-            return [*([Text(text)] if text else []), *_pictures(self.more)]
+            images = [_picture(image, pictures) for image in items(self.more, "images")]
+            return [*([Text(text)] if text else []), *images]
         if self.kind == "text":
             return [Text("".join(self.stretches))]
         if self.kind == "thought":
@@ -150,23 +245,11 @@ def order_of(draft: JournalMessage) -> tuple[bool, int]:
     return draft.waiting, -draft.place if first else draft.place
 
 
-def picture(image: Any) -> tuple[Attachment, bytes] | None:
-    """An image that came with a prompt; None when it cannot be one."""
-    try:
-        data = base64.b64decode(image["data"], validate=True)
-        kind, name = str(image.get("media_type") or ""), str(image.get("name") or "")
-    except (binascii.Error, KeyError, TypeError, ValueError, AttributeError):
-        return None
-    return Attachment(kind, sha256(data).hexdigest(), name, len(data)), data
-
-
-def _pictures(more: dict[str, Any]) -> list[Part]:
-    images = more.get("images")
-    found: list[Part] = []
-    for image in images if isinstance(images, list) else []:
-        made = picture(image)
-        found.append(made[0] if made else Unknown("image that cannot be read", image))
-    return found
+def _picture(image: Any, pictures: Pictures) -> Part:
+    """An image that came with a prompt."""
+    kind, name = str(get(image, "media_type") or ""), str(get(image, "name") or "")
+    made = pictures.add_base64(get(image, "data"), kind, name)
+    return made or Unknown("image that cannot be read", image)
 
 
 def tool_of(more: dict[str, Any]) -> str:

@@ -4,24 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import PurePosixPath, PureWindowsPath
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 
+from rireki.journals.session_entry import BridgeEntry, parse
 from rireki.model.conversation import Trouble
-from rireki.model.strand import Ref, Strand
-from rireki.sources.bridge.entry import BridgeEntry, parse
-from rireki.sources.kit.jsonl import LANE
+from rireki.model.strand import Strand
+from rireki.sources.kit.journals import JournalLine, read_journal
 
 __all__ = ["BridgeJournal", "BridgeLine", "read_journals"]
 
 
-class BridgeLine(msgspec.Struct, gc=False):
-    """An entry, where it stands, and whether the file still has it."""
-
-    entry: BridgeEntry
-    ref: Ref
-    present: bool
+BridgeLine: TypeAlias = JournalLine[BridgeEntry]
 
 
 class BridgeJournal(msgspec.Struct):
@@ -42,21 +37,9 @@ def read_journals(strands: Sequence[Strand], troubles: list[Trouble]) -> list[Br
     found: dict[str, BridgeJournal] = {}
     for strand in sorted(strands, key=lambda strand: strand.id):
         id = _stem(strand.place)
-        _read(strand, found.setdefault(id, BridgeJournal(id)), troubles)
+        journal = found.setdefault(id, BridgeJournal(id))
+        read_journal(strand, _entry, "not-a-session-entry", troubles, journal.lines)
     return sorted(found.values(), key=_begun)
-
-
-def _read(strand: Strand, journal: BridgeJournal, troubles: list[Trouble]) -> None:
-    for number, occurrence in enumerate(strand.story(LANE), 1):
-        entry = _entry(occurrence.data)
-        if entry is None:
-            place = f"{strand.place}: line {number}"
-            hint = "It is kept as it is; the lines around it are told."
-            troubles.append(Trouble(place, "not an entry of a driven conversation", hint))
-            continue
-        ref = Ref(strand.id, LANE, occurrence.ordinal)
-        line = journal.lines.setdefault(occurrence.data, BridgeLine(entry, ref, False))
-        line.present = line.present or occurrence.present
 
 
 def _begun(journal: BridgeJournal) -> tuple[int, str]:

@@ -7,25 +7,116 @@ transcript's nothing but what every reader's messages have.
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterator, Sequence
 from datetime import datetime, timedelta
 from functools import cached_property
 from itertools import islice
+from typing import Any
 
 from rireki.model.message import Message
-from rireki.model.parts import Text, ToolCall, ToolResult
-from rireki.sources.bridge.turns import TranscriptTurn
-from rireki.sources.bridge.words import (
-    flags_of,
-    is_given,
-    is_typed,
-    rule_of,
-    squeezed,
-    texts_of,
-    words_of,
-)
+from rireki.model.parts import Text, Thinking, ToolCall, ToolResult
 
-__all__ = ["MessageMatcher"]
+__all__ = ["MessageMatcher", "is_given", "rule_of"]
+
+#: Values nested deeper than this are not walked.
+DEEPEST = 40
+
+
+def is_typed(message: Message) -> bool:
+    shown = message.display != "hidden" and message.replaced_by is None
+    return message.author == "person" and shown
+
+
+def rule_of(message: Message) -> str:
+    return message.entry.rule if message.entry is not None else ""
+
+
+def flags_of(message: Message) -> tuple[str, ...]:
+    return message.entry.flags if message.entry is not None else ()
+
+
+def is_given(message: Message) -> bool:
+    return rule_of(message) == "prompt" and "given" in flags_of(message)
+
+
+def is_provisional(message: Message) -> bool:
+    return "provisional" in flags_of(message)
+
+
+def words_of(message: Message) -> str:
+    return squeezed(texts_of(message, Text))
+
+
+def texts_of(message: Message, *kinds: type[Text] | type[Thinking]) -> list[str]:
+    return [part.text for part in message.parts if isinstance(part, kinds)]
+
+
+def squeezed(texts: Sequence[str]) -> str:
+    """Words without any white space: nobody keeps it as it was."""
+    return "".join("".join(text.split()) for text in texts)
+
+
+def strings_in(value: Any, depth: int = 0) -> list[str]:
+    """Every text in a JSON value that is not nested beyond all reason."""
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, dict):
+        value = list(value.values())
+    if not isinstance(value, list) or depth == DEEPEST:
+        return []
+    return [text for one in value for text in strings_in(one, depth + 1)]
+
+
+class TranscriptTurn:
+    """What the transcript has of one turn: where each thing stands, and its words."""
+
+    def __init__(self, transcript: Sequence[Message], start: int) -> None:
+        self.said: dict[str, list[tuple[int, str]]] = {"text": [], "thought": [], "plan": []}
+        self.answers: list[int] = []
+        for at, message in _messages_of(transcript, start):
+            if message.author in ("agent", "harness"):
+                words = words_of(message)
+                self.said["text"].append((at, words))
+                self.said["thought"].append((at, squeezed(texts_of(message, Thinking))))
+                self.answers += [at] if words and message.author == "agent" else []
+            calls = [part.arguments for part in message.parts if isinstance(part, ToolCall)]
+            self.said["plan"].append((at, squeezed(strings_in(calls))))
+        self.whole = {kind: "".join(words for _, words in said) for kind, said in self.said.items()}
+
+    def has(self, message: Message) -> bool:
+        kind = rule_of(message)
+        if kind == "plan":
+            steps = [
+                squeezed([line[6:]])
+                for text in texts_of(message, Text)
+                for line in text.split("\n")
+            ]
+            return any(all(step in words for step in steps) for _, words in self.said[kind])
+        if is_provisional(message):
+            return bool(self.answers)
+        return (
+            kind in self.whole and squeezed(texts_of(message, Text, Thinking)) in self.whole[kind]
+        )
+
+    def place_of(self, message: Message) -> int | None:
+        """The message that has all of it; the first answer, for words that it replaces."""
+        if is_provisional(message):
+            return self.answers[0]
+        words = squeezed(texts_of(message, Text, Thinking))
+        return next((at for at, said in self.said[rule_of(message)] if words in said), None)
+
+
+def _messages_of(transcript: Sequence[Message], start: int) -> Iterator[tuple[int, Message]]:
+    """From what a person typed to the next thing a person typed."""
+    turn = transcript[start].turn
+    for at in range(start, len(transcript)):
+        message = transcript[at]
+        if turn is None and at > start and is_typed(message):
+            return
+        if turn is not None and message.turn is not None and message.turn != turn:
+            return
+        yield at, message
+
 
 #: How much earlier than it was given a transcript may say that a prompt came.
 SLACK = timedelta(seconds=2)
@@ -83,9 +174,9 @@ class MessageMatcher:
         for number in range(len(self.prompts)):
             places = self._open(number)
             if places:
-                since, before = self._span(number)
+                since, until = self._span(number)
                 times = [(place, self.transcript[place].at) for place in places]
-                self._take(number, [place for place, at in times if at and since <= at < before])
+                self._take(number, [place for place, at in times if at and since <= at <= until])
 
     def _prompts_by_order(self) -> None:
         """Where the transcript has no times: what was typed last is what was given last.
@@ -156,19 +247,19 @@ class MessageMatcher:
         return found
 
     def _span(self, number: int) -> tuple[str, str]:
-        """From when on, and before when, the agent may have noted a prompt.
+        """From when on, and until when, the agent may have noted a prompt.
 
         What came after the next one of these words was given is the copy of that one; what came
         after a turn was cut short was typed again by somebody.
         """
         at, message = self.prompts[number]
         rival = self._rivals[number]
-        before = rival.at or LATEST if rival is not None else LATEST
+        until = rival.at or LATEST if rival is not None else LATEST
         if "cut" in flags_of(message):
             behind = islice(self.journal, at + 1, None)
             end = next((m.at for m in behind if rule_of(m) in ("turn_end", "state")), None)
-            before = min(before, _moved(end, SLACK) if end else before)
-        return _moved(message.at, -SLACK) if message.at else LATEST, before
+            until = min(until, _moved(end, SLACK) if end else until)
+        return _moved(message.at, -SLACK) if message.at else LATEST, until
 
     @cached_property
     def _rivals(self) -> list[Message | None]:

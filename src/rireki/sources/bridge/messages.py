@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Literal
 
+from rireki.journals.session_entry import SILENT, BridgeEntry, fits
 from rireki.model.conversation import Tally
 from rireki.model.message import Message
 from rireki.model.parts import Notice
 from rireki.model.strand import Ref
-from rireki.sources.bridge.entry import SILENT, BridgeEntry, fits
 from rireki.sources.bridge.journal_message import JournalMessage, order_of, tool_of
 from rireki.sources.bridge.lines import BridgeJournal, BridgeLine
+from rireki.sources.kit.pictures import Pictures
 
 __all__ = ["BridgeTranscript"]
 
@@ -41,6 +42,7 @@ class BridgeTranscript:
         drafts = [draft for draft in drafts if not draft.is_empty()]
         drafts.sort(key=order_of)
         self.tally = Tally()
+        self.pictures = Pictures()
         self.records: dict[str, list[Ref]] = {}
         self.messages = [self._message(draft) for draft in drafts]
         running = {turn for teller in told for turn in teller.running}
@@ -54,7 +56,7 @@ class BridgeTranscript:
             draft.id += "~"
         self.records[draft.id] = draft.refs
         self._count(draft)
-        return draft.message(None if draft.waiting else self.tally.turns or None)
+        return draft.message(None if draft.waiting else self.tally.turns or None, self.pictures)
 
     def _count(self, draft: JournalMessage) -> None:
         tally = self.tally

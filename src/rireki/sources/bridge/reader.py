@@ -11,16 +11,15 @@ from functools import reduce
 from pathlib import Path
 
 from rireki.home import BRIDGE
+from rireki.journals.session_entry import parse
 from rireki.model.conversation import Conversation, Reading
 from rireki.model.strand import Strand
-from rireki.sources.bridge.entry import parse
 from rireki.sources.bridge.filing import Filed, note_line
-from rireki.sources.kit import journals
+from rireki.sources.kit.journals import ENDING, JournalReader
 from rireki.sources.kit.jsonl import BLOCK, read_lines
-from rireki.sources.kit.places import Places
-from rireki.sources.reader import Discovery, Known, Origin, Roll, Update, Watched
+from rireki.sources.reader import Known, Origin, Roll, Update
 
-__all__ = ["NAME", "READER", "REASONS"]
+__all__ = ["READER", "REASONS"]
 
 NAME = BRIDGE
 #: Which rule decided, in words: those of the kinds of entries.
@@ -38,17 +37,14 @@ REASONS = {
 }
 
 
-class BridgeReader:
+class BridgeReader(JournalReader):
     name = NAME
     family = NAME
+    folder = BRIDGE
     reasons = REASONS
 
-    def discover(self, places: Places) -> Discovery:
-        return journals.discover(NAME, places.bridge_folders())
-
-    def recognise(self, path: Path) -> list[Origin]:
-        folders = [path / BRIDGE, *Places.at(path).bridge_folders()]
-        return journals.recognise(NAME, path, folders, _is_entry)
+    def is_entry(self, line: bytes) -> bool:
+        return parse(line) is not None
 
     def read(self, origin: Origin, known: Known) -> Iterator[Update | Roll]:
         cursor = known.cursors.get("") or {}
@@ -74,22 +70,13 @@ class BridgeReader:
         self, conversation: str, strands: Sequence[Strand], readings: Sequence[Reading]
     ) -> list[Reading]:
         """What the agent's own records were read as, together with its journals."""
+        # Imported late: few conversations were driven from here.
         from rireki.sources.bridge.readings import join_readings
 
         return join_readings(conversation, strands, readings)
 
-    def watched(self, places: Places) -> list[Watched]:
-        return [Watched(str(folder)) for folder in places.bridge_folders()]
-
-    def locate(self, places: Places, path: str) -> list[Origin]:
-        return journals.locate(NAME, places.bridge_folders(), path)
-
-    def resume(self, conversation: Conversation) -> str | None:
-        """An agent that leaves no transcript of its own is gone on with by rireki alone."""
-        return None
-
     def revive(self, conversation: Conversation) -> str | None:
-        file = f"{conversation.native_id}{journals.ENDING}"
+        file = f"{conversation.native_id}{ENDING}"
         return f"(put DIR/{file} into the folder '{BRIDGE}' beside the archive)"
 
 
@@ -107,10 +94,6 @@ def _look_ahead(origin: Origin, offset: int, filed: Filed) -> Filed:
     except OSError:
         # Whoever reads it next says what is wrong with it.
         return filed
-
-
-def _is_entry(line: bytes) -> bool:
-    return parse(line) is not None
 
 
 READER = BridgeReader()

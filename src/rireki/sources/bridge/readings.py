@@ -7,24 +7,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from functools import partial
 
 import msgspec
 
 from rireki.home import BRIDGE
+from rireki.journals.session_entry import BridgeEntry
 from rireki.model.conversation import Conversation, LinkToken, Reading, Tally, Trouble, pattern_of
 from rireki.model.message import Message
 from rireki.model.strand import Strand
 from rireki.model.times import from_iso
 from rireki.sources import registry
 from rireki.sources.bridge import lines
-from rireki.sources.bridge.entry import BridgeEntry
 from rireki.sources.bridge.filing import name_in, named
 from rireki.sources.bridge.join import Joined, join
-from rireki.sources.bridge.journal_message import picture
 from rireki.sources.bridge.lines import BridgeJournal
+from rireki.sources.bridge.matching import rule_of
 from rireki.sources.bridge.messages import BridgeTranscript
-from rireki.sources.bridge.words import rule_of
 from rireki.sources.kit.pending import conversation_of, first_words, upstream_of
 
 __all__ = ["join_readings", "read_journals"]
@@ -100,7 +98,7 @@ def _alone(
         conversation=found,
         messages=lambda: story.messages,
         link_tokens=_aliases(found, journals),
-        attachment=partial(_attachment, entries),
+        attachment=story.pictures.bytes_of,
         records=lambda: story.records,
     )
 
@@ -125,7 +123,7 @@ def _joined(
         messages=lambda: joined.messages,
         answers=reading.answers,
         link_tokens=[*reading.link_tokens, *_aliases(about, journals)],
-        attachment=lambda digest: reading.attachment(digest) or _attachment(entries, digest),
+        attachment=lambda digest: reading.attachment(digest) or story.pictures.bytes_of(digest),
         records=lambda: {**reading.records(), **refs},
     )
 
@@ -196,13 +194,3 @@ def _title(entries: Sequence[BridgeEntry], messages: Sequence[Message]) -> str:
 
 def _times(entries: Sequence[BridgeEntry]) -> list[str]:
     return [at for entry in entries if entry.kind in _NEWS and (at := from_iso(entry.at))]
-
-
-def _attachment(entries: Sequence[BridgeEntry], digest: str) -> bytes | None:
-    for entry in entries:
-        images = entry.more.get("images")
-        for image in images if isinstance(images, list) else ():
-            made = picture(image)
-            if made is not None and made[0].digest == digest:
-                return made[1]
-    return None

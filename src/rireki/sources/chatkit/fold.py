@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from rireki.errors import Wording
 from rireki.model.clusters import beginning
 from rireki.model.conversation import Reading, Trouble
 from rireki.model.message import Entry
@@ -29,17 +30,16 @@ from rireki.sources.chatkit.names import (
     digest_of,
     user_of,
 )
-from rireki.sources.chatkit.pictures import ThreadPictures
 from rireki.sources.chatkit.records import DecodedRecord, open_record
 from rireki.sources.chatkit.steps import doubled_workflows
-from rireki.sources.chatkit.uploads import StoredFile, files_in
+from rireki.sources.chatkit.uploads import StoredFile, ThreadPictures, files_in
 from rireki.sources.kit.fields import get, string, words
 from rireki.sources.kit.pending import ConversationBuilder, PendingMessage, make_unique, pending
 
 __all__ = ["interpret"]
 
 _TITLE = 150
-_HINT = "It is kept as it was found; the other rows are not affected."
+_HINT = Wording("kept-row")
 
 
 def interpret(conversation: str, strands: Sequence[Strand]) -> list[Reading]:
@@ -129,7 +129,8 @@ def _read(name: str, strands: Sequence[Strand], files: dict[str, StoredFile]) ->
 
 def _trouble(told: _Thread, table: str, kept: ItemVersion) -> Trouble:
     place = f"{told.strands[0].place}: {table} row {(kept.row.text('id') or kept.name)[:100]}"
-    return Trouble(place, kept.row.wrong, _HINT)
+    assert kept.row.wrong is not None
+    return Trouble.of(place, kept.row.wrong, _HINT)
 
 
 # ── messages ──

@@ -19,7 +19,6 @@ __all__ = [
     "STORE_ID",
     "THREAD",
     "THREADS",
-    "VALUE",
     "attachment_key",
     "conversation_of",
     "digest_of",

@@ -6,23 +6,87 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from rireki.errors import SourceTrouble
-from rireki.model.conversation import Conversation, Reading
+import msgspec
+
+from rireki.errors import SourceTrouble, Wording
+from rireki.home import SETTINGS
+from rireki.model.conversation import Reading, Trouble
 from rireki.model.strand import Strand
-from rireki.sources.chatkit.configured import VARIABLE, configured
+from rireki.settings import SettingsError, read_settings
 from rireki.sources.chatkit.names import DATABASE, NAME
+from rireki.sources.kit.files import (
+    FileKind,
+    FileReader,
+    database_names,
+    no_conversation,
+    origin_at,
+)
 from rireki.sources.kit.places import Places
-from rireki.sources.kit.stamps import database_stamp, is_regular
 from rireki.sources.reader import Discovery, Known, Origin, Roll, Scanned, Update, Watched
 
-__all__ = ["READER", "ChatKit"]
+__all__ = ["READER"]
+
+VARIABLE = "RIREKI_CHATKIT"
+STORE = "*.sqlite3"
+_HINT = Wording("write-chatkit")
+
+
+class Configured(msgspec.Struct):
+    databases: list[Path] = msgspec.field(default_factory=list)
+    #: Where stores of ours appear.
+    folders: list[Path] = msgspec.field(default_factory=list)
+    #: The settings files that could be there, and those that are.
+    files: list[Path] = msgspec.field(default_factory=list)
+    present: list[Path] = msgspec.field(default_factory=list)
+    troubles: list[Trouble] = msgspec.field(default_factory=list)
+
+
+def configured(places: Places) -> Configured:
+    found = Configured()
+    named = places.environment.get(VARIABLE, "").split(os.pathsep)
+    paths = [_expanded(name, places).absolute() for name in named if name]
+    for folder in places.data_directories("rireki"):
+        file = folder / SETTINGS
+        found.files.append(file)
+        if not file.is_file():
+            continue
+        found.present.append(file)
+        names, trouble = _named_in(file)
+        found.troubles += [trouble] if trouble else []
+        paths += [folder / _expanded(name, places) for name in names]
+    found.folders = places.store_folders()
+    paths += [file for folder in found.folders for file in sorted(folder.glob(STORE))]
+    # One file under two names is one database.
+    once: dict[str, Path] = {}
+    for path in paths:
+        once.setdefault(os.path.realpath(path), path)
+    found.databases = list(once.values())
+    return found
+
+
+def _expanded(name: str, places: Places) -> Path:
+    return places.home / name[2:] if name.startswith(("~/", "~\\")) else Path(name)
+
+
+def _named_in(file: Path) -> tuple[list[str], Trouble | None]:
+    """What a settings file names."""
+    try:
+        section = read_settings(file, _HINT).get("chatkit", {})
+    except SettingsError as error:
+        return [], Trouble.of(str(file), error.reason, error.hint)
+    names = section.get("databases", []) if isinstance(section, dict) else None
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        return [], Trouble.of(str(file), "bad-chatkit-databases", _HINT)
+    return [name for name in names if name], None
+
 
 #: What a database may be called, in a folder that was named by hand or in one right below it.
 _ENDINGS = (".db", ".sqlite", ".sqlite3")
+_DATABASE = FileKind("*", "database", DATABASE, no_conversation)
 _BELOW = tuple(f"{folder}*{ending}" for folder in ("", "*/") for ending in _ENDINGS)
 
 
-class ChatKit:
+class ChatKit(FileReader):
     name = NAME
     family = NAME
     #: An app keeps its database wherever it likes: one that was named once is looked at again.
@@ -56,53 +120,29 @@ class ChatKit:
 
     def locate(self, places: Places, path: str) -> list[Origin]:
         databases = configured(places).databases
-        found = [one for one in databases if path in _hints(str(one), str(one.parent))]
+        hints = {one: (*database_names(str(one)), str(one.parent)) for one in databases}
+        found = [one for one in databases if path in hints[one]]
         return [origin for one in found if (origin := _origin(one))]
 
-    def read(self, origin: Origin, known: Known) -> Iterator[Update | Roll]:
+    def read_database(self, origin: Origin, known: Known) -> Iterator[Update | Roll]:
         # Imported late: hardly anyone has such a database, and every import would pay for it.
         from rireki.sources.chatkit.rows import read_database
 
         return read_database(origin, known)
 
     def interpret(self, conversation: str, strands: Sequence[Strand]) -> list[Reading]:
+        # Imported late: most runs find stores that did not change.
         from rireki.sources.chatkit.fold import interpret
 
         return interpret(conversation, strands)
 
-    def resume(self, conversation: Conversation) -> str | None:
-        """A thread goes on in its app, which we do not know."""
-        return None
-
-    def revive(self, conversation: Conversation) -> str | None:
-        return None
-
-
-def _hints(name: str, folder: str) -> tuple[str, ...]:
-    """What may be heard of when a database changes."""
-    return name, f"{name}-wal", f"{name}-journal", folder
-
 
 def _origin(path: Path) -> Origin | None:
-    """None when there is no plain file of that name."""
-    try:
-        status = path.stat()
-    except (OSError, ValueError):
-        return None
-    if not is_regular(status):
-        return None
-    return Origin(
-        source=NAME,
-        place=os.fspath(path),
-        root=os.fspath(path.parent),
-        form="database",
-        role=DATABASE,
-        stamp=database_stamp(path),
-        size=status.st_size,
-    )
+    return origin_at(NAME, str(path), path.parent, _DATABASE)
 
 
 def _is_ours(path: Path) -> bool:
+    # Imported late: only for a file that was named by hand.
     from rireki.sources.chatkit.rows import is_chatkit
     from rireki.sources.kit.sqlite import open_database
 

@@ -7,15 +7,14 @@ What an item says is not known here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from rireki.errors import SourceTrouble
+from rireki.errors import SourceTrouble, Wording
 from rireki.model.conversation import Trouble
-from rireki.sources.chatkit.moments import in_order
 from rireki.sources.chatkit.names import (
     ATTACHMENT,
     ATTACHMENTS,
@@ -27,7 +26,7 @@ from rireki.sources.chatkit.names import (
     thread_key,
     value_key,
 )
-from rireki.sources.chatkit.records import open_record, opened_data, piece_of
+from rireki.sources.chatkit.records import in_order, open_record, opened_data, piece_of
 from rireki.sources.chatkit.uploads import numbers_of, uploads_of
 from rireki.sources.kit.decode import NotReadable, load
 from rireki.sources.kit.digests import digest_of_bytes
@@ -42,7 +41,7 @@ __all__ = ["INNER", "chatkit_tables", "is_chatkit", "read_database"]
 INNER = {THREADS: "thread", ITEMS: "item", ATTACHMENTS: "attachment"}
 _OPENINGS = {THREADS: b'{"threads":[', ITEMS: b'],"items":[', ATTACHMENTS: b'],"attachments":['}
 _END = b"]}"
-_HINT = "It is kept as it was found; the other rows are not affected."
+_HINT = Wording("kept-row")
 
 
 _COLUMNS = {
@@ -66,10 +65,7 @@ def read_database(origin: Origin, known: Known) -> Iterator[Update | Roll]:
     with open_database(origin.place) as database:
         tables = chatkit_tables(database)
         if not {THREADS, ITEMS} <= tables.keys():
-            raise SourceTrouble(
-                f"{origin.place}: has no tables 'threads' and 'items' as ChatKit stores keep them",
-                "Check the path; a table needs the columns id and data, 'items' also thread_id.",
-            )
+            raise SourceTrouble("no-chatkit-tables", place=origin.place)
         yield from _Reading(origin, known, database, tables).updates()
 
 
@@ -107,33 +103,29 @@ class _Reading:
         for (name, user), thread in self.threads.items():
             key = thread_key(name, user)
             cursor = self.known.get(key) or {}
-            files = cursor.get("files", [])
             if self._is_changed(name, user, thread, cursor):
                 if not (thread.heads or thread.items):
                     # It went a moment ago.
                     continue
-                update, large = self._thread(name, user, thread)
-                files = update.cursor["files"]
-                cursor = update.cursor
-                yield update
-                for value in large:
-                    yield from value.updates(self.database, self.whole)
-            keys.append(key)
-            keys += cursor.get("large", [])
-            mentioned |= {(file, user) for file in files}
+                cursor = yield from self._thread(name, user, thread)
+            keys += [key, *cursor.get("large", ())]
+            mentioned |= {(file, user) for file in cursor.get("files", ())}
         for (name, user), (rowid, digest) in self.files.items():
             if (name, user) not in mentioned:
+                # Uploaded and, so far, not sent with any message: kept, of no conversation.
                 key = attachment_key(name, user)
-                cursor = {"digest": digest.hex()}
-                found = self.known.get(key) or {}
-                if found.get("digest") != cursor["digest"]:
-                    update, large = self._unmentioned(key, rowid, cursor, user)
-                    found = update.cursor
-                    yield update
-                    for value in large:
-                        yield from value.updates(self.database, self.whole)
-                keys.append(key)
-                keys += found.get("large", [])
+                cursor = self.known.get(key) or {}
+                if cursor.get("digest") != digest.hex():
+                    rows = {ATTACHMENTS: self._fetch(ATTACHMENTS, [rowid])}
+                    update = Update(
+                        key=key,
+                        role=ATTACHMENT,
+                        conversation=None,
+                        contents=[],
+                        cursor={"digest": digest.hex()},
+                    )
+                    cursor = yield from self._bring(update, rows, user)
+                keys += [key, *cursor.get("large", ())]
         for upload in uploads_of(self.database):
             if self.known.get(upload.key) != upload.cursor:
                 bytes_ = upload.update(self.place, self.folder)
@@ -186,8 +178,9 @@ class _Reading:
             marks.update(self.files.get((file, user), (0, b"none"))[1])
         return str(marks.hexdigest()[:32])
 
-    def _thread(self, name: str, user: str, thread: _Thread) -> tuple[Update, list[LargeValue]]:
-        """The thread, and what of it is too large to be a part of it."""
+    def _thread(
+        self, name: str, user: str, thread: _Thread
+    ) -> Generator[Update, None, dict[str, Any]]:
         # A number that was freed may by now be another's.
         heads = self._fetch(THREADS, thread.heads)
         heads = [row for row in heads if not row.is_anothers("id", name)]
@@ -198,53 +191,38 @@ class _Reading:
         attached = [row for row in self._fetch(ATTACHMENTS, numbers) if row.name("id") in files]
         attached.sort(key=lambda row: files.index(row.name("id")))
         rows = {THREADS: heads, ITEMS: items, ATTACHMENTS: attached}
-        conversation = conversation_of(name, user)
-        large = [
-            one
-            for table, some in rows.items()
-            for one in self._large(table, some, user, conversation)
-        ]
-        contents: list[Content] = []
-        troubles: list[Trouble] = []
-        for table, some in rows.items():
-            pieces = self._pieces(table, some, troubles)
-            contents += [frame(_OPENINGS[table]), Content(table, pieces, ",")]
         cursor = self._cursor(name, user, thread, files)
         update = Update(
             key=thread_key(name, user),
             role=THREAD,
-            conversation=conversation,
-            contents=[*contents, frame(_END)],
-            cursor={**cursor, "large": [one.key for one in large]} if large else cursor,
-            project=self.folder,
-            troubles=troubles,
+            conversation=conversation_of(name, user),
+            contents=[frame(_END)],
+            cursor=cursor,
         )
-        return update, large
+        return (yield from self._bring(update, rows, user))
+
+    def _bring(
+        self, update: Update, rows: dict[str, list[TableRow]], user: str
+    ) -> Generator[Update, None, dict[str, Any]]:
+        """An update with its rows, and what of them is too large to be a part of it; returns its cursor."""
+        contents: list[Content] = []
+        large: list[LargeValue] = []
+        for table, some in rows.items():
+            contents += [frame(_OPENINGS[table])] if update.contents else []
+            contents.append(Content(table, self._pieces(table, some, update.troubles), ","))
+            large += self._large(table, some, user, update.conversation)
+        update.contents, update.project = [*contents, *update.contents], self.folder
+        cursor: dict[str, Any] = update.cursor
+        if large:
+            cursor["large"] = [one.key for one in large]
+        yield update
+        for value in large:
+            yield from value.updates(self.database, self.whole)
+        return cursor
 
     def _cursor(self, name: str, user: str, thread: _Thread, files: list[str]) -> dict[str, Any]:
         cursor = {"digest": self._digest(thread, files, user), "files": files}
         return cursor if self.numbers is None else cursor | {"number": self.numbers[name, user]}
-
-    def _unmentioned(
-        self, key: str, rowid: int, cursor: dict[str, Any], user: str
-    ) -> tuple[Update, list[LargeValue]]:
-        """A file that was uploaded and, so far, not sent with any message: kept, of no conversation."""
-        troubles: list[Trouble] = []
-        rows = self._fetch(ATTACHMENTS, [rowid])
-        pieces = self._pieces(ATTACHMENTS, rows, troubles)
-        large = self._large(ATTACHMENTS, rows, user, None)
-        if large:
-            cursor = {**cursor, "large": [one.key for one in large]}
-        update = Update(
-            key=key,
-            role=ATTACHMENT,
-            conversation=None,
-            contents=[Content(ATTACHMENTS, pieces, ",")],
-            cursor=cursor,
-            project=self.folder,
-            troubles=troubles,
-        )
-        return update, large
 
     def _large(
         self, table: str, rows: Sequence[TableRow], user: str, conversation: str | None
@@ -272,7 +250,7 @@ class _Reading:
             wrong = open_record(piece.data, INNER[table]).wrong
             if wrong:
                 place = f"{self.place}: {table} row {dated.row.name('id')[:100]}"
-                troubles.append(Trouble(place, wrong, _HINT))
+                troubles.append(Trouble.of(place, wrong, _HINT))
             pieces.append(piece)
         return pieces
 

@@ -7,11 +7,24 @@ from math import isfinite
 from typing import Any
 
 from rireki.model.parts import Notice, Part, Text, Thinking, Unknown
-from rireki.sources.chatkit.references import reference
 from rireki.sources.kit.fields import get, items, string, words
 from rireki.sources.kit.pending import PendingMessage, pending, unknown
 
-__all__ = ["doubled_workflows", "task_drafts", "workflow_drafts"]
+__all__ = ["doubled_workflows", "reference", "task_drafts", "workflow_drafts"]
+
+
+def reference(source: Any) -> str:
+    """One source on one line: its title, and where it is."""
+    if not isinstance(source, dict):
+        return words(source)
+    kind = string(source, "type")
+    where = string(source, {"url": "url", "file": "filename", "entity": "id"}.get(kind, "url"))
+    title = string(source, "title") or string(source, "label")
+    told = [word for word in (title, where if where != title else "") if word]
+    about = [words(get(source, name)) for name in ("description", "attribution", "timestamp")]
+    line = " — ".join([*told, *filter(None, about)])
+    return line or words(source)
+
 
 DOUBLED = "Every task stood here twice, as ChatKit 1.4 wrote it; each is shown once."
 _RUNNING = {"loading": " (running)"}

@@ -1,5 +1,7 @@
 """What only stores of our own have: what changed last, and the files that were sent with messages.
 
+Also the pictures of a thread: those files, and what stands in its items.
+
 The files lie beside the database, under the digest of their bytes. A strand of its own is read once,
 however often its thread changes, and comes back byte for byte.
 """
@@ -8,19 +10,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from rireki.model.parts import Notice, Part, Unknown
 from rireki.model.strand import Strand
 from rireki.sources.chatkit.names import FILE, STORE_ID, conversation_of, file_key, named_in
 from rireki.sources.kit.digests import digest_of_bytes
+from rireki.sources.kit.fields import string
+from rireki.sources.kit.pictures import Pictures
 from rireki.sources.kit.sqlite import Database
 from rireki.sources.kit.stamps import is_regular
 from rireki.sources.kit.tables import BATCH, LOOK
 from rireki.sources.reader import Content, Piece, Update
 
-__all__ = ["LANE", "StoredFile", "SentFile", "files_in", "numbers_of", "uploads_of"]
+__all__ = ["StoredFile", "ThreadPictures", "files_in", "numbers_of", "uploads_of"]
 
 LANE = "bytes"
 #: Records of this size: what two files share at their beginning is kept once.
@@ -144,3 +150,25 @@ def _stored(strand: Strand) -> StoredFile:
     # As it was at an earlier time: what is known of it are its bytes.
     data = strand.document()
     return StoredFile(sha256(data).hexdigest(), len(data), strand)
+
+
+@dataclass(slots=True)
+class ThreadPictures(Pictures):
+    #: Files that were uploaded, by the id of their attachment.
+    files: dict[str, StoredFile] = field(default_factory=dict)
+
+    def bytes_of(self, digest: str) -> bytes | None:
+        """Files are brought when bytes are first asked for, all at once: the archive may close then."""
+        while self.files:
+            _, stored = self.files.popitem()
+            self.found[stored.digest] = stored.read()
+        return self.found.get(digest)
+
+    def add_image(self, image: Any) -> Part:
+        """The picture itself where the item holds it, else where it was to be had."""
+        url, name = string(image, "url"), string(image, "id")
+        if not url:
+            return Unknown("image", image)
+        if not url.startswith("data:"):
+            return Notice(f"Picture {name} at {url}" if name else f"Picture at {url}")
+        return self.add_url(url, name) or Unknown("picture that cannot be decoded", image)

@@ -88,7 +88,8 @@ class RolloutReader:
             before = len(self.builder.flow)
             self._take(line)
             if line.copied:
-                self._set_aside(before)
+                self.builder.set_aside(before, _FORKED)
+                self._answer = None
 
     def _take(self, line: Line) -> None:
         payload = line.payload
@@ -110,18 +111,6 @@ class RolloutReader:
                     self._item(line.record.value)
             case kind:
                 self._unknown(kind)
-
-    def _set_aside(self, before: int) -> None:
-        """What was copied from the parent is the parent's: kept and found, but not said again here."""
-        kept = []
-        for one in self.builder.flow[before:]:
-            texts = [part for part in one.message.parts if isinstance(part, Text)]
-            if one.message.display == "bubble" and texts:
-                one.message.parts, one.typed, one.ends = list(texts), False, None
-                one.message.display, one.message.label = "fold", _FORKED
-                kept.append(one)
-        self.builder.flow[before:] = kept
-        self._answer = None
 
     # ── facts ──
 

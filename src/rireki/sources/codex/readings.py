@@ -92,7 +92,7 @@ def read_prompts(strands: Sequence[Strand]) -> list[Reading]:
         for line in records_of(strand, troubles):
             thread = line.text("session_id")
             if not thread:
-                troubles.append(Trouble(f"{strand.place}: line {line.position}", "not a prompt"))
+                troubles.append(Trouble.of(f"{strand.place}: line {line.position}", "not-a-prompt"))
                 continue
             if thread not in threads:
                 threads[thread] = _survivors(thread, strands, line)

@@ -18,12 +18,11 @@ from rireki.model.times import from_iso, to_datetime
 from rireki.sources.kit.decode import NotReadable, load, text_of
 from rireki.sources.kit.fields import get, string
 from rireki.sources.kit.records import KEPT, DecodedLine, records_of
+from rireki.sources.kit.zstd import unpacked
 
 __all__ = ["UUID", "Line", "Rollout", "read_rollouts", "thread_id"]
 
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
-#: How much of a compressed file is unpacked.
-LARGEST = 256 << 20
 #: Lines that a fork of the second generation copied were all written within this many seconds.
 _COPYING = 0.25
 
@@ -152,29 +151,13 @@ def _lines(strand: Strand, troubles: list[Trouble]) -> Iterator[DecodedLine]:
         return
     runs = strand.states[-1].runs
     refs = [Ref(strand.id, runs[0].lane, 0)] if runs else []
-    for position, data in enumerate(BytesIO(_unpacked(strand, troubles)), 1):
+    for position, data in enumerate(
+        BytesIO(unpacked(strand.document(), strand.place, troubles)), 1
+    ):
         try:
             yield DecodedLine(load(data), position, True, strand.present, refs)
         except NotReadable as error:
-            troubles.append(Trouble(f"{strand.place}: line {position}", str(error), KEPT))
-
-
-def _unpacked(strand: Strand, troubles: list[Trouble]) -> bytes:
-    # Imported late: few files are compressed.
-    import zstandard
-
-    try:
-        # A frame may promise more than the machine has: what is read is limited, whatever it says.
-        with zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(
-            strand.document(), read_across_frames=True
-        ) as stream:
-            text = stream.read(LARGEST + 1)
-    except zstandard.ZstdError as error:
-        troubles.append(Trouble(strand.place, f"cannot be unpacked ({error})", KEPT))
-        return b""
-    if len(text) > LARGEST:
-        troubles.append(Trouble(strand.place, "too large to be shown whole", KEPT))
-    return text[:LARGEST]
+            troubles.append(Trouble.of(f"{strand.place}: line {position}", error, KEPT))
 
 
 def _joined(copies: list[list[DecodedLine]]) -> list[DecodedLine]:

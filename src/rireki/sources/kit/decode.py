@@ -13,6 +13,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from rireki.errors import Wording
+
 __all__ = [
     "TOO_DEEP",
     "NotReadable",
@@ -27,12 +29,12 @@ __all__ = [
 T = TypeVar("T")
 #: What lies deeper is not read: no decoder goes down without end.
 DEEPEST = 200
-TOO_DEEP = "nested too deeply; its innermost is not shown"
+TOO_DEEP = Wording("innermost-not-shown")
 _INNERMOST = b'"(nested too deeply)"'
 _BRACKETS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]', re.DOTALL)
 
 
-class NotReadable(Exception):
+class NotReadable(Wording, Exception):
     """The bytes are no JSON that can be read; says why."""
 
 
@@ -51,10 +53,10 @@ def _load_patiently(data: bytes) -> Any:
     except RecursionError:
         pruned = _prune(data)
         if pruned == data:
-            raise NotReadable("nested too deeply") from None
+            raise NotReadable("json-too-deep") from None
         return load(pruned)
     except ValueError as error:
-        raise NotReadable(f"broken JSON: {error}") from None
+        raise NotReadable("broken-json", why=error) from None
 
 
 def is_too_deep(data: bytes) -> bool:

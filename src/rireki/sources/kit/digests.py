@@ -14,6 +14,7 @@ def digest_of_json(data: bytes) -> bytes:
     try:
         canonical = msgspec.json.encode(msgspec.json.decode(data), order="sorted")
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        # Imported late: hardly any value needs it.
         import json
 
         try:

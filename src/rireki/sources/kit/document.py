@@ -12,7 +12,7 @@ from io import FileIO
 from rireki.errors import ArchiveTrouble, SourceTrouble
 from rireki.model.strand import PIECES, StrandBytes
 from rireki.sources.kit.digests import digest_of_bytes
-from rireki.sources.kit.longlines import PIECE, too_large
+from rireki.sources.kit.jsonl import PIECE, too_large
 from rireki.sources.kit.pieces import WHOLE, Cuts, split, whole
 from rireki.sources.kit.stamps import open_plain
 from rireki.sources.reader import Content, Known, Origin, Piece, Update
@@ -37,8 +37,7 @@ def read_document(
                 yield _update(origin, key, split(data, cuts) if cuts else whole(data))
         except OSError as error:
             raise SourceTrouble(
-                f"{origin.place}: cannot be read ({error.strerror})",
-                "Check that the file is there and that you may read it.",
+                "document-unreadable", place=origin.place, why=error.strerror
             ) from error
 
 

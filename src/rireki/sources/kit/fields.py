@@ -6,7 +6,7 @@ from typing import Any
 
 from rireki.sources.kit.decode import text_of
 
-__all__ = ["get", "items", "string", "words"]
+__all__ = ["get", "items", "number", "string", "words"]
 
 
 def get(value: Any, *path: str) -> Any:
@@ -24,6 +24,12 @@ def string(value: Any, name: str) -> str:
 def items(value: Any, name: str) -> list[Any]:
     found = get(value, name)
     return found if isinstance(found, list) else []
+
+
+def number(value: Any, name: str) -> int:
+    """A count, as of tokens; 0 where there is none that makes sense."""
+    found = get(value, name)
+    return found if isinstance(found, int) and 0 <= found < 1 << 53 else 0
 
 
 def words(value: Any) -> str:

@@ -11,11 +11,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
+
+import msgspec
 
 from rireki.model.conversation import Conversation, Trouble
 from rireki.sources.kit.document import read_document
@@ -31,12 +33,14 @@ __all__ = [
     "FileKind",
     "FileReader",
     "FilesBelow",
+    "belonging",
     "database_names",
     "listing",
     "no_conversation",
     "origin_at",
     "parent_of",
     "stem_of",
+    "with_project",
 ]
 
 NOTHING_THERE = "nothing there"
@@ -144,13 +148,17 @@ class FileReader:
         deepest = max(kind.pattern.count("/") + 1 for kind in files.kinds)
         for root in (path, *path.parents[:deepest]):
             here = files._replace(root=root)
-            found = _at(self.name, here, str(path))
+            found = self.found_in(here, str(path))
             if found and path.is_file():
-                beside = _at(self.name, here, str(path.parent))
+                beside = self.found_in(here, str(path.parent))
                 found = [one for one in beside if one.conversation == found[0].conversation]
             if found:
                 return found
         return []
+
+    def found_in(self, files: FilesBelow, path: str) -> list[Origin]:
+        """The files at a path, or below it. What is nobody's is answered without a look at the disk."""
+        return _at(self.name, files, path)
 
     def watched(self, places: Places) -> list[Watched]:
         found = [folder for files in self.below(places) for folder in files.folders()]
@@ -159,7 +167,7 @@ class FileReader:
     def locate(self, places: Places, path: str) -> list[Origin]:
         found: dict[str, Origin] = {}
         for files in self.below(places):
-            for origin in _at(self.name, files, path):
+            for origin in self.found_in(files, path):
                 found.setdefault(origin.place, origin)
         return list(found.values())
 
@@ -167,8 +175,8 @@ class FileReader:
         if origin.form == "database":
             return self.read_database(origin, known)
         if origin.form == "lines":
-            return read_lines(origin, known)
-        return read_document(origin, known, cuts=self.cuts.get(origin.role))
+            return with_project(origin, read_lines(origin, known))
+        return with_project(origin, read_document(origin, known, cuts=self.cuts.get(origin.role)))
 
     def read_database(self, origin: Origin, known: Known) -> Iterator[Update | Roll]:
         """For readers with a kind of that form."""
@@ -215,7 +223,6 @@ class _Walk:
 
 
 def _at(source: str, files: FilesBelow, path: str) -> list[Origin]:
-    """The files at a path, or below it. What is nobody's is answered without a look at the disk."""
     root, left = str(files.root), _all(files)
     if _is_below(root, path):
         path = root
@@ -279,7 +286,7 @@ def listing(
             entered.add((status.st_dev, status.st_ino))
         with os.scandir(folder) as entries:
             return sorted(entries, key=attrgetter("name"))
-    except (FileNotFoundError, NotADirectoryError):
+    except FileNotFoundError:
         return []
     except OSError as error:
         troubles.append(_unreadable(folder, error))
@@ -312,11 +319,24 @@ def origin_at(
     )
 
 
+def belonging(origin: Origin, project: str | None) -> Origin:
+    """The origin with the directory it was found to belong to: known later, it is read again."""
+    if not project:
+        return origin
+    return msgspec.structs.replace(origin, project=project, stamp=f"{origin.stamp} {project}")
+
+
+def with_project(origin: Origin, updates: Iterable[Update]) -> Iterator[Update]:
+    """What was read, with the directory that the origin belongs to."""
+    for update in updates:
+        update.project = update.project or origin.project
+        yield update
+
+
 def database_names(place: str) -> tuple[str, ...]:
     """What may be heard of when a database changes: itself, and what SQLite writes beside it."""
     return place, f"{place}-wal", f"{place}-journal"
 
 
 def _unreadable(folder: str, error: OSError) -> Trouble:
-    hint = "Check that you may read the folder."
-    return Trouble(folder, f"cannot be listed ({error.strerror})", hint)
+    return Trouble.of(folder, "folder-not-listed", why=error.strerror)

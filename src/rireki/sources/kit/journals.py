@@ -1,109 +1,92 @@
-"""Folders of journals that rireki's own parts write: a file of lines per conversation.
+"""Journals that rireki's own parts write: a file per conversation, an entry per line.
 
-Finds the files and takes them as origins. What stands in one, its reader knows.
+Where they lie, and their lines as entries. What an entry means, its reader knows.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
+from typing import Generic, TypeVar
+
+import msgspec
 
 from rireki.model.conversation import Trouble
-from rireki.sources.kit.stamps import file_stamp, is_regular
-from rireki.sources.reader import Discovery, Origin, Scanned
+from rireki.model.strand import Ref, Strand
+from rireki.sources.kit.files import FileKind, FileReader, FilesBelow
+from rireki.sources.kit.jsonl import LANE
+from rireki.sources.kit.places import Places
+from rireki.sources.reader import Origin
 
-__all__ = ["ENDING", "ROLE", "discover", "locate", "origins", "recognise"]
+__all__ = ["ENDING", "JOURNAL", "ROLE", "JournalLine", "JournalReader", "read_journal"]
 
 ENDING = ".jsonl"
 ROLE = "journal"
+JOURNAL = FileKind(f"*{ENDING}", "lines", ROLE)
 #: How much of a file that was named by hand is looked at, and how many lines of that.
 PEEK, PEEK_LINES = 64 << 10, 20
+E = TypeVar("E")
 
 
-def discover(source: str, folders: Sequence[Path]) -> Discovery:
-    found = Discovery()
-    for folder in folders:
-        _look(found, source, folder)
-    return found
+class JournalReader(FileReader):
+    """A reader of journals. A subclass says `name`, `family` and `folder` besides what it understands."""
 
+    #: What the folder beside an archive is called.
+    folder: str
 
-def recognise(
-    source: str, path: Path, folders: Sequence[Path], is_entry: Callable[[bytes], bool]
-) -> list[Origin]:
-    """A file that was named by hand, or those in a folder that was, or in `folders`."""
-    if not path.is_dir():
-        return origins(source, [path] if _is_journal(path, is_entry) else [], path.parent)
-    there = [file for folder in dict.fromkeys([path, *folders]) for file in _files(folder)]
-    return origins(source, [file for file in there if _is_journal(file, is_entry)], path)
+    def folders(self, places: Places) -> list[Path]:
+        """Where such folders may lie."""
+        return [beside.with_name(self.folder) for beside in places.history_folders()]
 
+    def is_entry(self, line: bytes) -> bool:
+        raise NotImplementedError
 
-def _is_journal(path: Path, is_entry: Callable[[bytes], bool]) -> bool:
-    """Whether one of the first lines is an entry."""
-    try:
-        if not is_regular(path.stat()):
-            return False
-        with path.open("rb") as file:
-            head = file.read(PEEK)
-    except OSError:
-        return False
-    return any(map(is_entry, head.split(b"\n")[:PEEK_LINES]))
+    def below(self, places: Places) -> list[FilesBelow]:
+        return [FilesBelow(folder, [JOURNAL]) for folder in self.folders(places)]
 
+    def recognise(self, path: Path) -> list[Origin]:
+        """A file that was named by hand, or those in a folder that was, or where they would lie in it."""
+        if not path.is_dir():
+            return super().recognise(path)
+        folders = [path, path / self.folder, *self.folders(Places.at(path))]
+        found = [
+            msgspec.structs.replace(origin, root=str(path))
+            for folder in dict.fromkeys(folders)
+            for origin in self.found_in(FilesBelow(folder, [JOURNAL]), str(folder))
+        ]
+        return [origin for origin in found if self.owns(origin)]
 
-def _look(found: Discovery, source: str, folder: Path) -> None:
-    """Add what lies in a folder to what was found."""
-    try:
-        there = _files(folder)
-    except OSError as error:
-        reason = f"cannot be looked into ({error.strerror})"
-        hint = "Check that you may read the folder."
-        found.troubles.append(Trouble(str(folder), reason, hint))
-        there = []
-    journals = origins(source, there, folder)
-    found.origins += journals
-    note = "" if journals else "nothing there"
-    found.looked.append(Scanned(source, str(folder), bool(journals), note))
-
-
-def _files(folder: Path) -> list[Path]:
-    try:
-        names = os.listdir(folder)  # noqa: PTH208
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-    return [folder / name for name in sorted(names) if name.endswith(ENDING)]
-
-
-def locate(source: str, folders: Sequence[Path], path: str) -> list[Origin]:
-    """The journals that a change at a path concerns."""
-    for folder in folders:
-        if path == str(folder):
-            return origins(source, _files(folder), folder)
-        if path.endswith(ENDING) and os.path.dirname(path) == str(folder):  # noqa: PTH120
-            return origins(source, [Path(path)], folder)
-    return []
-
-
-def origins(source: str, found: Sequence[Path], root: Path) -> list[Origin]:
-    """Those of the files that are there, and plain."""
-    journals: list[Origin] = []
-    for file in found:
+    def owns(self, origin: Origin) -> bool:
+        """Whether one of the first lines is an entry."""
         try:
-            status = file.stat()
+            with Path(origin.place).open("rb") as file:
+                head = file.read(PEEK)
         except OSError:
-            # Gone in this very moment, or a link to nothing.
+            return False
+        return any(map(self.is_entry, head.split(b"\n")[:PEEK_LINES]))
+
+
+class JournalLine(msgspec.Struct, Generic[E], gc=False):
+    """An entry, where it stands, and whether the file still has it."""
+
+    entry: E
+    ref: Ref
+    present: bool
+
+
+def read_journal(
+    strand: Strand,
+    parse: Callable[[bytes], E | None],
+    code: str,
+    troubles: list[Trouble],
+    lines: dict[bytes, JournalLine[E]],
+) -> None:
+    """Add the lines of a journal. A copy of it may lie in two places: each line is told once."""
+    for number, record in enumerate(strand.story(LANE), 1):
+        entry = parse(record.data)
+        if entry is None:
+            troubles.append(Trouble.of(f"{strand.place}: line {number}", code))
             continue
-        if file.suffix != ENDING or not is_regular(status):
-            continue
-        journals.append(
-            Origin(
-                source=source,
-                place=str(file),
-                root=str(root),
-                form="lines",
-                role=ROLE,
-                conversation=file.stem,
-                stamp=file_stamp(status),
-                size=status.st_size,
-            )
-        )
-    return journals
+        new = JournalLine(entry, Ref(strand.id, LANE, record.ordinal), False)
+        line = lines.setdefault(record.data, new)
+        line.present = line.present or record.present

@@ -1,24 +1,127 @@
 """Files of lines that an agent appends to: read the tail, notice a rewrite, hold an unfinished line.
 
 A record is one line with its newline; records and tail joined are the file. A line that is too
-long to be one record is kept in pieces (`longlines.py`). Nothing here looks inside a line.
+long to be one record is kept in pieces, and named; so is an unfinished line once it is longer than
+a piece, so that one which grows for hours is not kept again with every addition. When it ends and is not
+too long after all, it becomes one record. Nothing here looks inside a line.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from io import BytesIO
 from typing import Any
 
 from rireki.errors import ArchiveTrouble
+from rireki.model.conversation import Trouble
 from rireki.model.strand import PIECES, StrandBytes
 from rireki.sources.kit.digests import digest_of_bytes
-from rireki.sources.kit.longlines import PIECE, LongLine, LongLines
 from rireki.sources.kit.stamps import open_plain
 from rireki.sources.reader import Content, Known, Origin, Piece, Update
 
-__all__ = ["LANE", "read_lines", "split_lines"]
+__all__ = ["LANE", "PIECE", "read_lines", "split_lines", "too_large"]
+
+#: How long a piece is.
+PIECE = 4 << 20
+
+
+class LongLines:
+    """The long lines of one file, as its cursor remembers them."""
+
+    def __init__(self, place: str, largest: int) -> None:
+        self.place = place
+        self.largest = largest
+        #: Where each line begins that is kept in pieces, and its length.
+        self.found: list[list[int]] = []
+        #: How many bytes of an unfinished line are kept in pieces so far.
+        self.open = 0
+
+    def load(self, cursor: Any) -> None:
+        self.found = [list(each) for each in cursor.get("long", ())]
+        self.open = cursor.get("open", 0)
+
+    def load_until(self, cursor: Any, position: int) -> int:
+        """Those before a position; in the middle of one, it goes back to where that begins."""
+        self.load(cursor)
+        lines = [*self.found, [cursor["offset"] - self.open, self.open]]
+        inside = [start for start, size in lines if start < position < start + size]
+        # At its end an unfinished line may be gone on with, but not recognised any more.
+        inside += [start for start, size in lines[-1:] if size and position == start + size]
+        position = min([position, *inside])
+        self.found = [each for each in self.found if each[0] < position]
+        self.open = 0
+        return position
+
+    def cursor(self) -> dict[str, Any]:
+        return {
+            **({"open": self.open} if self.open else {}),
+            **({"long": [list(each) for each in self.found]} if self.found else {}),
+        }
+
+    def troubles(self, position: int) -> list[Trouble]:
+        lines = list(self.found)
+        if self.open > self.largest:
+            lines.append([position - self.open, self.open])
+        return [
+            too_large(f"{self.place}: byte {start:,}", "a line", size, self.largest)
+            for start, size in lines
+        ]
+
+
+class LongLine:
+    """One line that does not end within a block, from a position in it on."""
+
+    def __init__(self, lines: LongLines, read: Callable[[int, int], bytes], position: int) -> None:
+        self.lines = lines
+        self.read = read
+        self.start = position - lines.open
+        self.position = position
+        #: Whether the file ended in it.
+        self.ended = False
+
+    def whole(self) -> bytes | None:
+        """The line, if it has an end and is not too long."""
+        position = self.position
+        while position - self.start < self.lines.largest:
+            block = self.read(position, PIECE)
+            end = block.find(b"\n") + 1
+            if end:
+                size = position + end - self.start
+                return self.read(self.start, size) if size <= self.lines.largest else None
+            if len(block) < PIECE:
+                return None
+            position += PIECE
+        return None
+
+    def pieces(self) -> Iterator[tuple[bytes, bytes]]:
+        """The line piece by piece, and at the end what is left of an unfinished one."""
+        while True:
+            block = self.read(self.position, PIECE)
+            end = block.find(b"\n") + 1
+            size = self.position + end - self.start
+            if end and size <= self.lines.largest:
+                # It ended in this very moment, and is not too long.
+                return
+            if end:
+                self.position += end
+                self.lines.open = 0
+                self.lines.found.append([self.start, size])
+                yield block[:end], b""
+                return
+            if len(block) < PIECE:
+                self.ended = True
+                yield b"", block
+                return
+            self.position += PIECE
+            self.lines.open += PIECE
+            yield block, b""
+
+
+def too_large(place: str, what: str, size: int, largest: int) -> Trouble:
+    """What to say of something that is kept in pieces because of its size."""
+    return Trouble.of(place, "too-long-to-read", what=what, size=size, largest=largest)
+
 
 LANE = "lines"
 #: How much is read at once: bounds memory, whatever the size of the file.

@@ -25,7 +25,7 @@ from rireki.model.conversation import (
     total_usage,
 )
 from rireki.model.message import Author, Display, Entry, Message, Usage
-from rireki.model.parts import Part, Text, ToolCall, Unknown
+from rireki.model.parts import Part, Text, ToolCall, ToolResult, Unknown
 from rireki.model.strand import Ref, Strand
 from rireki.model.times import from_iso
 from rireki.sources.kit.pictures import Pictures
@@ -113,11 +113,13 @@ class ConversationBuilder:
     native_id: str
     strands: Sequence[Strand] = ()
     flow: list[PendingMessage] = field(default_factory=list)
+    #: What rireki calls it, where the agent's own id is not unique.
+    name: str = ""
     #: History entries as the source counts them.
     entries: int = 0
     #: None: made of the first words that were typed.
     title: str | None = None
-    nature: Literal["conversation", "subagent", "prompts", "titles"] = "conversation"
+    nature: Literal["conversation", "subagent", "prompts", "titles", "notes"] = "conversation"
     times: list[str] = field(default_factory=list)
     times_from: Literal["source", "rireki"] = "source"
     directories: list[str] = field(default_factory=list)
@@ -232,6 +234,35 @@ class ConversationBuilder:
         parts = [Unknown(what, line.value)]
         return self.say(line, name, "harness", "fold", parts, NOT_UNDERSTOOD, label=what, at=at)
 
+    def set_aside(self, start: int, label: str) -> None:
+        """What was said from here on was copied from another conversation: kept and found, but said there."""
+        kept = []
+        for one in self.flow[start:]:
+            texts = [part for part in one.message.parts if isinstance(part, Text)]
+            if one.message.display == "bubble" and texts:
+                one.message.parts, one.typed, one.ends = list(texts), False, None
+                one.message.display, one.message.label = "fold", label
+                kept.append(one)
+        self.flow[start:] = kept
+
+    def join_beginnings(self) -> None:
+        """Versions that were saved while an answer came in are no versions: the whole has their words."""
+        newest = {one.message.id: one for one in self.flow if one.message.replaced_by is None}
+        kept = []
+        for one in self.flow:
+            newer = newest.get(one.message.replaced_by or "")
+            if newer is not None and _is_beginning(one.message, newer.message):
+                newer.refs += one.refs
+            else:
+                kept.append(one)
+        self.flow[:] = kept
+
+    def mark_left(self) -> None:
+        """What went while the rest stayed was left: the person went back to an earlier point."""
+        if self.present:
+            for one in self.flow:
+                one.message.abandoned = one.message.upstream == "gone"
+
     # ── what is known besides ──
 
     def note_directory(self, directory: str | None) -> None:
@@ -270,7 +301,7 @@ class ConversationBuilder:
         title = self.title
         if title is None:
             title = first_words(one.message for one in self.flow if one.typed)
-        return conversation_of(
+        conversation = conversation_of(
             self.source,
             self.native_id,
             count(self.flow, self.entries),
@@ -286,6 +317,9 @@ class ConversationBuilder:
             nature=self.nature,
             held_by=self.held_by(),
         )
+        if self.name:
+            conversation.id = f"{self.source}/{self.name}"
+        return conversation
 
     def reading(self, shown: Callable[[], list[str]] | None = None) -> Reading:
         """Everything, for the archive; `shown` says which messages a model would be given now."""
@@ -298,6 +332,19 @@ class ConversationBuilder:
             records=lambda: {one.message.id: one.refs for one in self.flow if one.refs},
             shown=shown,
         )
+
+
+def _is_beginning(older: Message, newer: Message) -> bool:
+    """Whether nothing is lost when the older one is not told."""
+    if any(isinstance(part, Unknown) for part in older.parts):
+        return False
+    return _told(newer).startswith(_told(older))
+
+
+def _told(message: Message) -> str:
+    texts = [part.text for part in message.parts if isinstance(part, Text)]
+    results = [part.output for part in message.parts if isinstance(part, ToolResult)]
+    return "\n".join([*texts, *results])
 
 
 def make_unique(flow: Sequence[PendingMessage]) -> set[str]:

@@ -35,6 +35,13 @@ class Pictures:
         except (ValueError, TypeError):
             return Unknown("picture that is no list of bytes")
 
+    def add_base64(self, data: object, media_type: str, name: str = "") -> Attachment | None:
+        """One that stands in base64; None when it does not."""
+        try:
+            return self.add(base64.b64decode(data, validate=True), media_type, name)  # type: ignore[arg-type]
+        except (binascii.Error, ValueError, TypeError):
+            return None
+
     def add_url(self, url: str, name: str = "") -> Attachment | None:
         """One that stands in a data URL; None when that cannot be decoded."""
         head = url.removeprefix("data:").partition(",")[0]

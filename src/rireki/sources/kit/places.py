@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from shlex import quote
 
@@ -26,6 +26,8 @@ class Places(msgspec.Struct, frozen=True):
     environment: Mapping[str, str] = msgspec.field(default_factory=dict)
     #: The folder with rireki's own histories beside the archive in use; wherever else one may be.
     histories: Path | None = None
+    #: Asks for the directories that conversations of the archive belong to.
+    ask_projects: Callable[[], Iterable[str]] = tuple
 
     @classmethod
     def here(cls) -> Places:
@@ -38,6 +40,18 @@ class Places(msgspec.Struct, frozen=True):
     def beside(self, archive: Path) -> Places:
         """The same places, with the histories that lie beside this archive."""
         return msgspec.structs.replace(self, histories=Home(archive).histories)
+
+    def knowing(self, ask_projects: Callable[[], Iterable[str]]) -> Places:
+        """The same places, with the directories that the archive knows."""
+        return msgspec.structs.replace(self, ask_projects=ask_projects)
+
+    @property
+    def projects(self) -> tuple[str, ...]:
+        """Directories that conversations of any source belong to, the latest first.
+
+        For readers whose files stand in projects, or are named after them by a hash.
+        """
+        return tuple(self.ask_projects())
 
     def history_folders(self) -> list[Path]:
         """Where rireki's own histories may lie: beside the archive, and in its data directories."""
@@ -56,6 +70,15 @@ class Places(msgspec.Struct, frozen=True):
         """The directory an environment variable names, if it is set."""
         value = self.environment.get(name)
         return Path(value).expanduser() if value else None
+
+    def settings_directories(self) -> list[Path]:
+        """Where applications keep their settings, on any platform; editors also store there."""
+        bases = [
+            self.variable("XDG_CONFIG_HOME") or self.home / ".config",
+            self.home / "Library" / "Application Support",
+            self.variable("APPDATA") or self.home / "AppData" / "Roaming",
+        ]
+        return list(dict.fromkeys(bases))
 
     def data_directories(self, application: str) -> list[Path]:
         """Where an application's local data may lie, most likely first."""

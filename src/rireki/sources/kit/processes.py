@@ -25,6 +25,7 @@ def is_alive(pid: int) -> bool:
 
 def _is_alive_on_windows(pid: int) -> bool:
     """There `os.kill` would end the process instead of asking for it."""
+    # Imported late: on Windows alone.
     import ctypes
 
     query_limited_information, still_active = 0x1000, 259

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from rireki.errors import Wording
 from rireki.model.conversation import Trouble
 from rireki.model.strand import Ref, Strand
 from rireki.sources.kit.decode import NotReadable, load
@@ -13,8 +14,7 @@ from rireki.sources.kit.pieces import HEAD, WHOLE
 
 __all__ = ["KEPT", "DecodedLine", "document_of", "head_of", "records_of"]
 
-KEPT = "It is kept as it was found; the other lines are not affected."
-_TORN = "It is kept; if the agent is still writing, the next import brings the rest."
+KEPT = Wording("kept-line")
 
 
 class DecodedLine(NamedTuple):
@@ -43,7 +43,7 @@ def records_of(strand: Strand, troubles: list[Trouble], lane: str = LANE) -> Ite
             try:
                 value = load(record.data)
             except NotReadable as error:
-                troubles.append(Trouble(f"{strand.place}: line {position}", str(error), KEPT))
+                troubles.append(Trouble.of(f"{strand.place}: line {position}", error, KEPT))
                 continue
             refs = [Ref(strand.id, lane, record.ordinal)]
             yield DecodedLine(value, position, record.ordinal in places, record.present, refs)
@@ -54,17 +54,17 @@ def records_of(strand: Strand, troubles: list[Trouble], lane: str = LANE) -> Ite
             yield DecodedLine(load(tail), position, True, strand.present, [])
         except NotReadable:
             place = f"{strand.place}: line {position}"
-            troubles.append(Trouble(place, "the last line is unfinished", _TORN))
+            troubles.append(Trouble.of(place, "last-line-torn"))
 
 
 def document_of(strand: Strand, troubles: list[Trouble]) -> Any:
     """The newest version of a file that is one JSON value; None, and a trouble, when it is none."""
     try:
         if strand.states[-1].in_pieces:
-            raise NotReadable("too large to be read")
+            raise NotReadable("too-large-to-read")
         return load(strand.document())
     except NotReadable as error:
-        troubles.append(Trouble(strand.place, str(error), "It is kept as it was found."))
+        troubles.append(Trouble.of(strand.place, error, Wording("kept-as-found")))
         return None
 
 
@@ -77,5 +77,5 @@ def head_of(strand: Strand, troubles: list[Trouble]) -> Any:
     try:
         return load(b"".join(strand.fetch(HEAD, ordinals)))
     except NotReadable as error:
-        troubles.append(Trouble(strand.place, str(error), "It is kept as it was found."))
+        troubles.append(Trouble.of(strand.place, error, Wording("kept-as-found")))
         return None

@@ -1,7 +1,8 @@
 """Rows of another program's database as records: JSON of the columns that were named, and of no others.
 
 A strand is a conversation: its rows, of one table or of several. Joined, its records are one JSON
-object with a list per table. A value that is too large for that is a strand of its own.
+object with a list per table. A value that is too large for that is a strand of its own: kept in
+pieces, as long lines are (`jsonl.py`), read a stretch at a time, and never interpreted.
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from rireki.errors import SourceTrouble
+from rireki.model.strand import PIECES
 from rireki.sources.kit.digests import digest_of_bytes, digest_of_json
-from rireki.sources.kit.largevalues import Changed, is_unfinished, pieces_of, updates
-from rireki.sources.kit.longlines import too_large
+from rireki.sources.kit.jsonl import PIECE, too_large
 from rireki.sources.kit.sqlite import Database, open_database
 from rireki.sources.kit.tables import (
     Large,
@@ -36,13 +38,66 @@ __all__ = [
     "FRAME",
     "ROWS",
     "VALUE",
+    "Changed",
     "LargeValue",
     "RowKind",
     "encoded",
     "frame",
+    "is_unfinished",
     "large_in",
+    "pieces_of",
     "read_rows",
+    "updates",
 ]
+
+#: Pieces that are read by one statement. To get to a stretch SQLite follows the pages of all before
+#: it: many short ones would take far longer, one long one all the memory.
+STRETCH = 8
+#: Stands in the cursor of a value whose last piece was not read yet.
+_UNFINISHED = "unfinished"
+
+
+class Changed(Exception):
+    """The value was saved again while it was read."""
+
+
+def pieces_of(
+    database: Database, table: str, column: str, rowid: int, size: int
+) -> Iterator[bytes]:
+    """A value piece by piece. Raises Changed when it is no longer what it was."""
+    for start in range(0, size, STRETCH * PIECE):
+        wanted = min(STRETCH * PIECE, size - start)
+        data = database.slice(table, column, rowid, start, wanted)
+        if data is None or len(data) != wanted:
+            raise Changed
+        for at in range(0, wanted, PIECE):
+            yield data[at : at + PIECE]
+
+
+def updates(whole: Update, pieces: Iterator[bytes], *, begun: bool) -> Iterator[Update]:
+    """The updates that bring a value. Only the last has the cursor of `whole`: whoever is
+    interrupted before begins again, and says so by `begun`."""
+    unfinished = {**whole.cursor, _UNFINISHED: True}
+    made: Update | None = None
+    for data in pieces:
+        if made is not None:
+            yield made
+        made = replace(
+            whole,
+            contents=[Content(PIECES, [Piece(data, digest_of_bytes(data))])],
+            grows=made is not None,
+            continues=made is not None or begun,
+            cursor=unfinished,
+        )
+    if made is not None:
+        made.cursor = whole.cursor
+        yield made
+
+
+def is_unfinished(cursor: Any) -> bool:
+    """Whether what is kept of a value is only its beginning."""
+    return isinstance(cursor, dict) and bool(cursor.get(_UNFINISHED))
+
 
 #: The lane of what stands between the rows.
 FRAME = "frame"
@@ -62,19 +117,22 @@ class RowKind(NamedTuple):
     conversation: str
     #: Columns whose text is JSON, and is kept as such.
     json: Collection[str] = ()
+    #: Columns that only some versions have, and that are kept where they are.
+    optional: Collection[str] = ()
+    #: Columns that never change without another one of the row (a time of change): of these, only the
+    #: length is looked at to tell whether a row changed.
+    bulky: Collection[str] = ()
 
 
 def read_rows(origin: Origin, known: Known, kinds: Sequence[RowKind]) -> Iterator[Update | Roll]:
     """An update per conversation that changed, then the roll of all there are."""
     with open_database(origin.place) as database:
         wanted = {kind.table: {*kind.columns, kind.conversation} for kind in kinds}
-        tables = tables_of(database, wanted)
+        tables = tables_of(database, wanted, also={kind.table: kind.optional for kind in kinds})
         here = [kind for kind in kinds if kind.table in tables]
         if not here:
             named = ", ".join(kind.table for kind in kinds)
-            raise SourceTrouble(
-                f"{origin.place}: has none of the tables {named}", "It was left alone."
-            )
+            raise SourceTrouble("no-such-tables", place=origin.place, names=named)
         yield from _Reading(origin, known, database, tables, here).updates()
 
 
@@ -109,7 +167,9 @@ class _Reading(NamedTuple):
     def _groups(self) -> dict[str, _Group]:
         found: dict[str, _Group] = {}
         for kind in self.kinds:
-            for row in list_rows(self.database, self.tables[kind.table], [kind.conversation]):
+            bulky = () if self.known.thorough else kind.bulky
+            table = self.tables[kind.table]
+            for row in list_rows(self.database, table, [kind.conversation], bulky=bulky):
                 group = found.setdefault(row.names[0], _Group())
                 group.rowids.setdefault(kind.table, []).append(row.rowid)
                 group.marks.update(kind.table.encode() + row.mark)

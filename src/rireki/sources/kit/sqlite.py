@@ -28,25 +28,15 @@ ATTEMPTS = 3
 MAGIC = b"SQLite format 3\x00"
 WAL = b"\x02"
 
-_LOCKED = "Another program is writing to it; import again in a moment."
-_UNREADABLE = "Check that the file is there and that you may read it."
-_HINTS: tuple[tuple[type[apsw.Error], str, str], ...] = (
-    (apsw.BusyError, "is locked", _LOCKED),
-    (apsw.LockedError, "is locked", _LOCKED),
-    (apsw.NotADBError, "is not an SQLite database", "It was left alone."),
-    (
-        apsw.CorruptError,
-        "is damaged",
-        "What was archived before is safe. `sqlite3 FILE .recover` may rescue the rest.",
-    ),
-    (
-        apsw.ReadOnlyError,
-        "was left in the middle of a change",
-        "Start the agent once, which repairs the file, then import again.",
-    ),
-    (apsw.CantOpenError, "cannot be opened", _UNREADABLE),
-    (apsw.PermissionsError, "cannot be opened", _UNREADABLE),
-)
+_CODES = {
+    apsw.BusyError: "database-locked",
+    apsw.LockedError: "database-locked",
+    apsw.NotADBError: "file-not-a-database",
+    apsw.CorruptError: "database-damaged",
+    apsw.ReadOnlyError: "database-left-halfway",
+    apsw.CantOpenError: "source-not-opened",
+    apsw.PermissionsError: "source-not-opened",
+}
 
 
 class Database:
@@ -175,9 +165,9 @@ def _check(path: Path) -> None:
     try:
         status = path.stat()
     except OSError as error:
-        raise SourceTrouble(f"{path}: cannot be opened ({error.strerror})", _UNREADABLE) from error
+        raise SourceTrouble("source-not-opened", place=path, why=error.strerror) from error
     if not is_regular(status):
-        raise SourceTrouble(f"{path}: not a plain file", "It was left alone.")
+        raise SourceTrouble("not-a-plain-file", place=path)
 
 
 def _at_rest_in_wal_mode(path: Path) -> bool:
@@ -192,7 +182,7 @@ def _header(path: Path) -> bytes:
     """
     header = _read_header(path) if as_text(str(path)) == str(path) else _head_of(path)
     if not header.startswith(MAGIC):
-        raise SourceTrouble(f"{path}: is not an SQLite database", "It was left alone.")
+        raise SourceTrouble("not-a-database", place=path)
     return header
 
 
@@ -217,7 +207,5 @@ def _head_of(path: Path) -> bytes:
 
 
 def _trouble(place: str, error: apsw.Error) -> SourceTrouble:
-    for kind, message, hint in _HINTS:
-        if isinstance(error, kind):
-            return SourceTrouble(f"{place}: {message} ({error})", hint)
-    return SourceTrouble(f"{place}: cannot be read ({error})", _UNREADABLE)
+    code = next((code for kind, code in _CODES.items() if isinstance(error, kind)), None)
+    return SourceTrouble(code or "database-unreadable", place=place, why=error)

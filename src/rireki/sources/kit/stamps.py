@@ -41,11 +41,8 @@ def open_plain(place: str) -> FileIO:
             place, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
         )
     except OSError as error:
-        raise SourceTrouble(
-            f"{place}: cannot be opened ({error.strerror})",
-            "Check that the file is there and that you may read it.",
-        ) from error
+        raise SourceTrouble("source-not-opened", place=place, why=error.strerror) from error
     if not is_regular(os.fstat(descriptor)):
         os.close(descriptor)
-        raise SourceTrouble(f"{place}: not a plain file", "It was left alone.")
+        raise SourceTrouble("not-a-plain-file", place=place)
     return FileIO(descriptor)

@@ -87,9 +87,14 @@ class TableRow(NamedTuple):
 
 
 def tables_of(
-    database: Database, wanted: Mapping[str, Collection[str]], *, whole: bool = False
+    database: Database,
+    wanted: Mapping[str, Collection[str]],
+    *,
+    whole: bool = False,
+    also: Mapping[str, Collection[str]] | None = None,
 ) -> dict[str, Table]:
-    """Those of the wanted tables that have the columns wanted; with `whole`, all columns they have."""
+    """Those of the wanted tables that have the columns wanted, with those of `also` they happen to
+    have; with `whole`, with all columns they have."""
     tables: dict[str, Table] = {}
     encoding = str(database.rows("PRAGMA encoding")[0][0])
     for name, columns in wanted.items():
@@ -102,7 +107,8 @@ def tables_of(
         statement = "SELECT name FROM pragma_table_info(?) ORDER BY cid"
         found = [str(column) for (column,) in database.rows(statement, (name,))]
         if plain and all(column in found for column in columns):
-            kept = found if whole else [column for column in found if column in columns]
+            read = {*columns, *(also or {}).get(name, ())}
+            kept = found if whole else [column for column in found if column in read]
             tables[name] = Table(name, tuple(kept), encoding)
     return tables
 
@@ -115,15 +121,16 @@ def list_rows(
     table: Table,
     names: Sequence[str],
     only: Mapping[str, str] | None = None,
+    bulky: Collection[str] = (),
 ) -> Iterator[Listed]:
     """The rows of a table in the order of their rowids, in batches of one short statement.
 
-    All of them; or those whose columns say what `only` says, where an index leads to them.
+    All of them; or those whose columns say what `only` says, where an index leads to them. Of
+    `bulky` columns, the length alone is looked at.
     """
     shown = ", ".join(
-        f"CASE WHEN octet_length({name}) <= {LOOK} THEN CAST({name} AS BLOB)"
-        f" ELSE octet_length({name}) END"
-        for name in map(_quoted, table.columns)
+        f"CAST(octet_length({_quoted(name)}) AS BLOB)" if name in bulky else _shown(_quoted(name))
+        for name in table.columns
     )
     matching = "".join(f" AND {_quoted(column)} = ?" for column in only or ())
     statement = (
@@ -142,6 +149,12 @@ def list_rows(
         if len(batch) < BATCH:
             return
         last = batch[-1][0]
+
+
+def _shown(name: str) -> str:
+    """A value, or, of a long one, its length."""
+    length = f"octet_length({name})"
+    return f"CASE WHEN {length} <= {LOOK} THEN CAST({name} AS BLOB) ELSE {length} END"
 
 
 def _has_long(values: Sequence[Any]) -> bool:
@@ -232,10 +245,7 @@ def _fetch_long(database: Database, table: Table, column: str, rowid: int) -> by
         ]
         if None not in slices and signs(database, table, column, rowid) == before:
             return b"".join(piece for piece in slices if piece)
-    raise SourceTrouble(
-        f"{database.place}: {table.name} row {rowid} changes faster than it can be read",
-        "Import again in a moment.",
-    )
+    raise SourceTrouble("row-too-fast", place=database.place, table=table.name, row=rowid)
 
 
 def signs(

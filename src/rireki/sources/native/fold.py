@@ -12,14 +12,14 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
+from rireki.journals.history_entry import JournalEntry
 from rireki.model.conversation import Answer, Conversation, Tally, pattern_of, total_usage
 from rireki.model.times import from_iso
 from rireki.providers import Call, Result
-from rireki.sources.native.answers import answer_of
-from rireki.sources.native.entry import JournalEntry
 from rireki.sources.native.messages import ASK, read_entry, tally_of
+from rireki.sources.native.parts import answer_of
 
-__all__ = ["Folded", "fold"]
+__all__ = ["fold"]
 
 Folded = tuple[Conversation, list[Answer]]
 #: A repair stands elsewhere in the story, a title changes it all, an answer to a question is

@@ -11,10 +11,13 @@ import binascii
 from collections.abc import Callable, Sequence
 from functools import partial
 from hashlib import sha256
+from typing import TypeAlias
 
 import msgspec
 
 from rireki.errors import RirekiError
+from rireki.journals.history_entry import MESSAGES, JournalEntry, parse
+from rireki.journals.history_log import EntryLog
 from rireki.model.conversation import LinkToken, Reading, Tally, Trouble, total_usage
 from rireki.model.message import Author, Display, Entry, Message
 from rireki.model.parts import Notice, Part, Text, Unknown
@@ -23,13 +26,10 @@ from rireki.model.times import from_iso
 from rireki.providers import Call, Media, NeutralText, Result, Turn
 from rireki.providers.archived import DECISION
 from rireki.sources.kit.decode import clean
+from rireki.sources.kit.journals import JournalLine, read_journal
 from rireki.sources.kit.jsonl import LANE
 from rireki.sources.kit.pending import conversation_of, first_words, upstream_of
-from rireki.sources.native.answers import answer_of, model_of
-from rireki.sources.native.calls import Calls
-from rireki.sources.native.entry import MESSAGES, JournalEntry, parse
-from rireki.sources.native.log import EntryLog
-from rireki.sources.native.parts import parts_of
+from rireki.sources.native.parts import Calls, answer_of, model_of, parts_of
 from rireki.sources.native.reader import NAME
 
 __all__ = ["ASK", "read_entry", "read_journals", "tally_of"]
@@ -42,21 +42,17 @@ _DIVIDERS = {"summary": "summary", "clear": "cleared", "trim": "trimmed", "branc
 ASK, CANCELLED = "ask_user", "[User cancelled the question]"
 
 
-class HistoryLine(msgspec.Struct):
-    """An entry, where it stands, and whether the file still has it."""
-
-    entry: JournalEntry
-    data: bytes
-    ref: Ref
-    present: bool
+HistoryLine: TypeAlias = JournalLine[JournalEntry]
 
 
 def read_journals(conversation: str, strands: Sequence[Strand]) -> list[Reading]:
     troubles: list[Trouble] = []
-    lines = [line for strand in strands for line in _lines(strand, troubles)]
+    lines: dict[bytes, HistoryLine] = {}
+    for strand in strands:
+        read_journal(strand, read_entry, "not-a-history-entry", troubles, lines)
     if not lines and not troubles:
         return []
-    story = _Story(_once(lines))
+    story = _Story(list(lines.values()))
     messages = story.tell()
     entries = [line.entry for line in story.lines]
     answers = [answer for answer in map(answer_of, entries) if answer is not None]
@@ -91,24 +87,10 @@ def read_journals(conversation: str, strands: Sequence[Strand]) -> list[Reading]
 
 def tally_of(entries: Sequence[JournalEntry], finished: bool) -> Tally:
     """What is counted of entries that follow a story which was finished, or was not."""
-    story = _Story([HistoryLine(entry, b"", Ref(0, LANE, 0), True) for entry in entries])
+    story = _Story([HistoryLine(entry, Ref(0, LANE, 0), True) for entry in entries])
     story.tally.finished = finished
     story.tell()
     return story.tally
-
-
-def _lines(strand: Strand, troubles: list[Trouble]) -> list[HistoryLine]:
-    found: list[HistoryLine] = []
-    for number, occurrence in enumerate(strand.story(LANE), 1):
-        entry = read_entry(occurrence.data)
-        if entry is None:
-            place = f"{strand.place}: line {number}"
-            hint = "It is kept as it is; the lines around it are told."
-            troubles.append(Trouble(place, "not an entry of a history", hint))
-            continue
-        ref = Ref(strand.id, LANE, occurrence.ordinal)
-        found.append(HistoryLine(entry, occurrence.data, ref, occurrence.present))
-    return found
 
 
 def read_entry(line: bytes) -> JournalEntry | None:
@@ -131,15 +113,6 @@ def _mend(entry: JournalEntry) -> None:
         entry.id, entry.at, entry.provider, entry.raw, entry.more = clean(
             [entry.id, entry.at, entry.provider, entry.raw, entry.more]
         )
-
-
-def _once(lines: list[HistoryLine]) -> list[HistoryLine]:
-    """A journal that was copied or put back lies in two places: each entry is told once."""
-    found: dict[bytes, HistoryLine] = {}
-    for line in lines:
-        known = found.setdefault(line.data, line)
-        known.present = known.present or line.present
-    return list(found.values())
 
 
 class _Story:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from rireki.home import HISTORIES
+from rireki.journals.history_entry import parse
 from rireki.model.conversation import Conversation, Reading
 from rireki.model.strand import Strand
-from rireki.sources.kit import journals
-from rireki.sources.kit.journals import ENDING
-from rireki.sources.kit.jsonl import read_lines
-from rireki.sources.kit.places import Places
-from rireki.sources.native.entry import parse
-from rireki.sources.reader import Discovery, Known, Origin, Roll, Update, Watched
+from rireki.sources.kit.files import origin_at
+from rireki.sources.kit.journals import ENDING, JOURNAL, JournalReader
+from rireki.sources.reader import Origin
 
-__all__ = ["ENDING", "NAME", "READER", "origin_of"]
+__all__ = ["NAME", "READER", "origin_of"]
 
 NAME = "rireki"
 
@@ -36,36 +34,22 @@ REASONS = {
 }
 
 
-class Native:
+class Native(JournalReader):
     name = NAME
     family = NAME
+    folder = HISTORIES
     reasons = REASONS
 
-    def discover(self, places: Places) -> Discovery:
-        return journals.discover(NAME, places.history_folders())
-
-    def recognise(self, path: Path) -> list[Origin]:
-        folders = [path / HISTORIES, *Places.at(path).history_folders()]
-        return journals.recognise(NAME, path, folders, _is_entry)
-
-    def read(self, origin: Origin, known: Known) -> Iterator[Update | Roll]:
-        yield from read_lines(origin, known)
+    def is_entry(self, line: bytes) -> bool:
+        entry = parse(line)
+        # The journals of driven agents look much the same, but for the number each entry has there.
+        return entry is not None and "n" not in entry.more
 
     def interpret(self, conversation: str, strands: Sequence[Strand]) -> list[Reading]:
         # Imported late: most runs find journals that did not change.
         from rireki.sources.native.messages import read_journals
 
         return read_journals(conversation, strands)
-
-    def watched(self, places: Places) -> list[Watched]:
-        return [Watched(str(folder)) for folder in places.history_folders()]
-
-    def locate(self, places: Places, path: str) -> list[Origin]:
-        return journals.locate(NAME, places.history_folders(), path)
-
-    def resume(self, conversation: Conversation) -> str | None:
-        """The program that writes it goes on with it; which one that is, is not known."""
-        return None
 
     def revive(self, conversation: Conversation) -> str | None:
         file = f"{conversation.native_id}{ENDING}"
@@ -77,13 +61,7 @@ class Native:
 
 def origin_of(file: Path) -> Origin | None:
     """A journal as `discover` finds it; None when it is not there, or no plain file."""
-    return next(iter(journals.origins(NAME, [file], file.parent)), None)
-
-
-def _is_entry(line: bytes) -> bool:
-    entry = parse(line)
-    # The journals of driven agents look much the same, but for the number each entry has there.
-    return entry is not None and "n" not in entry.more
+    return origin_at(NAME, str(file), file.parent, JOURNAL) if file.suffix == ENDING else None
 
 
 READER = Native()
