@@ -20,7 +20,7 @@ from rireki.intake.sweep import import_history
 from rireki.intake.verify import verify
 from rireki.sources.kit.places import Places
 from tests.support.damaged import run
-from tests.support.homes import CLAUDE, lay_out
+from tests.support.homes import lay_out
 
 _running: list[apsw.Connection] = []
 
@@ -28,7 +28,7 @@ _running: list[apsw.Connection] = []
 @pytest.fixture
 def data(tmp_path: Path, home: Path) -> Iterator[Path]:
     """A data directory with an archive, a history, a journal of a driven agent, and a token."""
-    lay_out(f"claude-code-{CLAUDE[0]}", home)
+    lay_out("claude-code-1.0.51", home)
     data = tmp_path / "data"
     with MessageHistory.open("weather", archive=data / "archive.sqlite3") as history:
         history.add_user_message("Will it rain?")
@@ -101,7 +101,7 @@ def test_while_others_write_each_backup_is_of_one_moment(
     data: Path, home: Path, tmp_path: Path
 ) -> None:
     """What the copy of the archive knows of a journal is in the copy of the journal."""
-    ended = threading.Event()
+    ended, written = threading.Event(), threading.Semaphore(0)
 
     def write() -> None:
         with MessageHistory.open("busy", archive=data / "archive.sqlite3") as history:
@@ -109,11 +109,13 @@ def test_while_others_write_each_backup_is_of_one_moment(
                 history.add_user_message("one more " * 50)
                 history.add_raw_message({"role": "assistant", "content": "an answer " * 50})
                 _take_in(data, home)
+                written.release()
 
     writer = threading.Thread(target=write)
     writer.start()
     try:
         for number in range(6):
+            assert written.acquire(timeout=30), "there is something new in each"
             backup(data / "archive.sqlite3", tmp_path / f"copy-{number}")
     finally:
         ended.set()

@@ -250,6 +250,7 @@ def test_it_is_taken_in_without_trouble(archive: Archive, demo: Path, take_in: T
         "amazon-q": 4,
         "claude-code": 8,
         "kiro": 4,
+        "opencode": 1,
     }
     again = take_in()
     assert not any(source.read for source in again.sources), "nothing changed meanwhile"

@@ -14,6 +14,7 @@ import msgspec
 import pytest
 
 from rireki.archive.base import Archive, Filter
+from rireki.archive.forgetting import remember
 from rireki.archive.open import open_archive
 from rireki.errors import NotFound
 from rireki.intake import sweep
@@ -193,7 +194,7 @@ def test_in_whatever_order_they_arrive_they_are_the_same(
     with closing(calm(home, tmp_path)) as other:
         assert everything(archive) == everything(other)
         assert dump(archive) == dump(other)
-    assert set(archive.ids()) == {OWN} and verify(archive) == []
+    assert {each.id for each in archive.headings()} == {OWN} and verify(archive) == []
     before = everything(archive)
     rebuild(archive)
     assert everything(archive) == before and verify(archive) == []
@@ -254,12 +255,12 @@ def test_the_rows_of_amazon_q_take_the_place_of_what_its_terminal_showed(
     # The row is there before the journal knows its name.
     client.save(talk("q-1", said("m1", "hello", "Hello!")), "/home/dev/app")
     take_in()
-    assert set(archive.ids()) == {DRIVEN, "amazon-q/q-1"}
+    assert {each.id for each in archive.headings()} == {DRIVEN, "amazon-q/q-1"}
     start = archive.number()
     journal.write("session", source="amazon-q", id="q-1")
     journal.end("p1")
     take_in()
-    assert set(archive.ids()) == {"amazon-q/q-1"}
+    assert {each.id for each in archive.headings()} == {"amazon-q/q-1"}
     row = ids(archive, "amazon-q/q-1")
     assert len(row) == 2 and not {"p1", "b1"} & set(row)
     assert {t.conversation: t.kind for t in Feed(archive).since(start).changes} == {
@@ -307,7 +308,9 @@ def test_an_agent_that_begins_anew_takes_its_journal_along(
     journal.say("b7", "I am new here.")
     start = archive.number()
     take_in()
-    assert set(archive.ids()) == {f"claude-code/{other}"} and verify(archive) == []
+    assert {each.id for each in archive.headings()} == {f"claude-code/{other}"} and verify(
+        archive
+    ) == []
     for name in (DRIVEN, OWN):
         assert archive.find(name).conversation.native_id == other
     removed = [t.conversation for t in Feed(archive).since(start).changes if t.kind == "removed"]
@@ -356,7 +359,7 @@ def test_it_is_found_while_it_is_being_read_anew(
     with closing(Search(archive)) as search:
         assert search.find("What", SearchOptions()).messages <= 1
     take_in()
-    assert list(archive.pending()) == [] and set(archive.ids()) == {OWN}
+    assert list(archive.pending()) == [] and {each.id for each in archive.headings()} == {OWN}
     assert ids(archive, DRIVEN) == ["p1"]
 
 
@@ -462,12 +465,12 @@ def test_what_is_forgotten_stays_forgotten_under_every_name(
     forget(archive, archive.find(DRIVEN))
     finish(steps)
     take_in()
-    assert set(archive.ids()) == set() and list(archive.groups()) == []
+    assert {each.id for each in archive.headings()} == set() and list(archive.groups()) == []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sweep, "BULK", 0)
         Journal(home, "another").send("p", "something else")
         take_in()
-    assert set(archive.ids()) == {"bridge/another"}
+    assert {each.id for each in archive.headings()} == {"bridge/another"}
 
 
 @pytest.mark.parametrize("bulk", [False, True])
@@ -480,7 +483,7 @@ def test_forgetting_the_joined_one_forgets_its_journal(
     finish(transcript(home))
     take_in()
     forget(archive, archive.find(DRIVEN))
-    assert set(archive.ids()) == set() and list(archive.groups()) == []
+    assert {each.id for each in archive.headings()} == set() and list(archive.groups()) == []
     finish(steps)
     if bulk:
         sql_of(archive).execute("DELETE FROM origin")
@@ -488,11 +491,11 @@ def test_forgetting_the_joined_one_forgets_its_journal(
         patch.setattr(sweep, "BULK", 0 if bulk else sweep.BULK)
         Journal(home, "another").send("p", "something else")
         take_in()
-    assert set(archive.ids()) == {"bridge/another"}
+    assert {each.id for each in archive.headings()} == {"bridge/another"}
     assert [group.conversation for group in archive.groups()] == ["another"]
-    archive.remember(SESSION)
+    remember(archive, SESSION)
     take_in()
-    assert OWN in set(archive.ids()) and "ask-1" in ids(archive, DRIVEN)
+    assert OWN in {each.id for each in archive.headings()} and "ask-1" in ids(archive, DRIVEN)
 
 
 @pytest.mark.parametrize("indexed", [False, True])
@@ -568,6 +571,6 @@ def test_a_journal_is_told_although_the_transcript_has_but_titles_for_others(
     line = {"type": "summary", "summary": "Another talk", "leafUuid": "elsewhere"}
     lay(home, msgspec.json.encode(line) + b"\n")
     take_in()
-    assert set(archive.ids()) == {OWN}
+    assert {each.id for each in archive.headings()} == {OWN}
     assert ids(archive, OWN)
     assert verify(archive) == []

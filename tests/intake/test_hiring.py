@@ -195,11 +195,22 @@ def _until(condition: Callable[[], bool], process: subprocess.Popen[str] | None 
 
 
 def _is_there(group: int) -> bool:
+    """Whether one of the group still runs. One that has ended may be there until somebody asks."""
     try:
         os.killpg(group, 0)
     except ProcessLookupError:
         return False
-    return True
+    stats = (_stat(each) for each in Path("/proc").glob("[0-9]*/stat"))
+    running = [stat for stat in stats if stat and stat[2] == str(group) and stat[0] not in "ZX"]
+    return bool(running) or sys.platform != "linux"
+
+
+def _stat(file: Path) -> list[str]:
+    """State, parent and group of a process, and what follows; nothing when it has gone."""
+    try:
+        return file.read_text(errors="replace").rpartition(")")[2].split()
+    except OSError:
+        return []
 
 
 #: A worker that quotes a transcript in a warning, in a process whose terminal is guarded.

@@ -15,7 +15,7 @@ from rireki.intake.restore import restore
 from rireki.intake.sweep import Report, import_history
 from rireki.intake.verify import verify
 from rireki.model.strand import PIECES
-from rireki.sources.kit import jsonl, longlines
+from rireki.sources.kit import jsonl
 from rireki.sources.kit.places import Places
 from tests.support.engine import sql_of
 
@@ -29,7 +29,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same with a hundredth of the bytes: a line of 1 MB is the largest, pieces have 64 KB."""
     monkeypatch.setattr("rireki.intake.take.largest", lambda: LARGEST)
     monkeypatch.setattr("rireki.intake.parallel.worker.largest", lambda: LARGEST)
-    monkeypatch.setattr(longlines, "PIECE", PIECE)
+    monkeypatch.setattr(jsonl, "PIECE", PIECE)
     monkeypatch.setattr("rireki.sources.kit.document.PIECE", PIECE)
     monkeypatch.setattr(jsonl, "BLOCK", PIECE)
 

@@ -16,7 +16,7 @@ from rireki.intake.rebuild import rebuild
 from rireki.intake.verify import verify
 from tests.support.at_once import assert_many_can
 from tests.support.dump import dump
-from tests.support.homes import CLAUDE, lay_out
+from tests.support.homes import lay_out
 from tests.support.searching import append_turn
 
 
@@ -26,7 +26,7 @@ def start(home: Path, archive: Path) -> subprocess.Popen[bytes]:
 
 
 def test_they_end_with_what_one_alone_would_have_made(home: Path, tmp_path: Path) -> None:
-    lay_out(f"claude-code-{CLAUDE[-1]}", home)
+    lay_out("claude-code-2.1.325", home)
     lay_out("amazon-q-1.19", home)
     lay_out("kiro", home)
     calm, shared = tmp_path / "calm.sqlite3", tmp_path / "shared.sqlite3"
@@ -52,7 +52,7 @@ def test_what_another_process_interprets_anew_meanwhile_is_no_trouble(
     verb: str,
     interpret_anew: Callable[[Archive], object],
 ) -> None:
-    lay_out(f"claude-code-{CLAUDE[-1]}", home)
+    lay_out("claude-code-2.1.325", home)
     path = tmp_path / "archive.sqlite3"
     assert start(home, path).wait() == 0
     archive, other = open_archive(path), open_archive(path)
@@ -72,7 +72,7 @@ def test_what_another_process_interprets_anew_meanwhile_is_no_trouble(
 def test_what_grows_while_it_is_verified_is_no_trouble(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lay_out(f"claude-code-{CLAUDE[-1]}", home)
+    lay_out("claude-code-2.1.325", home)
     path = tmp_path / "archive.sqlite3"
     assert start(home, path).wait() == 0
     archive = open_archive(path)

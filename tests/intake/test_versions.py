@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from rireki.archive.base import Archive
+from rireki.archive.forgetting import remember
 from rireki.errors import NotFound
 from rireki.intake.forget import forget
 from rireki.intake.interpret import read_conversation
@@ -247,7 +248,7 @@ def test_what_is_forgotten_is_gone_for_good_and_stays_away(
     take_in()
     assert [c.native_id for c in archive.conversations()] == ["other"]
     assert verify(archive) == []
-    assert archive.remember("talk")
+    assert remember(archive, "talk")
     with (notes / "talk.jsonl").open("a") as more:
         more.write(note(3, "and more"))
     take_in()

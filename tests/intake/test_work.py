@@ -151,7 +151,7 @@ def test_saves_of_a_growing_row_cost_about_as_many_entries(
 ) -> None:
     import sqlite3
 
-    saves = 500 if pytestconfig.getoption("campaign") else 120
+    saves = 500 if pytestconfig.getoption("campaign") else 60
 
     folder = home / ".local" / "share" / "amazon-q"
     folder.mkdir(parents=True)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from typing import TypeAlias
 
 import msgspec
 
 from rireki.archive.base import Archive, Found
-from rireki.errors import ArchiveTrouble, NotFound, RirekiError
-from rireki.home import BRIDGE
+from rireki.errors import ArchiveTrouble, NotFound, RirekiError, Wording
 from rireki.intake.memory import HEAVY, free
 from rireki.model.conversation import Answer, Conversation, LinkToken, Reading, Trouble
 from rireki.model.message import Message
@@ -27,14 +27,10 @@ __all__ = [
     "losses",
 ]
 
+Join: TypeAlias = Callable[[str, Sequence[Strand], Sequence[Reading]], list[Reading]]
+
 #: The title of a conversation whose reader could not make anything of it.
 UNREADABLE = "(could not be interpreted)"
-_KEPT = "The records are kept; 'rireki rebuild' reads them again with a better version."
-
-_TOO_LONG = (
-    "Its bytes are kept, and 'rireki restore' gives them back. "
-    "'rireki rebuild' reads it once more memory is free."
-)
 #: Bytes of memory that a long conversation takes for each of its own: to be interpreted, and
 #: besides that to have all of its messages made.
 TIMES, MORE_TIMES = 3.0, 1.5
@@ -57,34 +53,33 @@ def _lack(place: str, weight: int, times: float) -> Trouble | None:
     if left is None or times * weight <= left:
         return None
     needed, left = int(times * weight) >> 20, max(left, 0) >> 20
-    message = f"it takes about {needed:,} MB of memory to read, and {left:,} MB are free"
-    return Trouble(place, message, _TOO_LONG)
+    return Trouble.of(place, "too-little-memory", needed=needed, left=left)
 
 
 def is_for_lack_of_memory(trouble: Trouble) -> bool:
     """Whether it says that something could be read, with more memory."""
-    return trouble.hint == _TOO_LONG
+    return trouble.hint == Wording("no-memory").hint
 
 
 def _too_large(strands: list[Strand]) -> list[Trouble]:
     """What is kept in pieces because of its size, and so no reader saw."""
     return [
-        Trouble(
-            strand.place,
-            "a part of it is too large to be read, and kept whole",
-            "'rireki restore' gives it back. [import] largest_mb in config.toml allows more.",
-        )
+        Trouble.of(strand.place, "part-too-large")
         for strand in strands
         if strand.states[-1].in_pieces
     ]
 
 
 def _interpret_all(conversation: str, strands: list[Strand]) -> list[Reading]:
-    journals = [strand for strand in strands if strand.source == BRIDGE]
-    if not journals or len(journals) == len(strands):
-        return _interpret(conversation, strands)
-    own = [strand for strand in strands if strand.source != BRIDGE]
-    return _join(conversation, journals, _interpret(conversation, own))
+    """Of several sources, one may have kept a journal of what another one did: both are one story."""
+    sources = {strand.source for strand in strands}
+    if len(sources) > 1:
+        for reader in filter(None, map(registry.find, sorted(sources))):
+            if join := getattr(reader, "join", None):
+                theirs = [strand for strand in strands if strand.source == reader.name]
+                others = [strand for strand in strands if strand.source != reader.name]
+                return _join(join, conversation, theirs, _interpret(conversation, others))
+    return _interpret(conversation, strands)
 
 
 def _interpret(conversation: str, strands: list[Strand]) -> list[Reading]:
@@ -100,7 +95,8 @@ def _interpret(conversation: str, strands: list[Strand]) -> list[Reading]:
         return _interpret_readable(conversation, strands)
     except RirekiError as error:
         # Its reader is not installed any more, cannot be used, or is a stranger's and failed.
-        trouble = Trouble(strands[0].place, error.message, f"{error.hint} {_KEPT}".strip())
+        hint = Wording("records-kept", first=error.hint)
+        trouble = Trouble.of(strands[0].place, error, hint)
         return [_unreadable(conversation, strands[0], trouble)]
     except MemoryError:
         return [_unreadable(conversation, strands[0], _out_of_memory(strands[0]))]
@@ -116,14 +112,14 @@ def _lenient(reading: Reading, conversation: str, strands: list[Strand], weight:
     def messages() -> list[Message]:
         lack = _lack(strands[0].place, weight, MORE_TIMES)
         if lack is not None:
-            raise RirekiError(f"{lack.place}: {lack.message}", hint=lack.hint)
+            raise _as_error(lack)
         try:
             return whole()
         except ArchiveTrouble as trouble:
             return rest(trouble)
         except MemoryError as error:
             lack = _out_of_memory(strands[0])
-            raise RirekiError(f"{lack.place}: {lack.message}", hint=lack.hint) from error
+            raise _as_error(lack) from error
 
     def rest(trouble: ArchiveTrouble) -> list[Message]:
         for other in _interpret_readable(conversation, strands):
@@ -162,16 +158,14 @@ def _interpret_readable(conversation: str, strands: list[Strand]) -> list[Readin
     return readings or [_unreadable(conversation, strands[0], lost)]
 
 
-def _join(conversation: str, journals: list[Strand], readings: list[Reading]) -> list[Reading]:
-    """An agent that was driven left records of its own, and we kept a journal: both are one story."""
-    # Imported late: few conversations were driven from here.
-    from rireki.sources.bridge.reader import READER
-
+def _join(
+    join: Join, conversation: str, journals: list[Strand], readings: list[Reading]
+) -> list[Reading]:
     try:
-        return READER.join(conversation, journals, readings)
+        return join(conversation, journals, readings)
     except ArchiveTrouble:
         left = [journal.readable()[0] for journal in journals]
-        return _join(conversation, left, readings) if left != journals else readings
+        return _join(join, conversation, left, readings) if left != journals else readings
     except Exception as error:  # noqa: BLE001 - what the agent itself has is told in any case
         for reading in readings[:1]:
             reading.conversation.troubles.append(_mistake(journals[0], error))
@@ -242,12 +236,13 @@ def _until(reading: Reading, as_of: str) -> Reading:
 
 
 def with_subagents(archive: Archive, found: Found) -> list[Found]:
-    """A conversation and the sub-agents that worked for it, and theirs."""
+    """A conversation and the sub-agents that worked for it, and theirs; and its plan."""
     everything = {found.conversation.id: found}
     waiting = [found]
     while waiting:
         for link in waiting.pop().conversation.links:
-            if link.kind == "subagent" and link.side == "child" and link.id not in everything:
+            ours = link.kind in ("subagent", "plan") and link.side == "child"
+            if ours and link.id not in everything:
                 everything[link.id] = archive.find(link.id)
                 waiting.append(everything[link.id])
     return list(everything.values())
@@ -274,21 +269,17 @@ def losses(conversation: Conversation) -> list[Trouble]:
 
 
 def _loss(strand: Strand, lost: int) -> Trouble:
-    return Trouble(
-        place=strand.place,
-        message=f"{lost} {_LOST}",
-        hint="'rireki verify' tells what is affected; 'rireki verify --salvage NEW' saves all that "
-        "can be read into a new archive.",
-    )
+    return Trouble.of(strand.place, "records-lost", n=lost)
 
 
 def _out_of_memory(strand: Strand) -> Trouble:
-    return Trouble(strand.place, "there was not enough memory to read it", _TOO_LONG)
+    return Trouble.of(strand.place, "no-memory")
 
 
 def _mistake(strand: Strand, error: Exception) -> Trouble:
-    return Trouble(
-        place=strand.place,
-        message=f"rireki could not interpret it ({type(error).__name__}: {error})",
-        hint=f"This is a mistake in rireki: please report it. {_KEPT}",
-    )
+    return Trouble.of(strand.place, "not-interpreted", kind=type(error).__name__, why=error)
+
+
+def _as_error(lack: Trouble) -> RirekiError:
+    why = Wording(lack.message)
+    return RirekiError("trouble-at", hint=lack.hint, place=lack.place, why=why)

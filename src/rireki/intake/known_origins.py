@@ -37,7 +37,7 @@ class KnownOrigins:
 
     def name_of(self, archive: Archive, known: KnownOrigin) -> tuple[str | None, ...]:
         if self._owners is None:
-            self._owners = dict(archive.owners())
+            self._owners = {each.id: each.conversation for each in archive.origins(named=True)}
         return name_of(known, self._owners.get(known.id))
 
     def has_below(self, path: str) -> bool:

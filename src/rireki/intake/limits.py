@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rireki.errors import RirekiError
+from rireki.errors import RirekiError, Wording
 from rireki.home import SETTINGS, own_directories
 from rireki.settings import read_settings
 from rireki.sources.reader import LARGEST
@@ -20,7 +20,7 @@ __all__ = ["largest"]
 
 #: No record can be larger: SQLite keeps none of a gigabyte.
 MOST = 900
-_HINT = f"Write there: [import] and, below it, largest_mb = 256 (at most {MOST})."
+_HINT = Wording("write-import", most=MOST)
 
 
 def largest() -> int:
@@ -35,5 +35,5 @@ def _said(file: Path) -> int | None:
     if said is None:
         return None
     if not isinstance(said, int | float) or not 0 < said <= MOST:
-        raise RirekiError("bad-largest-mb", file=file, most=MOST)
+        raise RirekiError("bad-largest-mb", hint=_HINT, file=file)
     return max(1, int(said * (1 << 20)))

@@ -5,7 +5,7 @@ Readers see the names of the system, the archive and everything above it see tex
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import msgspec
 
@@ -30,12 +30,16 @@ def name_in_text(found: Discovery) -> None:
 
 def named_in_text(origin: Origin) -> Origin:
     """As the archive names it."""
-    place = as_text(origin.place)
-    if place is origin.place:
+    if _is_text(origin.place) and _is_text(origin.stamp):
+        # A project is known by its part of the stamp: none is foreign where that is not.
         return origin
-    conversation = None if origin.conversation is None else as_text(origin.conversation)
     return msgspec.structs.replace(
-        origin, place=place, root=as_text(origin.root), conversation=conversation
+        origin,
+        place=as_text(origin.place),
+        root=as_text(origin.root),
+        conversation=_optional(as_text, origin.conversation),
+        stamp=as_text(origin.stamp),
+        project=_optional(as_text, origin.project),
     )
 
 
@@ -44,23 +48,26 @@ def read_origin(reader: Reader, origin: Origin, known: Known) -> Iterator[Update
     if not is_bytes(origin.place):
         yield from reader.read(origin, known)
         return
-    conversation = None if origin.conversation is None else as_path(origin.conversation)
     there = msgspec.structs.replace(
         origin,
         place=as_path(origin.place),
         root=as_path(origin.root),
-        conversation=conversation,
+        conversation=_optional(as_path, origin.conversation),
     )
     for item in reader.read(there, known):
         if isinstance(item, Update):
-            item.conversation = None if item.conversation is None else as_text(item.conversation)
-            item.project = None if item.project is None else as_text(item.project)
+            item.conversation = _optional(as_text, item.conversation)
+            item.project = _optional(as_text, item.project)
             item.troubles = list(map(_trouble, item.troubles))
         yield item
 
 
 def _trouble(trouble: Trouble) -> Trouble:
     return Trouble(as_text(trouble.place), as_text(trouble.message), trouble.hint)
+
+
+def _optional(spell: Callable[[str], str], name: str | None) -> str | None:
+    return None if name is None else spell(name)
 
 
 def _is_text(place: str) -> bool:

@@ -22,6 +22,8 @@ LONGEST = 255
 #: The roles of strands that are a file of their own inside a database's origin: what came with a
 #: message, and a value that is too large to be a part of its row.
 FILES = ("file", "value")
+#: The roles of strands that repeat a part of another file: given back where there is nothing else.
+EXCERPTS = ("typed",)
 
 
 def restore(archive: Archive, found: Found, to: Path, as_of: str | None = None) -> list[Path]:
@@ -30,11 +32,14 @@ def restore(archive: Archive, found: Found, to: Path, as_of: str | None = None) 
     strands = [strand for group in groups for strand in archive.strands(*group, as_of)]
     if not strands:
         raise NotFound("not-archived-then", id=found.conversation.id, when=as_of)
+    strands = [strand for strand in strands if strand.role not in EXCERPTS] or strands
     origins = {(origin.source, origin.place): origin for origin in archive.origins()}
     wanted: dict[Path, StrandBytes] = {}
     for strand in strands:
         path = _free(to / _name(strand, origins[strand.source, strand.place]), wanted)
-        wanted[path] = archive.bytes_of(strand)
+        held = archive.held_bytes(strand.source, strand.place, strand.key, strand.states[-1])
+        assert held is not None, "the archive has just given this strand"
+        wanted[path] = held
     missing = {path: data for path, data in wanted.items() if not _is_there(path, to, data)}
     for path, data in missing.items():
         _make_folder(path.parent, to)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import islice
 
 import msgspec
 
@@ -16,9 +15,6 @@ from rireki.sources.reader import Discovery, Reader, Scanned
 from rireki.sources.unread import Unread, unread_stores
 
 __all__ = ["Surveyed", "survey", "survey_unread"]
-
-#: Projects that are looked into for what agents leave there.
-PROJECTS = 1000
 
 
 class Surveyed(msgspec.Struct, kw_only=True):
@@ -37,9 +33,16 @@ class Surveyed(msgspec.Struct, kw_only=True):
     subagents: int = 0
     troubles: list[Trouble] = msgspec.field(default_factory=list)
 
+    @property
+    def is_seen(self) -> bool:
+        """Whether anything of it is there, was there, or could not be read."""
+        return bool(self.found or self.read or self.gone or self.troubles)
+
 
 def survey(archive: Archive | None, places: Places) -> list[Surveyed]:
     """Every source; without an archive, only what lies there."""
+    if archive is not None:
+        places = places.knowing(archive.projects)
     found = {reader.name: _found(reader, reader.discover(places)) for reader in registry.readers()}
     for name, trouble in registry.broken():
         source = found.setdefault(name, Surveyed(source=name, looked=[], found=0, bytes=0))
@@ -49,10 +52,9 @@ def survey(archive: Archive | None, places: Places) -> list[Surveyed]:
     return list(found.values())
 
 
-def survey_unread(archive: Archive | None, places: Places) -> list[Unread]:
+def survey_unread(places: Places) -> list[Unread]:
     """Stores that lie there and that no reader understands yet."""
-    projects = islice(archive.projects(), PROJECTS) if archive is not None else []
-    return unread_stores(places, list(projects), registry.names())
+    return unread_stores(places, registry.names())
 
 
 def _found(reader: Reader, discovery: Discovery) -> Surveyed:
@@ -72,13 +74,13 @@ def _count_unreadable(archive: Archive, found: dict[str, Surveyed]) -> None:
             ids.setdefault(found_one.source, []).append(found_one.id)
     for name, some in ids.items():
         if source := found.get(name):
-            told = f"{len(some)} of its conversations could not be interpreted, such as {some[0]}"
-            hint = f"'rireki show {some[0]}' tells why, and 'rireki rebuild' tries again."
-            source.troubles.append(Trouble(f"reader {name}", told, hint))
+            trouble = Trouble.of(f"reader {name}", "some-not-interpreted", n=len(some), id=some[0])
+            source.troubles.append(trouble)
 
 
 def _count(archive: Archive, found: dict[str, Surveyed]) -> None:
-    talks = Counter((h.source, h.nature == "subagent") for h in archive.headings())
+    told = (h for h in archive.headings() if h.nature != "notes")
+    talks = Counter((h.source, h.nature == "subagent") for h in told)
     for origin in archive.origins():
         # A source whose reader is not installed any more is not told of.
         if source := found.get(origin.source):

@@ -110,16 +110,35 @@ def import_history(
     started = time.monotonic()
     ensure_current(archive)
     readers = registry.readers(sources)
-    discovery = discover(readers, places, paths)
+    projects = _Projects(archive)
+    discovery = discover(readers, places.knowing(projects.ask), paths)
     known_origins = KnownOrigins(archive)
     if not paths:
         _look_again(readers, known_origins, discovery)
     walk = _Walk(archive, readers, discovery, progress or Silent(), follower, known_origins)
     walk.checker = Checker() if check else None
     walk.run()
+    if not paths and projects.are_more():
+        walk.run_again(discover(readers, places.knowing(archive.projects)))
     if not sources:
         walk.name_broken()
     return walk.report(started)
+
+
+class _Projects:
+    """The directories that the archive knew when a reader asked, if one did."""
+
+    def __init__(self, archive: Archive) -> None:
+        self.archive = archive
+        self.told: list[str] | None = None
+
+    def ask(self) -> list[str]:
+        if self.told is None:
+            self.told = list(self.archive.projects())
+        return self.told
+
+    def are_more(self) -> bool:
+        return self.told is not None and not set(self.told).issuperset(self.archive.projects())
 
 
 def sweep(
@@ -136,7 +155,7 @@ def sweep(
     started = time.monotonic()
     ensure_current(archive)
     readers = registry.readers()
-    discovery = discover(readers, places)
+    discovery = discover(readers, places.knowing(archive.projects))
     known_origins = KnownOrigins(archive)
     _look_again(readers, known_origins, discovery)
     walk = _Walk(archive, readers, discovery, Silent(), None, known_origins)
@@ -262,13 +281,28 @@ class _Walk:
             self._report_for(trouble).troubles.append(trouble)
         self._note_absent()
         todo = [origin for origin in self.discovery.origins if self._may_have_changed(origin)]
-        fresh = [o for o in todo if o.form != "database" and self.known_origins.find(o) is None]
+        fresh = [o for o in todo if self._is_one_record(o) and self.known_origins.find(o) is None]
         self._take(todo, fresh)
         todo += self._check(todo)
         self.understand()
         if todo:
             self._collect_troubles(todo)
             self.archive.settle()
+
+    def _is_one_record(self, origin: Origin) -> bool:
+        """Whether a worker can pack it: neither rows, nor a document that is cut into pieces."""
+        cuts = getattr(self.readers[origin.source], "cuts", {})
+        return origin.form != "database" and origin.role not in cuts
+
+    def run_again(self, discovery: Discovery) -> None:
+        """Take in what is found, or told apart, by directories that were not known before."""
+        before = {(o.source, o.place): o.stamp for o in self.discovery.origins}
+        news = [o for o in discovery.origins if before.get((o.source, o.place)) != o.stamp]
+        self._take(news, [])
+        for conversation, is_new in interpret_pending(self.archive, self.progress):
+            if is_new:
+                self._count_conversations([StoredReading(conversation, is_new)])
+        self._collect_troubles(news)
 
     def _report_for(self, trouble: Trouble) -> SourceReport:
         for looked in self.discovery.looked:
@@ -441,7 +475,7 @@ class _Walk:
                 report.changed_conversations += 1
             elif conversation.nature == "subagent":
                 report.new_subagents += 1
-            else:
+            elif conversation.nature != "notes":
                 report.new_conversations += 1
 
     def _collect_troubles(self, todo: Sequence[Origin]) -> None:

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from rireki.archive.base import Archive, KnownOrigin, Stale
+from rireki.archive.base import Archive, KnownOrigin, PendingGroup, Stale
 from rireki.errors import SourceTrouble
 from rireki.intake.limits import largest
 from rireki.intake.naming import read_origin
@@ -63,7 +63,7 @@ def take_origin(
         except SourceTrouble as trouble:
             message = as_text(trouble.message)
             return _note(archive, origin, Trouble(origin.place, message, trouble.hint))
-    busy = Trouble(origin.place, "another process keeps taking it in", "Run the import again.")
+    busy = Trouble.of(origin.place, "taken-by-another")
     return _note(archive, origin, busy)
 
 
@@ -105,7 +105,7 @@ def _take(
                     cursors[item.key] = item.cursor
             if reading is not None:
                 name = reading.conversation.native_id
-                batch.project_fresh(reader.family, name, 1, [reading])
+                batch.project(PendingGroup(reader.family, name), [reading], strands=1)
             if is_last:
                 batch.finish(origin, keys)
                 settled = True

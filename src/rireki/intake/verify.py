@@ -57,8 +57,7 @@ def _verify_group(archive: Archive, group: PendingGroup) -> list[Trouble]:
     readings = interpret(group.conversation, strands)
     read = {r.conversation.id: r for r in readings if r.conversation.nature != "titles"}
     if stored.keys() != read.keys() or not all(_fits(stored[id], read[id]) for id in read):
-        hint = "Run 'rireki rebuild': the records are sound, only their interpretation is old."
-        troubles.append(Trouble(place, "the projection does not fit the records", hint))
+        troubles.append(Trouble.of(place, "projection-differs"))
     return troubles
 
 

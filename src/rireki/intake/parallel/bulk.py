@@ -7,12 +7,20 @@ from typing import Any
 
 import msgspec
 
-from rireki.archive.base import Archive, Batch, Stale, StoredReading
+from rireki.archive.base import Archive, PendingGroup, Stale, StoredReading
+from rireki.archive.batch import Batch
 from rireki.intake.interpret import as_readings
 from rireki.intake.memory import HEAVY
 from rireki.intake.parallel.follow import Followed, Follower
 from rireki.intake.parallel.pool import LostTask, WorkerPool
-from rireki.intake.parallel.worker import FreshGroup, Packed, PackedGroup, PackedOrigin, PackTask
+from rireki.intake.parallel.worker import (
+    FreshGroup,
+    LeftGroup,
+    Packed,
+    PackedGroup,
+    PackedOrigin,
+    PackTask,
+)
 from rireki.model.conversation import Trouble
 from rireki.model.record import Origin
 
@@ -120,6 +128,10 @@ class Bulk(msgspec.Struct):
             if isinstance(answer, LostTask):
                 self.left.update((origin.place, origin) for origin in _of_task(answer.task))
                 continue
+            if isinstance(answer, LeftGroup):
+                self.left.update((origin.place, origin) for origin in answer.origins)
+                left -= sum(origin.size for origin in answer.origins)
+                continue
             group.append(answer)
             if isinstance(answer, Packed):
                 size += sum(len(chunk.data) for chunk in answer.chunks)
@@ -140,9 +152,8 @@ class Bulk(msgspec.Struct):
         if isinstance(item, PackedGroup):
             group = item.group
             assert group.conversation is not None
-            return batch.project_fresh(
-                group.family, group.conversation, len(group.origins), as_readings(item.readings)
-            )
+            pending = PendingGroup(group.family, group.conversation)
+            return batch.project(pending, as_readings(item.readings), strands=len(group.origins))
         if isinstance(item, PackedOrigin):
             if item.trouble is None:
                 batch.finish(item.origin)

@@ -43,6 +43,7 @@ __all__ = [
     "DigestTask",
     "Digested",
     "FreshGroup",
+    "LeftGroup",
     "PackTask",
     "Packed",
     "PackedGroup",
@@ -106,6 +107,16 @@ class PackedOrigin(msgspec.Struct):
 
     origin: Origin
     trouble: Trouble | None = None
+
+
+class LeftGroup(msgspec.Struct):
+    """Files that a worker cannot pack: one of them holds more than itself, as rows or parts."""
+
+    origins: list[Origin]
+
+
+class _NotOneStrand(Exception):
+    """A file gave more than one strand, or is cut into pieces."""
 
 
 Summary: TypeAlias = tuple[Conversation, list[Answer], list[LinkToken]]
@@ -229,23 +240,30 @@ def _perform(task: PackTask | ProjectTask | DigestTask) -> Iterator[Any]:
     return project(task) if isinstance(task, ProjectTask) else digest(task)
 
 
-def pack_files(task: PackTask) -> Iterator[Packed | PackedOrigin | PackedGroup]:
+def pack_files(task: PackTask) -> Iterator[Packed | PackedOrigin | PackedGroup | LeftGroup]:
     for group in task.groups:
-        strands: list[Strand] = []
-        readable = True
-        for origin in group.origins:
-            try:
-                yield from _pack_file(origin, strands if group.whole else None)
-            except SourceTrouble as trouble:
-                readable = False
-                message = as_text(trouble.message)
-                yield PackedOrigin(origin, Trouble(origin.place, message, trouble.hint))
-            else:
-                yield PackedOrigin(origin)
-        if group.whole and readable and group.conversation is not None:
-            # Without memory for it, it is interpreted once it is in the archive.
-            with suppress(MemoryError):
-                yield _packed_group(group, strands, task.digest)
+        try:
+            yield from _pack_group(group, task.digest)
+        except _NotOneStrand:
+            yield LeftGroup(group.origins)
+
+
+def _pack_group(group: FreshGroup, digest: str) -> Iterator[Packed | PackedOrigin | PackedGroup]:
+    strands: list[Strand] = []
+    readable = True
+    for origin in group.origins:
+        try:
+            yield from _pack_file(origin, strands if group.whole else None)
+        except SourceTrouble as trouble:
+            readable = False
+            message = as_text(trouble.message)
+            yield PackedOrigin(origin, Trouble(origin.place, message, trouble.hint))
+        else:
+            yield PackedOrigin(origin)
+    if group.whole and readable and group.conversation is not None:
+        # Without memory for it, it is interpreted once it is in the archive.
+        with suppress(MemoryError):
+            yield from _packed_group(group, strands, digest)
 
 
 def _pack_file(origin: Origin, strands: list[Strand] | None) -> Iterator[Packed]:
@@ -253,9 +271,10 @@ def _pack_file(origin: Origin, strands: list[Strand] | None) -> Iterator[Packed]
     records: dict[str, list[bytes]] = {}
     counts: dict[str, int] = {}
     runs: tuple[Run, ...] = ()
-    tail = b""
+    tail, project, cursor = b"", None, None
     for update in read_origin(registry.reader(origin.source), origin, Known(largest=largest())):
-        assert isinstance(update, Update), "a file has no roll"
+        if not isinstance(update, Update) or update.key or len(update.contents) != 1:
+            raise _NotOneStrand
         (content,) = update.contents
         lane, first = content.lane, counts.get(content.lane, 0)
         fresh = [piece.data for piece in content.pieces]
@@ -267,11 +286,13 @@ def _pack_file(origin: Origin, strands: list[Strand] | None) -> Iterator[Packed]
             # Nobody interprets what is too large to be one record.
             known = records.setdefault(lane, [])
             known += [b""] * len(fresh) if lane == PIECES else fresh
-        tail = update.tail
+        tail, project, cursor = update.tail, update.project or project, update.cursor
         update.contents = [Content(lane, [], content.separator)]
         yield Packed(origin, update, chunks)
     if strands is not None:
-        strands.append(_strand(origin, len(strands), State(0, "", runs, tail), records))
+        strand = _strand(origin, len(strands), State(0, "", runs, tail), records)
+        strand.project, strand.cursor = project, cursor
+        strands.append(strand)
 
 
 def _strand(origin: Origin, number: int, state: State, records: dict[str, list[bytes]]) -> Strand:
@@ -286,11 +307,14 @@ def _strand(origin: Origin, number: int, state: State, records: dict[str, list[b
     )
 
 
-def _packed_group(group: FreshGroup, strands: list[Strand], digest: str) -> PackedGroup:
+def _packed_group(group: FreshGroup, strands: list[Strand], digest: str) -> Iterator[PackedGroup]:
+    """What a group means; nothing where that takes the time at which the archive got it."""
     assert group.conversation is not None
     readings = interpret(group.conversation, strands)
+    if any(reading.conversation.times_from == "rireki" for reading in readings):
+        return
     digests = [digest_of(digest)(reading) for reading in readings] if digest else []
-    return PackedGroup(
+    yield PackedGroup(
         group, [(r.conversation, r.answers, r.link_tokens) for r in readings], digests
     )
 
