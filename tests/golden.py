@@ -22,13 +22,14 @@ from rireki.model.parts import Part, ToolCall, ToolResult
 from rireki.sources import registry
 from rireki.sources.kit.places import Places
 from tests.sources.test_amazon_q_golden import STORES, golden_file, golden_of
+from tests.support import homes
 from tests.support.memory import Memory
 
 FIXTURES = Path(__file__).parent / "fixtures"
 #: Homes with a golden file of their own, and the source to read there.
 HOMES = {
     path: source
-    for source in ("claude-code", "codex")
+    for source in homes.HOMES
     for path in sorted((FIXTURES / source).iterdir())
     if path.is_dir()
 }
@@ -51,12 +52,18 @@ def joined(home: Path) -> list[dict[str, Any]]:
         archive = open_archive(path, create=True, clock=lambda: "2026-01-01T00:00:00.000Z")
         with closing(archive):
             import_history(archive, places=Places.at(home))
-            ids = sorted(archive.ids())
+            ids = sorted(each.id for each in archive.headings())
             return [_told(read_conversation(archive, archive.find(id)), str(home)) for id in ids]
 
 
 def _told(reading: Reading, home: str) -> dict[str, Any]:
     conversation = msgspec.to_builtins(reading.conversation)
+    if home in conversation["native_id"]:
+        # Aider's sessions are named by where they are.
+        conversation["native_id"] = conversation["native_id"].replace(home, "~")
+        conversation["id"] = f"{conversation['source']}/{conversation['native_id']}"
+    # The project of a store that lies in it is where the fixtures are.
+    conversation["project"] = (conversation["project"] or "").replace(home, "~") or None
     for trouble in conversation["troubles"]:
         trouble["place"] = trouble["place"].replace(home, "~")
     return {"conversation": conversation, "messages": [_line(m) for m in reading.messages()]}

@@ -23,7 +23,6 @@ WAITS = (
     "agent/test_asking.py",
     "agent/test_clients.py",
     "agent/test_example.py",
-    "agent/test_kills.py",
     "agent/test_mcp.py",
     "agent/test_session_claude.py",
     "agent/test_session_pydantic_ai.py::test_while_somebody_else_writes_it_is_a_conflict_and_then_it_is_not",
@@ -72,7 +71,6 @@ WAITS = (
     "search/test_grep.py",
     "search/test_positions.py",
     "search/test_safety.py",
-    "show/test_catalogue.py",
     "show/test_html_export.py::test_other_commands_do_not_load_what_html_needs",
     "sources/test_amazon_q_storage.py::test_a_change_that_was_never_finished_is_a_trouble_with_a_hint",
     "sources/test_amazon_q_storage.py::test_a_locked_database_is_a_trouble_with_a_hint",
@@ -126,7 +124,6 @@ LONGEST_FIRST = (
     "stress/",
     "intake/test_work.py",
     "chatkit/",
-    "show/test_catalogue.py",
     "cli/",
     "search/test_grep.py",
 )

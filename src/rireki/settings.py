@@ -18,12 +18,12 @@ __all__ = ["SettingsError", "read_settings"]
 class SettingsError(RirekiError):
     """A settings file cannot be read; `reason` is what is wrong, without the file's name."""
 
-    def __init__(self, file: Path, reason: Wording, hint: str) -> None:
+    def __init__(self, file: Path, reason: Wording, hint: object) -> None:
         super().__init__("settings-unreadable", file=file, why=reason, hint=hint)
         self.reason = reason
 
 
-def read_settings(file: Path, hint: str) -> dict[str, Any]:
+def read_settings(file: Path, hint: Wording | str) -> dict[str, Any]:
     """All that a settings file says; nothing where there is none. `hint` shows how it is written."""
     try:
         status = file.stat()
@@ -38,7 +38,7 @@ def read_settings(file: Path, hint: str) -> dict[str, Any]:
 
 
 @lru_cache(maxsize=16)
-def _read(file: Path, stamp: tuple[int, ...], hint: str) -> dict[str, Any]:
+def _read(file: Path, stamp: tuple[int, ...], hint: Wording | str) -> dict[str, Any]:
     # Imported late: hardly anyone has such a file, and every command would pay for it.
     import tomllib
 

@@ -16,6 +16,7 @@ from tests.browser.conftest import Visiting
 from tests.browser.driving import DriveSite, begin, messages, sent, settled, write
 from tests.support.browser import PATIENCE, Visit
 
+#: One that leaves nothing of its own, and one whose transcript takes the place of what streamed.
 AGENTS = ["scripted", "twin"]
 
 
@@ -70,11 +71,10 @@ def test_a_page_loaded_again_at_once_has_the_prompt(
     assert given(driven, f"echo two {agent}") == 1
 
 
-@pytest.mark.parametrize("agent", AGENTS)
 def test_a_page_loaded_again_during_a_tool_call_goes_on_with_it(
-    driven: DriveSite, page: Page, agent: str
+    driven: DriveSite, page: Page
 ) -> None:
-    begin(page, driven, "permission", agent)
+    begin(page, driven, "permission", "twin")
     expect(page.locator(".ask[data-ask]")).to_have_count(1)
     page.reload()
     sent(page, "permission")
@@ -99,35 +99,33 @@ def test_a_page_loaded_again_during_an_answer_has_all_of_it_in_the_end(
     the_same_everywhere(page, "stream 12 0.2")
 
 
-@pytest.mark.parametrize("agent", AGENTS)
 def test_a_connection_lost_during_the_answer_costs_nothing(
-    driven: DriveSite, page: Page, visitor: Visit, agent: str
+    driven: DriveSite, page: Page, visitor: Visit
 ) -> None:
     cable = Cable(driven.port)
     base = f"http://127.0.0.1:{cable.port}"
     page.goto(f"{base}/new")
-    begin(page, driven, "stream 15 0.2", agent, base)
+    begin(page, driven, "stream 15 0.2", "twin", base)
     expect(page.locator(".growing")).to_contain_text("piece 2")
     cable.cut()
     # Sent into the void: it waits in the browser.
-    write(page, f"echo after the break {agent}")
+    write(page, "echo after the break")
     # The one before may not be acknowledged yet either.
     expect(page.locator(".sending .label").last).to_have_text("sending …")
     cable.mend()
     whole = " ".join(f"piece {number}" for number in range(15))
     expect(page.locator("#stream").get_by_text(whole)).to_have_count(1)
-    the_same_everywhere(page, "stream 15 0.2", f"echo after the break {agent}")
-    assert given(driven, f"echo after the break {agent}") == 1
+    the_same_everywhere(page, "stream 15 0.2", "echo after the break")
+    assert given(driven, "echo after the break") == 1
     page.close()
     cable.close()
     forgive(visitor, base)
 
 
-@pytest.mark.parametrize("agent", AGENTS)
 def test_a_second_tab_and_another_device_see_the_same(
-    driven: DriveSite, page: Page, visit: Visiting, agent: str
+    driven: DriveSite, page: Page, visit: Visiting
 ) -> None:
-    begin(page, driven, "echo from the first", agent)
+    begin(page, driven, "echo from the first", "twin")
     tab = page.context.new_page()
     tab.goto(page.url)
     phone: Page = visit(driven).context.new_page()

@@ -98,8 +98,12 @@ def test_what_is_no_picture_or_too_large_is_told(driven: DriveSite, page: Page) 
     begin(page, driven, "echo one")
     paste(page, b"%PDF", "application/pdf", "paper.pdf")
     expect(page.locator(".composer-trouble").first).to_contain_text("paper.pdf is no picture")
-    huge = FilePayload(name="huge.png", mimeType="image/png", buffer=b"0" * (6 * 1024 * 1024))
-    page.locator(".composer input[type=file]").set_input_files(huge)
+    page.locator(".composer input[type=file]").evaluate("""input => {
+        const chosen = new DataTransfer();
+        chosen.items.add(new File([new Uint8Array(6 << 20)], "huge.png", { type: "image/png" }));
+        input.files = chosen.files;
+        input.dispatchEvent(new Event("change", { bubbles: true }));
+    }""")
     expect(page.locator(".composer-trouble").first).to_contain_text("huge.png is larger than 5 MB")
     expect(page.locator(".pictures img")).to_have_count(0)
 

@@ -15,7 +15,7 @@ from rireki.archive.open import open_archive
 from rireki.drive.journal import Counter, DriveJournal
 from rireki.errors import RirekiError
 from rireki.home import archive_path
-from rireki.live.lock import KeeperLock
+from rireki.journals.lock import KeeperLock
 from rireki.search.index.index import index_folder, make, sweep
 from rireki.web.running import Address, Served
 from tests.cli.conftest import TALK, Rireki

@@ -94,4 +94,6 @@ def test_sources_tells_what_is_archived(imported: Rireki, home: Path) -> None:
 
 def test_sources_says_why_nothing_was_found(rireki: Rireki, tmp_path: Path) -> None:
     told = rireki("sources", "--home", str(tmp_path)).out
+    assert "Nothing found of: toy" in told and "looked at" not in told
+    told = rireki("sources", "--home", str(tmp_path), "--all").out
     assert "not there" in told and "found     nothing" in told

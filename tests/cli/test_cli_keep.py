@@ -120,10 +120,10 @@ def test_a_list_is_of_one_moment(
     before = imported("list")
     look = ENGINE.lacking
 
-    def mark_stale_and_look(archive: ENGINE) -> int:
+    def mark_stale_and_look(rows: ENGINE) -> int:
         with closing(open_archive(tmp_path / "archive.sqlite3")) as other:
             other.mark_stale()
-        return look(archive)
+        return look(rows)
 
     monkeypatch.setattr(ENGINE, "lacking", mark_stale_and_look)
     assert imported("list") == before

@@ -53,6 +53,11 @@ def test_every_option_explains_itself() -> None:
                 assert option.help, f"{name} {option.opts}"
 
 
+def test_a_japanese_environment_is_heeded() -> None:
+    ran = run("-m", "rireki", "serach", LANG="ja_JP.UTF-8", LC_ALL="", PYTHONUTF8="1")
+    assert "エラー" in ran.stderr and "search" in ran.stderr
+
+
 def test_the_version(rireki: Rireki) -> None:
     assert rireki("--version").out == f"rireki {__version__}\n"
 
@@ -179,3 +184,14 @@ def test_a_source_that_is_none_is_said_to_be_none(imported: Rireki, command: str
     assert ran.code == 1 and ran.out == ""
     assert "there is no source 'tyo'" in ran.err and "Did you mean toy?" in ran.err
     assert imported(command, "--source", "toy").code == 0
+
+
+@pytest.mark.parametrize("name", ["import", "list", "show", "search", "sources", "resume"])
+def test_a_short_command_loads_neither_driving_nor_the_web(name: str, tmp_path: Path) -> None:
+    heavy = "{'asyncio', 'ssl', 'starlette', 'rireki.drive.bridge', 'rireki.web.app'}"
+    code = f"""import sys
+from rireki.cli.main import cli
+cli(["{name}", "--help"], standalone_mode=False)
+print({heavy} & set(sys.modules))"""
+    ran = run("-c", code, HOME=str(tmp_path))
+    assert ran.stdout.splitlines()[-1] == "set()", ran.stderr

@@ -99,7 +99,10 @@ def test_commands_that_read_say_what_they_always_say(
     made: Path, closed: Path, command: tuple[str, ...]
 ) -> None:
     with closing(open_archive(made / "kept" / "archive.sqlite3")) as archive:
-        names = {"ID": sorted(archive.ids())[0], "HOME": str(made / "home")}
+        names = {
+            "ID": sorted(each.id for each in archive.headings())[0],
+            "HOME": str(made / "home"),
+        }
     arguments = [names.get(word, word) for word in command]
     usual = run(rireki(made / "kept" / "archive.sqlite3", *arguments))
     ran = run(rireki(closed, *arguments))

@@ -12,7 +12,7 @@ import pytest
 
 from rireki.cli.commands import service
 from rireki.cli.login import Login, Ran, launchd, systemd, windows
-from rireki.live.lock import KeeperLock
+from rireki.journals.lock import KeeperLock
 from tests.cli.conftest import Rireki
 
 COMMAND = ["/opt/my python/bin/python", "-m", "rireki", "watch", "--archive", '/a/50% "$x"/履歴']

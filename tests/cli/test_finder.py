@@ -487,8 +487,6 @@ def test_nobody_is_woken_after_leaving(
 def test_making_the_index_is_told_and_stops_when_nobody_waits(
     imported: Rireki, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from rireki.search import search
-
     class Indexing(FakeSearch):
         def __init__(self, _: object, progress: Any) -> None:
             self.progress = progress
@@ -504,7 +502,7 @@ def test_making_the_index_is_told_and_stops_when_nobody_waits(
                 self.progress.advance(1_000)
                 time.sleep(0.01)
 
-    monkeypatch.setattr(search, "Search", Indexing)
+    monkeypatch.setattr(worker_module, "Search", Indexing)
     woken = threading.Event()
     with FinderWorker(tmp_path / "archive.sqlite3", woken.set) as worker:
         worker.ask(FinderQuery(1, "x", SearchOptions()))

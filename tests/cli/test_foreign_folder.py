@@ -26,7 +26,7 @@ import pytest
 from rireki.archive.open import open_archive
 from rireki.cli.main import cli
 from rireki.intake.sweep import import_history
-from rireki.sources.bridge.entry import BridgeEntry, spell
+from rireki.journals.session_entry import BridgeEntry, spell
 from rireki.sources.kit.places import Places
 from tests.browser.serving import Session
 from tests.support.homes import lay_out

@@ -20,8 +20,8 @@ from rireki.archive.base import Archive
 from rireki.archive.open import open_archive
 from rireki.intake.interpret import read_conversation
 from rireki.intake.verify import verify
+from rireki.journals.lock import KeeperLock
 from rireki.live.feed import Feed, News
-from rireki.live.lock import KeeperLock
 from tests.live.conftest import SESSION, line, until
 from tests.support.q_rows import said, talk
 
@@ -124,7 +124,9 @@ class Burst:
             listener.stop()
         with closing(open_archive(self.archive)) as archive:
             assert verify(archive) == []
-            assert listener.heard == {id: _ids(archive, id) for id in archive.ids()}
+            assert listener.heard == {
+                id: _ids(archive, id) for id in [each.id for each in archive.headings()]
+            }
         assert listener.rounds > len(steps) / 50
 
     def _run(self, kills: int, steps: list[list[str]]) -> None:
@@ -160,7 +162,8 @@ class Burst:
             return False
         with closing(open_archive(self.archive)) as archive:
             found = {
-                id.partition("/")[2]: c for id, c in archive.pick(sorted(archive.ids())).items()
+                id.partition("/")[2]: c
+                for id, c in archive.pick(sorted(each.id for each in archive.headings())).items()
             }
         missing = [
             n for n, turns in self.turns.items() if n not in found or found[n].turns != turns

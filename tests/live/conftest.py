@@ -71,7 +71,11 @@ class Kept:
     def find(self, name: str) -> Conversation | None:
         """The conversation of this native id, as the archive has it now."""
         with closing(open_archive(self.path)) as archive:
-            ids = [id for id in set(archive.ids()) if id.partition("/")[2] == name]
+            ids = [
+                id
+                for id in {each.id for each in archive.headings()}
+                if id.partition("/")[2] == name
+            ]
             return archive.pick(ids)[ids[0]] if ids else None
 
     def turns(self, name: str) -> int:

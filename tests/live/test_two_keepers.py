@@ -8,14 +8,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-from rireki.live.lock import KeeperLock
+from rireki.journals.lock import KeeperLock
 from tests.live.conftest import SESSION, Kept, append, until
 
 ONE = SESSION.format(1)
 HOLD = """
 import sys, time
 from pathlib import Path
-from rireki.live.lock import KeeperLock
+from rireki.journals.lock import KeeperLock
 lock = KeeperLock(Path(sys.argv[1]))
 print(lock.take(), flush=True)
 time.sleep(600)

@@ -505,6 +505,18 @@ def test_what_cannot_be_read_and_has_no_one_spelling(
     assert hint in error.hint
 
 
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [("claude", "claude-code"), ("claude-a", "claude-ai-export"), ("amazon", "amazon-q")],
+)
+def test_a_short_name_means_the_agent_before_its_exports_and_siblings(
+    typed: str, meant: str
+) -> None:
+    sources = ["amazon-q", "amazon-q-ide", "claude-ai-export", "claude-code"]
+    short, whole = (parsing.parse(f"source:{name}", NOW, sources) for name in (typed, meant))
+    assert short.root == whole.root
+
+
 def test_a_beginning_that_several_sources_have() -> None:
     with pytest.raises(QueryError) as error:
         parsing.parse("a source:c", NOW, ["claude-code", "codex", "kiro"])

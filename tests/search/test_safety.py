@@ -19,7 +19,6 @@ from typing import Any
 
 import apsw
 import pytest
-import tantivy
 
 from rireki.archive.base import Archive, Heading
 from rireki.errors import RirekiError
@@ -483,7 +482,7 @@ def test_of_an_index_that_cannot_be_made_nothing_is_left(
     shutil.rmtree(place.index)
     with monkeypatch.context() as patch:
         if full == "words":
-            patch.setattr(tantivy, "Index", _no_words)
+            patch.setattr("rireki.search.index.words.tantivy.Index", _no_words)
         else:
             patch.setattr(IndexStore, "put", _no_notes)
         for _ in range(3):
@@ -573,7 +572,7 @@ def test_a_small_import_asks_the_index_little_however_many_conversations_it_has(
     assert len(found(living, "wolpertinger")) == 1
 
 
-@pytest.mark.parametrize("more", ["", " -is:subagent source:claude", " project:home"])
+@pytest.mark.parametrize("more", ["", " -is:subagent source:claude-code", " project:home"])
 def test_a_running_search_sees_each_import(living: Place, more: str) -> None:
     with searching(living) as search:
         for number in range(FEW + 4):
@@ -780,7 +779,7 @@ def test_what_was_forgotten_goes_though_there_is_no_room_for_a_new_index(
     transcript = _with_secret(living)
     with opened(living) as archive, monkeypatch.context() as patch:
         forget(archive, archive.find(transcript.stem))
-        patch.setattr(tantivy, "Index", _no_words)
+        patch.setattr("rireki.search.index.words.tantivy.Index", _no_words)
         erase(archive)
     assert _folders(living) == []
     assert len(found(living, "quokkaflux")) > 0

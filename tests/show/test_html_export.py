@@ -119,7 +119,7 @@ def test_every_fixture_can_be_told(name: str, archive: Archive, home: Path) -> N
             assert place is not None
         _calls_are_told_once(story, "".join(html))
         told += len(html)
-    assert told > 10
+    assert told > 0
 
 
 def _told_somewhere(

@@ -13,7 +13,7 @@ from tests.agent.killing import check, kill_once
 def test_every_entry_is_there_once_and_the_run_goes_on(
     tmp_path: Path, pytestconfig: pytest.Config
 ) -> None:
-    wanted = 200 if pytestconfig.getoption("campaign") else 5
+    wanted = 200 if pytestconfig.getoption("campaign") else 8
     chance = random.Random(11)
     place, acknowledged = tmp_path, list[str]()
     for kill in range(wanted):

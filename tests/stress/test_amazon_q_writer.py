@@ -46,7 +46,7 @@ def test_no_save_fails_while_import_runs_in_a_loop(
     archive: Archive, home: Path, pytestconfig: pytest.Config
 ) -> None:
     # Counted, not timed: how fast a loaded machine saves says nothing.
-    times = 1000 if pytestconfig.getoption("campaign") else 60
+    times = 1000 if pytestconfig.getoption("campaign") else 40
     folder = home / ".local" / "share" / "amazon-q"
     folder.mkdir(parents=True)
     database = folder / "data.sqlite3"
@@ -72,7 +72,7 @@ def test_no_save_fails_against_import_and_watch_and_serve_at_once(
     home: Path, tmp_path: Path, pytestconfig: pytest.Config
 ) -> None:
     """As a person has it: the keeper as a service, a browser open, and an import now and then."""
-    times = 10_000 if pytestconfig.getoption("campaign") else 100
+    times = 10_000 if pytestconfig.getoption("campaign") else 60
     folder = home / ".local" / "share" / "amazon-q"
     folder.mkdir(parents=True)
     base = [sys.executable, "-m", "rireki", "--archive", str(tmp_path / "archive.sqlite3")]

@@ -67,12 +67,12 @@ def kill_once(place: Path, chance: random.Random) -> int:
 def test_what_a_method_returned_for_is_there_once(
     tmp_path: Path, pytestconfig: pytest.Config
 ) -> None:
-    wanted = 200 if pytestconfig.getoption("campaign") else 20
+    wanted = 200 if pytestconfig.getoption("campaign") else 10
     place = tmp_path / "archive.sqlite3"
     chance = random.Random(5)
     for kill in range(wanted):
         # A history of its own now and then: they grow.
-        if kill % 10 == 0:
+        if kill % 5 == 0:
             place = tmp_path / str(kill) / "archive.sqlite3"
         acknowledged = kill_once(place, chance)
         with MessageHistory.open("x", archive=place, read_only=True) as history:

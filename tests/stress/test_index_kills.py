@@ -75,7 +75,7 @@ def calm(tmp_path_factory: pytest.TempPathFactory) -> Place:
 
 @pytest.fixture
 def kills(pytestconfig: pytest.Config) -> int:
-    return 50 if pytestconfig.getoption("campaign") else 3
+    return 50 if pytestconfig.getoption("campaign") else 2
 
 
 def _steps(place: Place, chance: random.Random) -> Iterator[subprocess.Popen[str]]:

@@ -39,7 +39,7 @@ def start(home: Path, archive: Path) -> subprocess.Popen[bytes]:
 def test_killed_imports_end_like_one_that_was_never_interrupted(
     corpus: Path, tmp_path: Path, pytestconfig: pytest.Config
 ) -> None:
-    wanted = 200 if pytestconfig.getoption("campaign") else 8
+    wanted = 200 if pytestconfig.getoption("campaign") else 5
     calm = tmp_path / "calm.sqlite3"
     started = time.monotonic()
     assert start(corpus, calm).wait() == 0

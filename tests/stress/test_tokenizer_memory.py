@@ -51,7 +51,7 @@ def test_nothing_is_touched_beyond_the_texts(tmp_path: Path, pytestconfig: pytes
         preload = " ".join(guards())
     except (OSError, subprocess.CalledProcessError):
         pytest.skip("no compiler with guards")
-    times = 100_000 if pytestconfig.getoption("campaign") else 500
+    times = 100_000 if pytestconfig.getoption("campaign") else 200
     done = subprocess.run(
         [sys.executable, "-c", RANDOM_TEXTS, str(built), str(times)],
         env={

@@ -139,8 +139,9 @@ class Agent:
                 task = asyncio.create_task(self._called(message))
                 self._tasks.add(task)
                 task.add_done_callback(self._tasks.discard)
-            else:
-                self._waiting.pop(message["id"]).set_result(message)
+            elif not (waiting := self._waiting.pop(message["id"])).done():
+                # A turn that was stopped may have given up waiting for it.
+                waiting.set_result(message)
         while self._deaf:
             await asyncio.sleep(3600)
 

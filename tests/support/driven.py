@@ -6,7 +6,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
-from rireki.sources.bridge.entry import BridgeEntry, spell
+from rireki.journals.session_entry import BridgeEntry, spell
 
 BEGUN = datetime(2026, 11, 15, 10, 0, tzinfo=timezone.utc)
 

@@ -6,36 +6,51 @@ import shutil
 from pathlib import Path
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
-CLAUDE = sorted(path.name for path in (FIXTURES / "claude-code").iterdir() if path.is_dir())
-CODEX = sorted(path.name for path in (FIXTURES / "codex").iterdir() if path.is_dir())
-NAMES = [
-    *(f"claude-code-{version}" for version in CLAUDE),
-    *(f"codex-{version}" for version in CODEX),
-    "amazon-q-1.12",
-    "amazon-q-1.19",
-    "kiro",
-    "rireki",
-    "bridge",
-]
+#: Sources whose fixtures are homes: a folder per version, with files where the agent keeps them.
+HOMES = (
+    "claude-code",
+    "codex",
+    "gemini-cli",
+    "qwen-code",
+    "opencode",
+    "copilot-cli",
+    "vscode-copilot-chat",
+    "cline",
+    "roo-code",
+    "kilo-code",
+    "amazon-q-ide",
+    "kiro-ide",
+    "llm",
+    "aider",
+    "cursor",
+    "amp",
+    "goose",
+    "zed",
+    "crush",
+)
+TREES = {
+    f"{source}-{path.name}": path
+    for source in HOMES
+    for path in sorted((FIXTURES / source).iterdir())
+    if path.is_dir()
+}
+NAMES = [*TREES, "amazon-q-1.12", "amazon-q-1.19", "kiro", "rireki", "bridge"]
 
 
 def lay_out(name: str, home: Path) -> Path:
     """Copy the fixtures of that name to where their agents keep them."""
-    if name.startswith("claude-code-"):
-        copy(
-            FIXTURES / "claude-code" / name.removeprefix("claude-code-") / ".claude",
-            home / ".claude",
-        )
-    elif name.startswith("codex-"):
-        copy(FIXTURES / "codex" / name.removeprefix("codex-") / ".codex", home / ".codex")
+    if name in TREES or name == "bridge":
+        for folder in (TREES.get(name) or FIXTURES / name).iterdir():
+            if folder.is_dir():
+                copy(folder, home / folder.name)
+            elif folder.name.startswith("."):
+                home.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(folder, home / folder.name)
     elif name.startswith("amazon-q-"):
         store = FIXTURES / "amazon-q" / f"q-{name.removeprefix('amazon-q-')}"
         copy(store, home / ".local" / "share" / "amazon-q")
     elif name == "rireki":
         copy(FIXTURES / "rireki", home / ".local" / "share" / "rireki")
-    elif name == "bridge":
-        for folder in (".claude", ".local"):
-            copy(FIXTURES / "bridge" / folder, home / folder)
     else:
         kiro = FIXTURES / "amazon-q"
         copy(kiro / "kiro-1.23" / "kiro-cli", home / ".local" / "share" / "kiro-cli")

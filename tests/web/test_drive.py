@@ -305,7 +305,10 @@ def test_whoever_listens_hears_all_there_is_and_then_what_comes(
     assert text.split() == " ".join(f"piece {n}" for n in range(5)).split()
 
 
-def test_a_server_that_ends_ends_its_streams_and_its_agents(tmp_path: Path) -> None:
+def test_a_server_that_ends_ends_its_streams_and_its_agents(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rireki.drive.acp.driver.END", 0.2)
     archive = tmp_path / "archive.sqlite3"
     agent = AgentProgram("scripted", "The scripted agent", (sys.executable, str(AGENT)), found=True)
     settings = Settings(archive, Places.at(tmp_path).beside(archive), (tmp_path,), (agent,))

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from rireki.cli.drive_options import config_file, drive_settings, ignored_settings, is_on
+from rireki.cli.drive_options import drive_settings, is_on
+from rireki.cli.places import config_file, ignored_settings
 from rireki.errors import RirekiError
 from rireki.sources.kit.places import Places
 

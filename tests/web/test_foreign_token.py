@@ -14,7 +14,7 @@ import pytest
 
 from rireki.archive.open import open_archive
 from rireki.home import Home, archive_path, data_directory
-from rireki.live.lock import KeeperLock
+from rireki.journals.lock import KeeperLock
 from rireki.web.running import Address, Served
 from rireki.web.token import ensure_token, new_token
 from tests.support.shut import rireki, shut

@@ -88,7 +88,7 @@ def test_what_its_owner_writes_meanwhile_is_shown(kept: Path, home: Path) -> Non
         with closing(open_archive(kept / "archive.sqlite3")) as archive:
             take_in(archive, Places.at(home))
             until(lambda: len(serving.get("conversations")["conversations"]) > known)
-        assert serving.get("search?q=source:amazon")["talks"]
+        assert serving.get("search?q=source:amazon-q")["talks"]
 
 
 @contextmanager

@@ -23,9 +23,8 @@ from rireki.chatkit.kinds import plain_name
 from rireki.chatkit.rows import moment_now
 from rireki.chatkit.values import moment_of
 from rireki.errors import RirekiError
-from rireki.sources.chatkit.moments import Dated, in_order
 from rireki.sources.chatkit.names import ATTACHMENTS, ITEMS, THREADS
-from rireki.sources.chatkit.records import opened_data
+from rireki.sources.chatkit.records import Dated, in_order, opened_data
 from rireki.sources.chatkit.rows import INNER, chatkit_tables
 from rireki.sources.kit.sqlite import Database, open_database
 from rireki.sources.kit.tables import Table, TableRow, fetch, list_rows
@@ -108,10 +107,7 @@ class Adoption:
             missing += [_named(value) for value in attached if not self._has(sql, value)]
         if missing:
             shown = ", ".join(missing[:3]) + (f" and {len(missing) - 3} more" * (len(missing) > 3))
-            raise RirekiError(
-                f"{self.old}: not everything is in the store as it is there ({shown})",
-                "Somebody changed it meanwhile? The old file is untouched: adopt it once more.",
-            )
+            raise RirekiError("adopted-in-part", path=self.old, what=shown)
         return self.found
 
     # ── the old database ──
@@ -120,10 +116,7 @@ class Adoption:
         """The rows of each thread: its own, and its items in order."""
         tables = chatkit_tables(database)
         if not {THREADS, ITEMS} <= tables.keys():
-            raise RirekiError(
-                f"{self.old} has no tables 'threads' and 'items' as ChatKit stores keep them",
-                "Name the database of your app's store.",
-            )
+            raise RirekiError("no-chatkit-store", path=self.old)
         places: dict[tuple[str, str], dict[str, list[int]]] = {}
         for table in (THREADS, ITEMS):
             column = "id" if table == THREADS else "thread_id"

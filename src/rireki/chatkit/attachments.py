@@ -32,8 +32,8 @@ MAX_BYTES = 20 << 20
 class AttachmentRefused(RirekiError):
     """A file that is not taken; `status` is what HTTP calls the reason."""
 
-    def __init__(self, status: int, message: str, hint: str) -> None:
-        super().__init__(message, hint)
+    def __init__(self, status: int, code: str, **values: object) -> None:
+        super().__init__(code, **values)
         self.status = status
 
 
@@ -111,9 +111,7 @@ class RirekiAttachmentStore(AttachmentStore[TContext], Generic[TContext]):
         except OSError as error:
             why = error.strerror or str(error)
             raise AttachmentRefused(
-                507,
-                f"{attachment_id}: its bytes cannot be kept ({why})",
-                "Make room, and send it anew.",
+                507, "attachment-not-kept", id=attachment_id, why=why
             ) from error
         finally:
             await self.store.work.aside(incoming.drop)
@@ -138,19 +136,19 @@ class RirekiAttachmentStore(AttachmentStore[TContext], Generic[TContext]):
         """What may not be uploaded is refused before a byte is sent."""
         kind = plain_type(input.mime_type)
         if not plain_name(input.name):
-            raise AttachmentRefused(
-                400, f"{input.name[:100]!r} is no name of a file", "Send the name without folders."
-            )
+            raise AttachmentRefused(400, "bad-attachment-name", name=input.name[:100])
         if kind is None or kind not in self.types:
             allowed = ", ".join(sorted(self.types))
             raise AttachmentRefused(
-                415, f"{input.name}: {input.mime_type[:100]!r} is not taken", f"Send: {allowed}."
+                415,
+                "bad-attachment-type",
+                name=input.name,
+                type=input.mime_type[:100],
+                types=allowed,
             )
         if not 0 < input.size <= self.max_bytes:
             raise AttachmentRefused(
-                413,
-                f"{input.name}: {input.size:,} bytes are not taken",
-                f"Send between 1 and {self.max_bytes:,} bytes.",
+                413, "bad-attachment-size", name=input.name, size=input.size, most=self.max_bytes
             )
         return kind
 
@@ -179,25 +177,21 @@ class RirekiAttachmentStore(AttachmentStore[TContext], Generic[TContext]):
         head = b""
         async for chunk in chunks:
             if incoming.size + len(chunk) > upload.size:
-                raise AttachmentRefused(
-                    413,
-                    f"{id}: more came than the {upload.size:,} bytes announced",
-                    "Send it anew.",
-                )
+                raise AttachmentRefused(413, "attachment-too-long", id=id, size=upload.size)
             head += chunk[: HEAD - len(head)]
             await self.store.work.aside(lambda chunk=chunk: incoming.write(chunk))  # type: ignore[misc]
         if incoming.size != upload.size:
             raise AttachmentRefused(
-                400, f"{id}: {incoming.size:,} of {upload.size:,} bytes came", "Send it once more."
+                400, "attachment-incomplete", id=id, size=incoming.size, announced=upload.size
             )
         kind = attachment_of(upload.data).mime_type
         if not is_kind(kind, head):
-            raise AttachmentRefused(415, f"{id}: the bytes are not {kind}", "Send what it says.")
+            raise AttachmentRefused(415, "attachment-of-another-type", id=id, type=kind)
 
     def _again(self, id: str, upload: files.StoredUpload, digest: str) -> Attachment:
         """A browser that did not hear the answer sends the same once more."""
         if digest != upload.digest:
-            raise AttachmentRefused(409, f"{id}: has other bytes already", "Make a new attachment.")
+            raise AttachmentRefused(409, "attachment-exists", id=id)
         return attachment_of(upload.data)
 
     async def _content(self, id: str, upload: files.StoredUpload) -> AttachmentContent:

@@ -38,10 +38,7 @@ def connect(path: Path, *, read_only: bool = False, sync: Sync = "full") -> apsw
             connection.close()
             raise
     except OSError as error:
-        raise RirekiError(
-            f"the ChatKit store {path} cannot be made ({error.strerror or error})",
-            "Check that you may write to its folder.",
-        ) from error
+        raise RirekiError("store-not-made", path=path, why=error.strerror or error) from error
     except apsw.Error as error:
         raise explain(error, path) from error
     return connection
@@ -49,35 +46,27 @@ def connect(path: Path, *, read_only: bool = False, sync: Sync = "full") -> apsw
 
 def explain(error: apsw.Error, path: Path) -> RirekiError:
     """What an error of SQLite means for whoever runs the app."""
-    what, hint = str(error), "Check the file and its folder."
     if isinstance(error, apsw.NotADBError):
-        what, hint = "is not an SQLite database", "Name another file, or move this one away."
-    elif isinstance(error, apsw.CorruptError):
-        what, hint = f"is damaged ({error})", "Restore it from a backup; the archive has a copy."
-    elif isinstance(error, apsw.FullError):
-        what, hint = "could not grow: the disk is full", "Make room; what was stored is complete."
-    elif isinstance(error, (apsw.BusyError, apsw.LockedError)):
-        what, hint = "is locked by another process", "Try again when that has finished."
-    elif isinstance(error, (apsw.ReadOnlyError, apsw.CantOpenError, apsw.PermissionsError)):
-        what, hint = f"cannot be opened ({error})", "Check that you may write to it."
-    return RirekiError(f"the ChatKit store {path}: {what}", hint)
+        return RirekiError("store-not-sqlite", path=path)
+    if isinstance(error, apsw.CorruptError):
+        return RirekiError("store-damaged", path=path, why=error)
+    if isinstance(error, apsw.FullError):
+        return RirekiError("store-disk-full", path=path)
+    if isinstance(error, (apsw.BusyError, apsw.LockedError)):
+        return RirekiError("store-locked", path=path)
+    if isinstance(error, (apsw.ReadOnlyError, apsw.CantOpenError, apsw.PermissionsError)):
+        return RirekiError("store-not-opened", path=path, why=error)
+    return RirekiError("store-fails", path=path, why=error)
 
 
 def _prepare(connection: apsw.Connection, path: Path, sync: Sync) -> None:
     version: int = connection.pragma("user_version")
     steps = _steps()
     if version > len(steps):
-        raise RirekiError(
-            f"the ChatKit store {path} was written by a newer rireki "
-            f"(format {version}, this one knows {len(steps)})",
-            "Update rireki.",
-        )
+        raise RirekiError("store-newer", path=path, version=version, known=len(steps))
     tables: int = connection.execute("SELECT count(*) FROM sqlite_schema").get
     if connection.pragma("application_id") != STORE_ID and tables:
-        raise RirekiError(
-            f"{path} is another program's database",
-            "Name another file; 'rireki import' reads databases of other ChatKit stores.",
-        )
+        raise RirekiError("store-foreign", path=path)
     keep_log(connection)
     connection.execute(f"PRAGMA synchronous = {'FULL' if sync == 'full' else 'NORMAL'}")
     # What is erased, and what was said before an item was saved anew, is overwritten.

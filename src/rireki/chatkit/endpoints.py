@@ -102,7 +102,7 @@ async def _bytes(request: Request, attachments: RirekiAttachmentStore[Any]) -> A
     try:
         file = form.get("file")
         if not isinstance(file, UploadFile):
-            raise AttachmentRefused(400, "the form has no file", "Send it as the field 'file'.")
+            raise AttachmentRefused(400, "form-without-file")
         while chunk := await file.read(PIECE):
             yield chunk
     finally:
@@ -115,7 +115,7 @@ async def _limited(request: Request, most: int) -> AsyncGenerator[bytes, None]:
     async for chunk in request.stream():
         size += len(chunk)
         if size > most:
-            raise AttachmentRefused(413, f"more than {most:,} bytes came", "Send a smaller file.")
+            raise AttachmentRefused(413, "upload-too-large", most=most)
         yield chunk
 
 

@@ -187,8 +187,7 @@ class Blobs:
             return Incoming(self.folder)
         except OSError as error:
             raise RirekiError(
-                f"a file cannot be kept in {self.folder} ({error.strerror or error})",
-                "Check that you may write there, and that there is room.",
+                "file-not-kept", folder=self.folder, why=error.strerror or error
             ) from error
 
     def erase(self, digests: Sequence[str]) -> None:

@@ -17,7 +17,7 @@ from rireki.intake.forget import forget
 from rireki.intake.pending import interpret_pending
 from rireki.intake.progress import Silent
 from rireki.intake.take import take_origin
-from rireki.live.lock import is_kept
+from rireki.journals.lock import is_kept
 from rireki.model.conversation import Conversation
 from rireki.search.index.update import erase
 from rireki.sources.chatkit import READER

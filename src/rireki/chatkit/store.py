@@ -86,10 +86,7 @@ class RirekiStore(Store[TContext], Generic[TContext]):
         """The user that a context stands for; one that stands for nobody is refused."""
         user = self._user_key(context)
         if not isinstance(user, str) or not user:
-            raise RirekiError(
-                f"the ChatKit store {self.path}: user_key gave {user!r} for a context",
-                "It must name a user with a text that is not empty: nothing is shared by accident.",
-            )
+            raise RirekiError("bad-user", path=self.path, user=user)
         return user
 
     # ── ids ──

@@ -89,9 +89,7 @@ class StoreConnections:
 
     def _check(self) -> None:
         if self.is_closed:
-            raise RirekiError(
-                f"the ChatKit store {self.path} is closed", "Make a new RirekiStore for it."
-            )
+            raise RirekiError("store-closed", path=self.path)
 
     # ── in the threads ──
 

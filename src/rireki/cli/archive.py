@@ -91,9 +91,9 @@ def _complete_ids(
             if incomplete:
                 names = (
                     name
-                    for id in archive.ids(incomplete)
-                    if id.isprintable()
-                    for name in (id, id.partition("/")[2])
+                    for each in archive.headings(beginning=incomplete)
+                    if each.id.isprintable()
+                    for name in (each.id, each.id.partition("/")[2])
                     if name.startswith(incomplete)
                 )
                 return [completion(name, "") for name in islice(names, _MANY)]

@@ -17,9 +17,9 @@ import click
 from rireki import __version__
 from rireki.cli.options import archive_option, completion
 from rireki.cli.terminal import guard_terminal, say_aside, show_usage
-from rireki.errors import RirekiError
+from rireki.errors import RirekiError, Wording
 from rireki.model.spelling import nearest
-from rireki.show.catalogue import language, language_of, say, speak
+from rireki.show.catalogue import language, language_of, speak
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -93,10 +93,8 @@ class Commands(click.Group):
         if name in self.list_commands(ctx) or name.startswith("-"):
             return super().resolve_command(ctx, args)
         near = nearest(name, self.list_commands(ctx))
-        meant = (
-            say(f"Did you mean 'rireki {near}'?") if near else say("'rireki --help' lists them.")
-        )
-        raise NoCommand(f"there is no command {name!r}", meant)
+        meant = Wording("maybe-command", near=near) if near else ""
+        raise NoCommand("no-command", hint=meant, name=name)
 
     def invoke(self, ctx: click.Context) -> object:
         try:

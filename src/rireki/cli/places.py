@@ -1,4 +1,4 @@
-"""Where history is looked for, as a command line says it."""
+"""Where history is looked for, as a command line says it, and whose settings count there."""
 
 from __future__ import annotations
 
@@ -7,12 +7,17 @@ from pathlib import Path
 import click
 
 from rireki.cli.archive import archive_path
-from rireki.cli.drive_options import config_file, ignored_settings
+from rireki.errors import Wording
+from rireki.home import SETTINGS, is_own, own_directories
+from rireki.settings import SettingsError, read_settings
 from rireki.show.catalogue import say
 from rireki.show.safe import one_line
 from rireki.sources.kit.places import Places
 
-__all__ = ["places_of", "tell_ignored"]
+__all__ = ["config_file", "ignored_settings", "places_of", "tell_ignored"]
+
+#: A settings file that is not the user's is not read beyond this many bytes.
+LARGEST = 1_000_000
 
 
 def places_of(home: Path | None) -> Places:
@@ -20,6 +25,29 @@ def places_of(home: Path | None) -> Places:
     the archive, where programs keep their own."""
     places = Places.at(home.absolute()) if home else Places.here()
     return places.beside(archive_path())
+
+
+def config_file() -> Path:
+    """The user's own settings file; where it would be, if there is none."""
+    files = [folder / SETTINGS for folder in own_directories()]
+    return next((file for file in files if file.is_file()), files[0])
+
+
+def ignored_settings(archive: Path, places: Places) -> list[Path]:
+    """Settings files with agents or `[drive]` in them that are not the user's own."""
+    folders = dict.fromkeys([archive.parent, *places.data_directories("rireki")])
+    files = [folder / SETTINGS for folder in folders]
+    return [file for file in files if not is_own(file) and _names_agents(file)]
+
+
+def _names_agents(file: Path) -> bool:
+    try:
+        if not file.is_file() or file.stat().st_size > LARGEST:
+            return False
+        settings = read_settings(file, Wording("write-drive"))
+    except (OSError, SettingsError):
+        return False
+    return "drive" in settings or "agents" in settings
 
 
 def tell_ignored(archive: Path, places: Places) -> None:

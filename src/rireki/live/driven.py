@@ -12,10 +12,10 @@ from pathlib import Path
 from threading import Lock
 
 from rireki.home import BRIDGE
-from rireki.live.lock import WriterLock
+from rireki.journals.lock import WriterLock
+from rireki.journals.session_entry import BridgeEntry, parse
 from rireki.model.activity import Activity, ActivityState, state_of_ask
 from rireki.model.times import to_datetime
-from rireki.sources.bridge.entry import BridgeEntry, parse
 from rireki.sources.bridge.filing import Filed, note
 from rireki.sources.kit.jsonl import split_lines
 from rireki.sources.kit.processes import is_alive

@@ -13,10 +13,10 @@ from contextlib import closing
 from pathlib import Path
 
 from rireki.archive.open import now, open_archive
-from rireki.errors import RirekiError
+from rireki.errors import RirekiError, Wording
 from rireki.intake.progress import Progress, Silent
+from rireki.journals.lock import KeeperLock
 from rireki.live.keeper_work import Keeping, Replaced
-from rireki.live.lock import KeeperLock
 from rireki.live.readings import Readings
 from rireki.live.retries import pause
 from rireki.live.status import KeeperStatus, StatusProgress, StatusPublisher, Stopped
@@ -145,9 +145,8 @@ class Keeper:
             return self._lock.take()
         except OSError as error:
             # Two keepers do no harm: each notices what the other did. None at all would.
-            reason = f"cannot be locked ({error.strerror or error})"
-            hint = "Keep the archive on a local disk, or run one keeper only."
-            self._told.tell(troubles=[Trouble(str(self._lock.path), reason, hint)])
+            why = error.strerror or error
+            self._told.tell(troubles=[Trouble.of(str(self._lock.path), "not-locked", why=why)])
             return True
 
     def _keep(self) -> None:
@@ -192,8 +191,7 @@ class Keeper:
                 raise Stopped
 
     def _say(self, keeping: Keeping, error: Exception, pause: float) -> None:
-        message = error.message if isinstance(error, RirekiError) else f"{error}"
-        hint = error.hint if isinstance(error, RirekiError) else ""
-        again = f"It is tried again in {pause:.0f} s."
-        trouble = Trouble(str(self.archive_path), message, f"{hint} {again}".strip())
-        keeping.fail(trouble, pause)
+        worded = error if isinstance(error, RirekiError) else Wording(f"{error}")
+        code = "advice-and-again" if worded.hint else "tried-again"
+        again = Wording(code, first=worded.hint, n=pause)
+        keeping.fail(Trouble.of(str(self.archive_path), worded, again), pause)

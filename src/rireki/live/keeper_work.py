@@ -45,8 +45,9 @@ SHARED = 2.0
 MANY = 500
 #: Understanding takes place at once if it took less than this; else it has as long a rest, up to a limit.
 QUICK, SPACED = 0.1, 5.0
-#: The index is looked after when nothing happened for a moment, and not again for a while.
-QUIET, INDEX_EVERY = 1.0, 5.0
+#: The index is looked after when nothing happened for a moment, and not again for a while: at
+#: least so many times as long as it took.
+QUIET, INDEX_EVERY, INDEX_REST = 1.0, 5.0, 20
 #: A watcher that could not be started is tried again after this.
 AGAIN = 300.0
 #: How often watches are planned at once: folders are made one in another.
@@ -100,6 +101,7 @@ class Keeping:
     def open(self, archive: Archive) -> None:
         """The archive to work on, until it is opened anew."""
         self.archive = archive
+        self.places = self.places.knowing(archive.projects)
         self.identity = _identity(archive)
         give_back()
 
@@ -225,11 +227,10 @@ class Keeping:
         if not origins and not (self.waiting and understand):
             return
         swept = take_some(self.archive, origins, self.known_origins, understand, self.witness)
-        self.waiting = not understand
         took = self._clock() - at
         if understand and took > QUICK:
             self.understand_at = self._clock() + min(took, SPACED)
-        self._note(swept)
+        self._note(swept, understand)
 
     def _sweep(self, on_time: bool) -> None:
         if _identity(self.archive) != self.identity:
@@ -241,12 +242,11 @@ class Keeping:
         swept = sweep(self.archive, self.places, self.retries.resting(started), checker)
         if checker is not None:
             self.check_at = self._clock() + CALM / 2
-        self.waiting = False
         self.looked = swept.report.looked
         took = self._clock() - started
         if on_time and self.watcher is not None:
             self._mistrust(swept)
-        self._note(swept)
+        self._note(swept, understood=True)
         self.told.tell(swept_at=now())
         self.sweep_at = self._clock() + max(self._calm(), 10 * took)
 
@@ -268,7 +268,7 @@ class Keeping:
         folders = {os.path.dirname(place) for place in unheard}  # noqa: PTH120
         self.beyond |= {Watched(f) for f in folders if not self.watcher.covers(f)}
 
-    def _note(self, swept: Swept) -> None:
+    def _note(self, swept: Swept, understood: bool) -> None:
         at = self._clock()
         self.known_origins = swept.known_origins
         self.told.tell(origins=len(swept.known_origins.origins))
@@ -278,8 +278,10 @@ class Keeping:
                 self.retries.fail(origin.place, failed[origin.place], at)
             else:
                 self.retries.succeed(origin.place)
-        if swept.read:
+        # What was read a while ago and understood only now is new to the index all the same.
+        if swept.read or (understood and self.waiting):
             self.index_at = min(self.index_at, max(at + INDEX_EVERY, self.index_not_before))
+        self.waiting = not understood
         if failed or swept.troubles or self.told.status.troubles:
             self._tell_troubles(swept.troubles)
 
@@ -321,13 +323,8 @@ class Keeping:
         self.watcher.stop()
         self.watcher = None
         self.watch_at = self._clock() + AGAIN
-        message = f"changes cannot be heard of as they happen ({error.strerror or error})"
-        hint = (
-            f"They are looked for every {EAGER:.0f} s instead. On Linux, "
-            "'sudo sysctl fs.inotify.max_user_watches=524288 fs.inotify.max_user_instances=512' "
-            "allows more watches; it is tried again every few minutes."
-        )
-        self.watch_trouble = [Trouble(error.filename or str(self.places.home), message, hint)]
+        place, why = error.filename or str(self.places.home), error.strerror or error
+        self.watch_trouble = [Trouble.of(place, "not-watched", why=why, n=EAGER)]
         self.told.tell(folders=[])
         self._tell_troubles()
 
@@ -351,7 +348,7 @@ class Keeping:
         self.archive.settle()
         give_back()
         # Work that takes long is not to be done all the time.
-        self.index_not_before = self._clock() + 20 * (self._clock() - started)
+        self.index_not_before = self._clock() + INDEX_REST * (self._clock() - started)
 
 
 def _identity(archive: Archive) -> tuple[int, int] | None:

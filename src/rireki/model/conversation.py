@@ -12,6 +12,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from rireki.errors import Wording
 from rireki.model.message import Message, Usage
 from rireki.model.parts import Part, ToolCall, ToolResult
 from rireki.model.strand import Ref
@@ -31,7 +32,7 @@ __all__ = [
     "total_usage",
 ]
 
-LinkKind: TypeAlias = Literal["fork", "subagent", "continuation", "supersedes"]
+LinkKind: TypeAlias = Literal["fork", "subagent", "continuation", "supersedes", "plan"]
 ConversationUpstream: TypeAlias = Literal["present", "changed", "gone"]
 Pattern: TypeAlias = Literal["simple", "single tool", "several tools"]
 
@@ -52,6 +53,13 @@ class Trouble(msgspec.Struct, frozen=True):
     place: str
     message: str
     hint: str = ""
+
+    @classmethod
+    def of(cls, place: str, code: str | Wording, hint: object = "", **values: object) -> Trouble:
+        """Worded from the catalogue of errors, or from an error; stored in English."""
+        worded = code if isinstance(code, Wording) else Wording(code, **values)
+        message, advice = worded.lines()
+        return cls(place, message, str(hint) or advice)
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -110,8 +118,9 @@ class Conversation(msgspec.Struct, kw_only=True):
     #: The agents whose own store still has it, so that they can go on with it.
     held_by: list[str] = msgspec.field(default_factory=list)
     #: What kind of conversation this is: a person's, a sub-agent's, or only the prompts that survived.
+    #: Notes are none, but read like one: an agent's plan, what it remembers of a project.
     #: Records that have but titles for others are none: what is read of them is not stored as one.
-    nature: Literal["conversation", "subagent", "prompts", "titles"] = "conversation"
+    nature: Literal["conversation", "subagent", "prompts", "titles", "notes"] = "conversation"
     #: Whose clock `started_at` and `updated_at` are of. Some sources keep no times at all: then they
     #: say when rireki first saw the conversation, and when it last saw it change.
     times_from: Literal["source", "rireki"] = "source"

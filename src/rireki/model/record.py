@@ -47,6 +47,8 @@ class Origin(msgspec.Struct, frozen=True, kw_only=True):
     #: Changes whenever the content may have changed; an equal stamp means: do not open.
     stamp: str = ""
     size: int = 0
+    #: The directory it belongs to, where that is known from elsewhere; the stamp tells that it changed.
+    project: str | None = None
 
 
 class Piece(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timezone
 
-__all__ = ["from_iso", "from_ms", "to_datetime"]
+__all__ = ["from_iso", "from_ms", "from_unix", "to_datetime"]
 
 
 def from_ms(milliseconds: float) -> str | None:
@@ -14,6 +14,13 @@ def from_ms(milliseconds: float) -> str | None:
     except (OverflowError, OSError, ValueError):
         return None
     return _spell(moment)
+
+
+def from_unix(number: object) -> str | None:
+    """Unix seconds or milliseconds, told apart by their size; None for anything else."""
+    if isinstance(number, bool) or not isinstance(number, int | float) or number <= 0:
+        return None
+    return from_ms(number if number > 1e11 else number * 1000)
 
 
 def from_iso(text: object) -> str | None:

@@ -7,12 +7,14 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime, timezone
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from rireki.archive.base import Archive
 from rireki.errors import ArchiveTrouble
 from rireki.intake.progress import Progress
+from rireki.late import LateModule
 from rireki.search.execute.pages import page_of
 from rireki.search.execute.run import Counts, Group, Hunt
 from rireki.search.execute.view import IndexView, look, look_without_index, refresh
@@ -24,6 +26,16 @@ from rireki.search.language.patterns import TooSlow
 from rireki.search.language.query import Query, QueryError
 from rireki.search.results import Results, Scope, SearchOptions
 from rireki.search.text.text_store import TextStore
+
+if TYPE_CHECKING:
+    from rireki.search.execute import across_messages, suggestions
+    from rireki.search.index import update
+    from rireki.sources import registry
+else:
+    across_messages = LateModule("rireki.search.execute.across_messages")
+    registry = LateModule("rireki.sources.registry")
+    suggestions = LateModule("rireki.search.execute.suggestions")
+    update = LateModule("rireki.search.index.update")
 
 __all__ = ["Search", "too_slow"]
 
@@ -172,9 +184,7 @@ class Search:
         return True
 
     def _is_behind(self, view: IndexView) -> bool:
-        from rireki.search.index.update import is_behind
-
-        return is_behind(self.archive, view.direct)
+        return update.is_behind(self.archive, view.direct)
 
     # ── one query ──
 
@@ -232,20 +242,14 @@ def _sources(text: str) -> list[str]:
     """The names that `source:` may have, if the query may ask for one."""
     if "source" not in text.lower():
         return []
-    from rireki.sources import registry
-
     return registry.names()
 
 
 def _apart(
     library: TextStore, view: IndexView, query: Query, wish: SearchOptions
 ) -> tuple[Hunt, list[Group]] | None:
-    from rireki.search.execute.across_messages import hunt_apart
-
-    return hunt_apart(library, view, query, wish)
+    return across_messages.hunt_apart(library, view, query, wish)
 
 
 def _near(view: IndexView, query: Query) -> list[str]:
-    from rireki.search.execute.suggestions import near_words
-
-    return near_words(view, query)
+    return suggestions.near_words(view, query)

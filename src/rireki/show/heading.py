@@ -20,6 +20,8 @@ RELATIONS = {
     ("subagent", "parent"): "started by",
     ("continuation", "parent"): "continues",
     ("continuation", "child"): "continued in",
+    ("plan", "parent"): "plan of",
+    ("plan", "child"): "with the plan",
     ("supersedes", "parent"): "took the place of",
     ("supersedes", "child"): "its place was taken by",
 }

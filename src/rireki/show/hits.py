@@ -241,6 +241,7 @@ def _html_conversation(talk: ConversationHits, link: Callable[[str, str | None],
     facts.append(_html_time(about.updated_at))
     facts += [say("no longer in the source")] if about.upstream == "gone" else []
     facts += [say("sub-agent")] if about.nature == "subagent" else []
+    facts += [say("notes")] if about.nature == "notes" else []
     hits = "\n".join(_html_hit(hit, talk, link) for hit in talk.hits)
     return (
         f'<article class="{" ".join(kinds)}">\n'

@@ -9,6 +9,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from rireki.model.calls import PairedResults, results_by_call
 from rireki.model.message import Message
@@ -28,9 +29,16 @@ from rireki.show.safe import one_line, safe
 from rireki.show.transcript import NEVER_ANSWERED, Transcript, unanswered
 from rireki.show.words import NAMES
 
-__all__ = ["markdown", "message_lines"]
+if TYPE_CHECKING:
+    from rireki.show.formats import FormatOptions
+
+__all__ = ["markdown", "message_lines", "write"]
 
 _SHORT = 20
+
+
+def write(transcript: Transcript, options: FormatOptions) -> Iterator[str]:
+    return (f"{line}\n" for line in markdown(transcript, options.full))
 
 
 def markdown(story: Transcript, full: bool = False) -> Iterator[str]:

@@ -103,7 +103,7 @@ async def _nowhere(request: Request, error: Exception) -> Response:
 
     @told
     async def lost(request: Request) -> Response:
-        raise NotFound(f"there is no page {request.url.path}", "Begin at the front page: /")
+        raise NotFound("no-page", path=request.url.path)
 
     return await lost(request)
 

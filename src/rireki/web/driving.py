@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from rireki.archive.base import Archive, Found
 from rireki.drive.bridge import Bridge
 from rireki.errors import NotFound, RirekiError
+from rireki.journals.session_entry import parse
 from rireki.model.activity import Activity
-from rireki.sources.bridge.entry import parse
 from rireki.sources.kit.jsonl import LANE
 
 if TYPE_CHECKING:
@@ -26,10 +26,7 @@ __all__ = ["OFF", "PREFIX", "Driving", "JournalPosition", "journal_of"]
 PREFIX = "bridge/"
 
 #: What is said where agents cannot be driven.
-OFF = (
-    "driving agents is off",
-    "Start the server with `rireki serve --drive` to let agents work from here.",
-)
+OFF = "driving-is-off"
 
 
 class Driving:
@@ -47,7 +44,7 @@ class Driving:
     @property
     def bridge(self) -> Bridge:
         if self._bridge is None:
-            raise NotFound("the agents are not ready yet", "Ask again in a moment.")
+            raise NotFound("agents-not-ready")
         return self._bridge
 
     @property

@@ -20,7 +20,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from rireki.show.catalogue.errors import in_locale
+from rireki.errors import Wording
 from rireki.web.api.body import LARGEST, TooLarge
 from rireki.web.api.failures import failure
 from rireki.web.driving import OFF
@@ -75,12 +75,10 @@ class GuardSettings(msgspec.Struct, frozen=True, kw_only=True):
         return cookie_value(self.token)
 
 
-class Refusal(Exception):
-    def __init__(self, status: int, message: str, hint: str) -> None:
-        super().__init__(message)
+class Refusal(Wording, Exception):
+    def __init__(self, status: int, code: str, **values: object) -> None:
+        super().__init__(code, **values)
         self.status = status
-        self.message = message
-        self.hint = hint
 
 
 class Guard:
@@ -126,11 +124,7 @@ class Guard:
         name = host.rpartition(":")[0] if host.rpartition(":")[2].isdecimal() else host
         if host in self._names or name in self.settings.allowed or self._is_own(request, host):
             return
-        raise Refusal(
-            403,
-            f"the host {host[:80]!r} is not one this server answers to",
-            "Use the address that `rireki serve` printed, or start it with --allow-host NAME.",
-        )
+        raise Refusal(403, "foreign-host", host=host[:80])
 
     def _is_own(self, request: Request, host: str) -> bool:
         """The very address the connection came to; a number cannot be pointed elsewhere by DNS."""
@@ -141,23 +135,17 @@ class Guard:
     def _check_writing(self, request: Request) -> None:
         """What changes something comes from our own page, or from a program that has the token."""
         if not self.settings.drive:
-            raise Refusal(404, *OFF)
+            raise Refusal(404, OFF)
         bearer = request.headers.get("authorization", "").lower().startswith("bearer ")
         if not bearer and "origin" not in request.headers:
-            raise Refusal(
-                403,
-                "a request that changes something has to say which page it comes from",
-                "Browsers send Origin; a program sends the token in the Authorization header.",
-            )
+            raise Refusal(403, "origin-missing")
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind != "application/json":
-            raise Refusal(
-                415, f"{kind[:80] or 'nothing'} is not taken here", "Send application/json."
-            )
+            raise Refusal(415, "type-not-taken", type=kind[:80] or "nothing")
         size = request.headers.get("content-length", "0")
         if not size.isdecimal() or int(size) > LARGEST:
             large = TooLarge()
-            raise Refusal(413, large.message, large.hint)
+            raise Refusal(413, large.code, **large.values)
 
     def _check_token(self, request: Request) -> Response | None:
         """Let in; with a token or a ticket in the address, by way of a cookie and the address without."""
@@ -169,23 +157,23 @@ class Guard:
         kind, _, bearer = request.headers.get("authorization", "").partition(" ")
         if kind.lower() == "bearer":
             if not _same(bearer.strip(), token):
-                raise _unknown("The token in the Authorization header is not the right one.")
+                raise Refusal(401, "wrong-bearer")
             return None
         if any(_same(value, cookie_value(token)) for value in self._cookies(request)):
             return None
-        raise _unknown("This page is for whoever has its token.")
+        raise Refusal(401, "token-missing")
 
     def _check_address(self, request: Request, query: list[tuple[str, str]]) -> None:
         if request.method not in READING:
-            raise _unknown("An address with the token in it is for opening pages only.")
+            raise Refusal(401, "token-only-opens")
         tokens = [value for name, value in query if name == "token"]
         if not all(_same(token, self.access.token) for token in tokens):
-            raise _unknown("The token in this address is not the right one.")
+            raise Refusal(401, "wrong-token")
         tickets = [value for name, value in query if name == "ticket"]
         # Looking at the head of a page uses nothing up, and so it proves nothing.
         redeemed = request.method == "GET" and len(tickets) == 1 and self.access.redeem(tickets[0])
         if tickets and not redeemed:
-            raise _unknown("This address opens the page once, within a minute: that is over.")
+            raise Refusal(401, "ticket-used")
 
     def _cookies(self, request: Request) -> Iterable[str]:
         for header in request.headers.getlist("cookie"):
@@ -237,7 +225,7 @@ def _check_method(request: Request) -> None:
     path = request.scope["path"]
     driven = path == DRIVEN or path.startswith(f"{DRIVEN}/")
     if request.method not in (*READING, *(WRITING if driven else ())):
-        raise Refusal(405, f"{request.method} is not done here", "Everything is read with GET.")
+        raise Refusal(405, "method-not-taken", method=request.method)
 
 
 def _check_origin(request: Request) -> None:
@@ -247,17 +235,11 @@ def _check_origin(request: Request) -> None:
     scheme, _, site = (origin or "").lower().partition("://")
     ours = scheme in ("http", "https") and site == headers["host"].lower()
     if origin is not None and not ours:
-        raise Refusal(
-            403,
-            f"the origin {origin[:80]!r} may not read this",
-            "Open the address that `rireki serve` printed in the browser itself.",
-        )
+        raise Refusal(403, "foreign-origin", origin=origin[:80])
     site = headers.get("sec-fetch-site", "none")
     if site in ("none", "same-origin") or _is_navigation(headers):
         return
-    raise Refusal(
-        403, f"a {site[:20]} request may not read this", "Open the page in the browser itself."
-    )
+    raise Refusal(403, "foreign-request", site=site[:20])
 
 
 def _is_from_elsewhere(request: Request) -> bool:
@@ -283,14 +265,6 @@ def _is_number(address: str) -> bool:
     return True
 
 
-def _unknown(message: str) -> Refusal:
-    return Refusal(
-        401,
-        message,
-        "Open the address that `rireki serve` printed; `rireki serve --url` prints it again.",
-    )
-
-
 _CODES = {
     401: "unauthorized",
     403: "forbidden",
@@ -303,9 +277,7 @@ _CODES = {
 def _refused(request: Request, refusal: Refusal) -> Response:
     if request.url.path.startswith("/api/"):
         code = _CODES.get(refusal.status, "method")
-        locale = locale_of(request)
-        message, hint = in_locale(locale, refusal.message), in_locale(locale, refusal.hint)
-        response = failure(refusal.status, code, message, hint)
+        response = failure(refusal.status, code, *refusal.lines(locale_of(request)))
     else:
         response = HTMLResponse(_page(request, refusal), refusal.status)
     if refusal.status == 401:
@@ -317,29 +289,31 @@ def _refused(request: Request, refusal: Refusal) -> Response:
 
 def _page(request: Request, refusal: Refusal) -> str:
     locale = locale_of(request)
+    message, hint = refusal.lines(locale)
     again = ""
     if refusal.status == 401 and _is_from_elsewhere(request):
         # A browser keeps its cookie back when a link of another site leads here; from here it does not.
         path = (request.scope.get("raw_path") or b"/").decode("latin-1").lstrip("/")
         asked = request.scope["query_string"].decode("latin-1")
         target = escape("/" + path + (f"?{asked}" if asked else ""))
-        link = f'<a href="{target}">{in_locale(locale, "open this page")}</a>'
-        again = f"<p>{in_locale(locale, f'If you were here before: {link}.')}</p>"
+        link = f'<a href="{target}">{Wording("open-this-page").lines(locale)[0]}</a>'
+        again = "<p>" + Wording("here-before", link=link).lines(locale)[0] + "</p>"
     return (
         f'<!doctype html><html lang="{locale}"><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width">'
-        f"<title>rireki</title><h1>rireki</h1><p>{escape(in_locale(locale, refusal.message))}</p>"
-        f"<p>{escape(in_locale(locale, refusal.hint))}</p>{again}</html>"
+        f"<title>rireki</title><h1>rireki</h1><p>{escape(message)}</p>"
+        f"<p>{escape(hint)}</p>{again}</html>"
     )
 
 
 def _onward(request: Request, target: str) -> str:
     """A page of ours that leads on at once."""
     locale, address = locale_of(request), escape(target)
+    words = Wording("open-this-page").lines(locale)[0]
     return (
         f'<!doctype html><html lang="{locale}"><meta charset="utf-8">'
         f'<meta http-equiv="refresh" content="0; url={address}">'
-        f'<title>rireki</title><p><a href="{address}">{in_locale(locale, "open this page")}</a></p>'
+        f'<title>rireki</title><p><a href="{address}">{words}</a></p>'
         "</html>"
     )
 

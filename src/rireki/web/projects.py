@@ -60,13 +60,14 @@ def is_allowed(settings: Settings, path: str) -> bool:
     return True
 
 
-def near(settings: Settings, path: str) -> Directory:
+def near(settings: Settings, path: str, locale: str) -> Directory:
     """What would be said to this directory, and those that begin like it."""
     found = Directory(path=path, allowed=True, near=_beginning_so(settings, path))
     try:
         checked_project(path, settings.roots)
     except RirekiError as error:
-        found.allowed, found.message, found.hint = False, error.message, error.hint
+        found.allowed = False
+        found.message, found.hint = error.lines(locale)
     return found
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from rireki.home import Home, make_folder_of
-from rireki.live.lock import KeeperLock
+from rireki.journals.lock import KeeperLock
 
 __all__ = ["Address", "Served"]
 

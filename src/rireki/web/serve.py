@@ -62,13 +62,9 @@ def bind(host: str, port: int) -> socket.socket:
         except OSError as error:
             if error.errno not in (errno.EADDRINUSE, errno.EACCES):
                 raise RirekiError(
-                    f"cannot listen on {host}: {error.strerror or error}",
-                    "Name an address of this machine with --host; 127.0.0.1 always is one.",
+                    "not-listening", host=host, why=error.strerror or error
                 ) from error
-    raise RirekiError(
-        f"no port from {port} to {port + TRIES - 1} is free on {host}",
-        "Name another one with --port, or any that is free with --port 0.",
-    )
+    raise RirekiError("no-free-port", first=port, last=port + TRIES - 1, host=host)
 
 
 def _bound(host: str, port: int) -> socket.socket:

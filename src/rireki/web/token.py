@@ -47,7 +47,7 @@ def ensure_token(archive: Path) -> str:
         if known is not None:
             return known
         _write(path, secrets.token_urlsafe(32))
-    raise RirekiError(f"{path} cannot be used", "Remove it; a new one is made then.")
+    raise RirekiError("token-file-unusable", path=path)
 
 
 def new_token(archive: Path) -> str:
@@ -61,11 +61,7 @@ def checked(token: str, place: str) -> str:
     """A token that somebody chose. Raises RirekiError, which says what is wrong with it."""
     token = token.strip()
     if len(token) < SHORTEST or not _is_plain(token):
-        raise RirekiError(
-            f"the token in {place} cannot be used",
-            f"It needs {SHORTEST} characters or more, letters, digits and signs without spaces; "
-            "`openssl rand -hex 24` makes one.",
-        )
+        raise RirekiError("token-unusable", place=place, least=SHORTEST)
     return token
 
 

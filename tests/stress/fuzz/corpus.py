@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
@@ -18,7 +19,8 @@ from tests.support.memory import Memory
 
 __all__ = ["READERS", "Corpus", "Group", "Kept", "corpus"]
 
-READERS = ("amazon-q", "kiro", "claude-code", "codex", "chatkit", "rireki", "bridge")
+EXPORTS = {"chatgpt-export": "chatgpt", "claude-ai-export": "claude-ai", "open-webui": "open-webui"}
+READERS = tuple(registry.names())
 
 
 class Kept(NamedTuple):
@@ -62,6 +64,12 @@ def _homes(folder: Path) -> list[Path]:
     homes = [lay_out(name, folder / name) for name in NAMES]
     make_demo_home(folder / "demo")
     _write_third_engine(folder / "demo" / ".kiro" / "sessions" / "abc" / "sess_s3")
+    kilo = folder / "demo" / ".local" / "share" / "kilo"
+    kilo.mkdir(parents=True)
+    shutil.copyfile(
+        FIXTURES / "opencode" / "1.2.27" / ".local" / "share" / "opencode" / "opencode.db",
+        kilo / "kilo.db",
+    )
     return [*homes, folder / "demo"]
 
 
@@ -95,6 +103,9 @@ def _memories(source: str, home: Path) -> list[Memory]:
         for database in sorted((FIXTURES / "chatkit").glob("*.sqlite3")):
             for origin in memory.reader.recognise(database):
                 memory.take(origin)
+    if source in EXPORTS and home.name == "demo":
+        for origin in memory.reader.recognise(FIXTURES / "exports" / f"{EXPORTS[source]}.json"):
+            memory.take(origin)
     return [memory]
 
 

@@ -17,12 +17,12 @@ from rireki.drive.bridge import Bridge, Settings
 from rireki.drive.values import AskAnswer, Prompt, PromptReceipt, Status
 from rireki.errors import NotFound
 from rireki.home import Home
-from rireki.sources.bridge.entry import BridgeEntry, parse
+from rireki.journals.session_entry import BridgeEntry, parse
 
 if TYPE_CHECKING:
     from rireki.drive.events import Event
     from rireki.drive.session import Session
-    from rireki.sources.bridge.entry import BridgeEntry
+    from rireki.journals.session_entry import BridgeEntry
 
 __all__ = ["Running", "Trail"]
 

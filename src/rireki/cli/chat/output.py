@@ -18,7 +18,7 @@ from rireki.show.width import truncate
 if TYPE_CHECKING:
     from rireki.drive.events import Event
     from rireki.errors import RirekiError
-    from rireki.sources.bridge.entry import BridgeEntry
+    from rireki.journals.session_entry import BridgeEntry
 
 __all__ = ["ChatOutput", "JsonChatOutput"]
 

@@ -40,10 +40,7 @@ def decide(
     if ask is None:
         return "give", None
     if not lines.terminal:
-        raise RirekiError(
-            f"nothing can be sent yet: {ask.title} wait for your yes",
-            "Say it at a terminal with the same command, or in the browser.",
-        )
+        raise RirekiError("recovered-prompts-wait", title=ask.title)
     decision = _asked(ask, paper, lines)
     if decision == "leave":
         return decision, None

@@ -20,17 +20,17 @@ from rireki.cli.chat.bridge import Running
 from rireki.cli.chat.lines import ChatInput
 from rireki.cli.chat.output import ChatOutput, JsonChatOutput
 from rireki.cli.chat.recovered import decide
-from rireki.cli.drive_options import config_file
 from rireki.cli.options import archive_option, json_option
-from rireki.cli.places import places_of, tell_ignored
+from rireki.cli.places import config_file, places_of, tell_ignored
 from rireki.drive.agents import agents
 from rireki.drive.bridge import Settings
 from rireki.errors import RirekiError
 from rireki.home import Home
 from rireki.intake.sweep import import_history
+from rireki.interrupts import heard_at_once
+from rireki.journals.session_entry import parse
 from rireki.model.names import directory_of
 from rireki.show.catalogue import say
-from rireki.sources.bridge.entry import parse
 
 if TYPE_CHECKING:
     from rireki.drive.agents import AgentProgram
@@ -74,7 +74,7 @@ def command(
     project = _project(directory, found)
     paper = JsonChatOutput() if as_json else ChatOutput()
     lines = ChatInput(paper.style)
-    with _running(known, chosen, project, model, found) as running:
+    with heard_at_once(), _running(known, chosen, project, model, found) as running:
         paper.begin(chosen.title, project)
         for warning in running.warnings():
             paper.note(warning)
@@ -108,22 +108,17 @@ def _agent(known: list[AgentProgram], name: str | None, found: Conversation | No
             (each.name for each in known if each.source == found.source), None
         )
         if name is None:
-            raise RirekiError(
-                f"no agent that can be driven goes on with conversations of {found.source}",
-                f"'rireki show {found.id} --format markdown' gives it to another agent.",
-            )
+            raise RirekiError("no-agent-for-source", source=found.source, id=found.id)
     if name is None:
         there = [each for each in known if each.found]
         if not there:
             reasons = "; ".join(each.reason for each in known)
-            raise RirekiError("no agent is there to be driven", f"Get one: {reasons}.")
+            raise RirekiError("no-agent-here", why=reasons)
         return there[0]
     for each in known:
         if each.name == name:
             return each
-    raise RirekiError(
-        f"no agent is called {name!r}", f"Known: {', '.join(each.name for each in known)}."
-    )
+    raise RirekiError("no-agent-called", name=name, names=[each.name for each in known])
 
 
 def _project(directory: str | None, found: Conversation | None) -> str:

@@ -66,10 +66,7 @@ async def _adopt(old: Path, name: str, files: Path | None, archive: Path) -> Ado
         # An optional dependency: `pip install rireki[chatkit]`.
         from rireki.chatkit import RirekiStore
     except ModuleNotFoundError as error:
-        raise RirekiError(
-            "the package openai-chatkit is not installed",
-            "Install it with: pip install 'rireki[chatkit]'",
-        ) from error
+        raise RirekiError("chatkit-not-installed") from error
 
     async with RirekiStore(user_key=str, name=name, archive=archive) as store:
         return await store.adopt(old, files=files)

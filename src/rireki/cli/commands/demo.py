@@ -107,9 +107,7 @@ def _take_in(archive: Archive, home: Path, progress: Progress | None) -> Report:
         _make_home(home)
     elif not changed.exists() and not is_demo_home(home):
         # What comes next overwrites a conversation in it and removes another.
-        raise RirekiError(
-            f"{home} is there already, and is not the demo's", "Name another folder with --dir."
-        )
+        raise RirekiError("not-the-demo", path=home)
     report = take_in(archive, Places.at(home), progress=progress)
     if not changed.exists():
         change_demo_home(home)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rireki.archive.forgetting import remember
 from rireki.cli.archive import conversation_argument, opened
 from rireki.cli.options import archive_option, json_option
 from rireki.cli.output import StandardOutput, progress
@@ -72,23 +73,20 @@ def _erase(archive: Archive) -> ArchiveTrouble | None:
         erase(archive, progress())
     except ArchiveTrouble as trouble:
         return ArchiveTrouble(
-            f"its words may still stand in the search index: {trouble.message}",
-            f"Delete {index_folder(archive)}: the next search makes it anew, without them.",
+            "words-still-in-index", why=trouble.message, path=index_folder(archive)
         )
     return None
 
 
 def _remember(archive: Archive, name: str) -> None:
     """Sub-agents were forgotten together with it, and come back with it."""
-    if not (archive.remember(name.partition("/")[2] or name) or archive.remember(name)):
-        raise NotFound(
-            f"nothing of the id {name!r} was forgotten", "Give the whole id, as it was then."
-        )
+    if not (remember(archive, name.partition("/")[2] or name) or remember(archive, name)):
+        raise NotFound("nothing-forgotten", id=name)
 
 
 def _ask(conversation: Conversation, as_json: bool) -> None:
     if as_json or not sys.stdin.isatty():
-        raise RirekiError("forgetting cannot be undone, and nobody is there to ask", "Add --yes.")
+        raise RirekiError("forget-unasked")
     title = one_line(conversation.title) or say("(no title)")
     click.echo(f"{title}\n{conversation.id}\n{' · '.join(map(say, facts(conversation)))}", err=True)
     if conversation.upstream == "gone":

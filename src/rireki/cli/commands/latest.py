@@ -63,9 +63,7 @@ def _last_words(
         for message in reversed(messages):
             if message.author == "agent" and plain_text(message).strip():
                 return conversation, message
-    raise NotFound(
-        f"no agent has answered in {directory} yet", "'rireki path' lists what was asked there."
-    )
+    raise NotFound("no-answer-there", path=directory)
 
 
 def _told(conversation: Conversation, message: Message, screen: StandardOutput) -> Iterator[str]:

@@ -10,7 +10,6 @@ import msgspec
 
 from rireki.archive.base import Filter
 from rireki.cli.archive import opened
-from rireki.cli.ids import short_ids
 from rireki.cli.options import archive_option, json_option, no_pager_option, source_option
 from rireki.cli.output import StandardOutput, now, time_of, waiting_line
 from rireki.cli.waiting import waiting_now
@@ -96,7 +95,7 @@ def command(
         # A rebuild that begins between these looks drops everything.
         with archive.reading():
             found = list(archive.conversations(wanted))
-            known, names = archive.count() > 0, short_ids(archive, [each.id for each in found])
+            known, names = archive.count() > 0, archive.short_ids([each.id for each in found])
             lacking = _lacking(archive)
     _tell_lacking(lacking)
     if found:
@@ -120,7 +119,7 @@ def _tell_lacking(lacking: int) -> None:
 
 def _lacking(archive: Archive) -> int:
     """How many conversations are kept and cannot be listed before they are read again."""
-    lacking = archive.lacking()
+    lacking = archive.count(waiting=True)
     # Of a damaged archive more is said than that.
     return 0 if archive.damage else lacking
 

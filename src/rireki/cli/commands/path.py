@@ -10,7 +10,6 @@ import click
 import msgspec
 
 from rireki.cli.archive import opened
-from rireki.cli.ids import short_ids
 from rireki.cli.options import archive_option, json_option
 from rireki.cli.output import StandardOutput
 from rireki.errors import NotFound
@@ -46,7 +45,7 @@ def command(directory: str, below: bool, as_json: bool) -> None:
     screen = StandardOutput()
     with opened() as archive:
         seen = sightings_of(archive, directory, below)
-        names = short_ids(archive, [each.conversation.id for each in seen])
+        names = archive.short_ids([each.conversation.id for each in seen])
     screen.give(as_json, map(_as_json, seen), _table(seen, names, screen, below))
 
 
@@ -58,10 +57,7 @@ def sightings_of(archive: Archive, given: str, below: bool) -> list[Sighting]:
         for sighting in archive.sightings(name, below):
             seen.setdefault((sighting.conversation.id, sighting.directory), sighting)
     if not seen:
-        raise NotFound(
-            f"no conversation was held in {typed}",
-            "Try --below for the directories below it, or 'rireki import' for what is new.",
-        )
+        raise NotFound("no-conversation-there", path=typed)
     return list(seen.values())
 
 

@@ -11,7 +11,7 @@ import click
 from rireki.cli.archive import conversation_argument, opened
 from rireki.cli.options import archive_option, json_option
 from rireki.cli.output import StandardOutput
-from rireki.errors import RirekiError
+from rireki.errors import RirekiError, Wording
 from rireki.show.catalogue import say
 from rireki.sources import registry
 
@@ -69,15 +69,12 @@ def _as_json(conversation: Conversation, shell: str | None, after: str | None) -
 def _refuse_if_lost(conversation: Conversation, shell: str | None, after: str | None) -> None:
     restore = _restore(conversation)
     if conversation.upstream == "gone":
-        then = f", then: {after}" if after else ""
-        raise RirekiError(
-            f"{conversation.source} no longer has this conversation", f"Run: {restore}{then}"
-        )
+        how = Wording("run-this", command=restore)
+        if after:
+            how = Wording("run-and-then", command=restore, after=after)
+        raise RirekiError("gone-from-source", hint=how, source=conversation.source)
     if shell is None:
-        raise RirekiError(
-            f"{conversation.source} has no command that goes on with this conversation",
-            f"'rireki show {conversation.id} --format markdown' gives it to another agent.",
-        )
+        raise RirekiError("no-resume-command", source=conversation.source, id=conversation.id)
 
 
 def is_directory(path: str) -> bool:
@@ -93,8 +90,4 @@ def _refuse_if_moved(conversation: Conversation) -> None:
     project = conversation.project
     if not project or is_directory(project):
         return
-    raise RirekiError(
-        f"the directory {project} is not there any more",
-        f"If it moved, make a link to it under its old name: ln -s NEW {quote(project)}. "
-        f"Or 'rireki show {conversation.id} --format markdown' gives it to an agent elsewhere.",
-    )
+    raise RirekiError("project-gone", path=project, link=quote(project), id=conversation.id)

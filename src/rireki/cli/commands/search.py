@@ -15,7 +15,6 @@ import msgspec
 
 from rireki.cli.archive import library
 from rireki.cli.commands.list_ import LEGEND, marks
-from rireki.cli.ids import short_ids
 from rireki.cli.options import archive_option, json_option, no_pager_option
 from rireki.cli.output import StandardOutput, now
 from rireki.errors import RirekiError
@@ -146,13 +145,9 @@ def command(
 
 def _open_finder(newest: bool, for_programs: bool) -> None:
     if for_programs or not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise RirekiError(
-            "there is nothing to search for",
-            "Say what: rireki search WORDS. Without words it searches as you type, on a terminal.",
-        )
+        raise RirekiError("nothing-to-search")
     if find_spec("termios") is None:
-        hint = say("Say what to search for: rireki search WORDS")
-        raise RirekiError("searching as you type needs a Unix terminal", hint)
+        raise RirekiError("no-unix-terminal")
     # Imported late: the finder needs a Unix terminal and half of the other commands.
     from rireki.cli.finder.finder import run_finder
 
@@ -176,7 +171,7 @@ def _find(kept: Library, query: str, wish: SearchOptions, screen: StandardOutput
 
 def names_of(results: Results, archive: Archive) -> dict[str, str]:
     """What to type for the conversations that were found."""
-    return short_ids(archive, [talk.conversation.id for talk in results.talks])
+    return archive.short_ids([talk.conversation.id for talk in results.talks])
 
 
 def _address(conversation: str, message: str | None) -> str:

@@ -164,21 +164,13 @@ def _driven(
 ) -> Settings | None:
     """Which agents may work where; None when they may not at all."""
     if drive and shown.read_only:
-        raise RirekiError(
-            f"agents cannot be driven: {shown.archive} can only be read",
-            "What they do is taken into your archive: name one that you may write with --archive.",
-        )
+        raise RirekiError("drive-read-only", path=shown.archive)
     if demo or not keep:
         if drive:
-            raise RirekiError(
-                f"agents cannot be driven with {'--demo' if demo else '--no-keep'}",
-                "What they do is taken into your archive: leave one of the two out.",
-            )
+            raise RirekiError("drive-not-with", option="--demo" if demo else "--no-keep")
         return None
     if roots and not drive:
-        raise RirekiError(
-            "--root says where agents may work, but none may", "Add --drive to let them."
-        )
+        raise RirekiError("root-without-drive")
     if not drive and not is_on():
         return None
     return drive_settings(shown.archive, shown.places, roots)
@@ -213,12 +205,7 @@ def _access(shown: ServedArchive, file: Path | None, public: bool) -> Access:
     if VARIABLE in environ:
         return Access(checked(environ[VARIABLE], VARIABLE))
     if public:
-        raise RirekiError(
-            "other machines could reach this: choose the token yourself",
-            f"Put one into a file and name it with --token-file, or set {VARIABLE}. Whoever can "
-            "reach the port and has the token can read every conversation; nothing is encrypted "
-            "on the way, so put something in front that does, or use ssh -L.",
-        )
+        raise RirekiError("token-needed", name=VARIABLE)
     try:
         return Access(ensure_token(shown.archive), Home(shown.archive).token)
     except OSError:
@@ -229,9 +216,7 @@ def _access(shown: ServedArchive, file: Path | None, public: bool) -> Access:
 def _point_to(running: Address | None, shown: ServedArchive, token: str, as_json: bool) -> None:
     """Tell where the archive is served already."""
     if running is None:
-        raise NotFound(
-            f"no server shows {shown.archive}", "'rireki serve' starts one and prints its address."
-        )
+        raise NotFound("no-server", path=shown.archive)
     url = url_of(running.host, running.port, token)
     if as_json:
         told = {"url": url, "port": running.port, "pid": running.pid, "running": True}

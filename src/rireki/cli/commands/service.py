@@ -15,7 +15,7 @@ from rireki.cli.options import archive_option, json_option
 from rireki.cli.output import StandardOutput, now
 from rireki.errors import RirekiError
 from rireki.home import Home
-from rireki.live.lock import KeeperLock
+from rireki.journals.lock import KeeperLock
 from rireki.model.times import from_ms
 from rireki.show.catalogue import say
 from rireki.show.safe import one_line
@@ -60,7 +60,7 @@ def runner() -> Runner:
 def _install(login: Login, run: Runner) -> None:
     for check in login.checks:
         if run(check).code != 0:
-            raise RirekiError(login.unavailable, login.instead)
+            raise RirekiError("no-user-services", hint=login.instead)
     if login.file.exists():
         # Installed before, perhaps for another archive: the old one ends first.
         for line in login.remove:
@@ -72,15 +72,14 @@ def _install(login: Login, run: Runner) -> None:
         if ran.code != 0:
             login.file.unlink()
             said = ran.output.strip() or f"exit code {ran.code}"
-            raise RirekiError(f"'{' '.join(line)}' failed: {said}", login.instead)
+            raise RirekiError(
+                "command-failed", hint=login.instead, command=" ".join(line), why=said
+            )
 
 
 def _remove(login: Login, run: Runner) -> None:
     if not login.file.exists():
-        raise RirekiError(
-            f"there is no service to remove: {login.file} does not exist",
-            "'rireki service install' sets it up.",
-        )
+        raise RirekiError("no-service", path=login.file)
     for line in login.remove:
         # One that is not loaded cannot be stopped: its file goes all the same.
         run(line)

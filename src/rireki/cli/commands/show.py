@@ -16,8 +16,8 @@ from rireki.errors import NotFound
 from rireki.library import TranscriptReader
 from rireki.model.providers import PROVIDERS
 from rireki.show.catalogue import language, say
-from rireki.show.markdown import markdown
-from rireki.show.safe import safe
+from rireki.show.formats import FORMATS, FormatOptions, write
+from rireki.show.safe import escaped, safe
 from rireki.show.text import TextOptions, render_transcript
 from rireki.show.transcript import Transcript, choose, short_message
 from rireki.sources import registry
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 __all__ = ["command", "open_at"]
 
-FORMS = ("text", "markdown", "html", "json")
 #: Lines of a message that are sure to be seen with its first, and those to see before a hit.
 _NEAR, _BEFORE = 10, 5
 #: Places that are marked in one line.
@@ -50,7 +49,7 @@ _MARKED = 50
 @click.option(
     "--format",
     "form",
-    type=click.Choice([*FORMS, *PROVIDERS]),
+    type=click.Choice(["text", *FORMATS, *PROVIDERS]),
     default="text",
     help="How to write it (text), or for which provider, to go on with another model.",
 )
@@ -113,12 +112,9 @@ def command(
             screen.json([request])
         else:
             screen.page(spell_request(request, screen.terminal), not no_pager)
-    elif as_json or form == "json":
-        screen.json([_as_json(story, at, nested)])
-    elif form == "markdown":
-        screen.page(markdown(story, full), pager=not no_pager)
-    elif form == "html":
-        _html(story, teller, screen, full, pager=not no_pager)
+    elif as_json or form in FORMATS:
+        options = FormatOptions(language(), full, nested, at, teller.bytes_of)
+        _write(story, "json" if as_json else form, options, screen, pager=not no_pager)
     else:
         view = _view(story, screen, full, nested)._replace(opened=at, find=_finder(query))
         _tell(story, screen, view, pager=not no_pager)
@@ -188,37 +184,25 @@ def _message_named(
         or [id for id in ids if id.startswith(name)]
     )
     if not fitting:
-        raise NotFound(
-            f"{conversation} has no message {name!r} to show",
-            "'rireki show --all --json' lists the ids; without --upstream there may be more.",
-        )
+        raise NotFound("no-message-to-show", id=conversation, name=name)
     return fitting[0]
 
 
-def _as_json(story: Transcript, at: str | None, nested: bool) -> dict[str, object]:
-    value: dict[str, object] = {"conversation": story.conversation, "messages": story.messages}
-    if at is not None:
-        value["at"] = at
-    if nested:
-        value["subagents"] = [_as_json(child, None, nested) for child in story.children]
-    return value
-
-
-def _html(
-    story: Transcript, teller: _Reading, screen: StandardOutput, full: bool, pager: bool
+def _write(
+    story: Transcript, form: str, options: FormatOptions, screen: StandardOutput, pager: bool
 ) -> None:
-    """A document that says it is UTF-8, so that it is, whatever the terminal's letters are."""
-    # Imported late: Jinja, Pygments and a Markdown parser.
-    from rireki.show.html import export, page
-
-    document = export.export_html(
-        story, page.RenderOptions(locale=language(), attachment_bytes=teller.bytes_of), full
-    )
-    if screen.terminal:
-        screen.page("".join(document).splitlines(), pager)
+    """A document, in UTF-8 whatever the terminal's letters are; on a terminal, its lines."""
+    document = write(form, story, options)
+    if not screen.terminal:
+        for piece in document:
+            # Half a surrogate pair cannot be written.
+            sys.stdout.buffer.write(piece.encode(errors="replace"))
         return
-    for piece in document:
-        sys.stdout.buffer.write(piece.encode())
+    lines = "".join(document).rstrip("\n").split("\n")
+    if FORMATS[form].for_programs:
+        screen.say(map(escaped, lines))
+    else:
+        screen.page(lines, pager)
 
 
 def _shown_to_a_model(story: Transcript, teller: _Reading) -> Sequence[Message]:

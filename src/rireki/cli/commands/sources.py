@@ -15,6 +15,7 @@ from rireki.cli.places import places_of
 from rireki.intake.survey import survey, survey_unread
 from rireki.show.catalogue import say
 from rireki.show.safe import one_line
+from rireki.show.width import wrap
 from rireki.show.words import count, size
 
 if TYPE_CHECKING:
@@ -28,15 +29,17 @@ __all__ = ["command"]
 
 @click.command("sources")
 @home_option
+@click.option("--all", "everything", is_flag=True, help="Also sources of which nothing was found.")
 @json_option
 @archive_option
-def command(home: Path | None, as_json: bool) -> None:
+def command(home: Path | None, everything: bool, as_json: bool) -> None:
     """Tell for each source where rireki looks, what lies there, what the archive has of it,
     and what could not be read. Takes nothing in.
 
     \b
     Examples:
       rireki sources
+      rireki sources --all
       rireki sources --home /mnt/backup/home/ken
     """
     screen = StandardOutput()
@@ -44,16 +47,25 @@ def command(home: Path | None, as_json: bool) -> None:
     if as_json:
         screen.json([*found, *unread])
     else:
-        screen.say(line for source in found for line in _told(source, screen))
+        shown = [source for source in found if everything or source.is_seen]
+        screen.say(line for source in shown for line in _told(source, screen))
+        screen.say(_absent([source for source in found if source not in shown], screen))
         screen.say(_unread(one, screen) for one in unread)
+
+
+def _absent(sources: Sequence[Surveyed], screen: StandardOutput) -> Iterator[str]:
+    if sources:
+        names = ", ".join(source.source for source in sources)
+        yield from wrap(say(f"Nothing found of: {names}"), screen.columns)
+        yield screen.style.dim(say("'rireki sources --all' tells where rireki looked."))
 
 
 def _survey(places: Places) -> tuple[list[Surveyed], list[Unread]]:
     """Also while there is no archive yet."""
     if not archive_path().exists():
-        return survey(None, places), survey_unread(None, places)
+        return survey(None, places), survey_unread(places)
     with opened() as archive:
-        return survey(archive, places), survey_unread(archive, places)
+        return survey(archive, places), survey_unread(places)
 
 
 def _unread(store: Unread, screen: StandardOutput) -> str:

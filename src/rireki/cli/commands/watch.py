@@ -18,7 +18,7 @@ from rireki.cli.commands.import_ import report_lines
 from rireki.cli.options import archive_option, home_option, json_option
 from rireki.cli.output import StandardOutput, now, progress, trouble_lines
 from rireki.cli.places import places_of
-from rireki.errors import RirekiError
+from rireki.errors import RirekiError, Wording
 from rireki.live.feed import Feed
 from rireki.live.keeper import Keeper
 from rireki.show.catalogue import say
@@ -136,7 +136,12 @@ class _Watch:
         status = self.keeper.status
         if status.state == "failed":
             (trouble,) = status.troubles
-            raise RirekiError(f"{trouble.place}: {trouble.message}", trouble.hint)
+            raise RirekiError(
+                "trouble-at",
+                hint=trouble.hint,
+                place=trouble.place,
+                why=Wording(trouble.message),
+            )
 
     def _say_state(self, status: KeeperStatus) -> None:
         if status.state == self.state:

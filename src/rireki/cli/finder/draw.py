@@ -197,6 +197,8 @@ def _about(about: Conversation, view: HitsView, short: bool) -> Iterator[str]:
     facts = [when, count(about.turns, "turn"), count(about.messages, "message")]
     if about.nature == "subagent":
         facts.append("sub-agent")
+    elif about.nature == "notes":
+        facts.append("notes")
     yield view.style.dim(truncate(" · ".join(map(say, facts)), view.columns))
     if not short:
         yield view.style.dim(truncate(one_line(about.id), view.columns))

@@ -59,9 +59,8 @@ def run_finder(newest: bool = False) -> None:
 
 
 def _refuse_where_it_cannot_work() -> None:
-    hint = say("Say what to search for: rireki search WORDS")
     if (os.environ.get("TERM") or "dumb") == "dumb":
-        raise RirekiError("this terminal (TERM=dumb) cannot show results as you type", hint)
+        raise RirekiError("dumb-terminal")
 
 
 class _Loop:

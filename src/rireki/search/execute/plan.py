@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 from unicodedata import normalize
 
+from rireki.late import LateModule
 from rireki.model.times import to_datetime
 from rireki.search.index.words import HEADING, WordReader
 from rireki.search.language.match import ConversationFacts, fact_test, talk_test
@@ -35,6 +36,8 @@ from rireki.search.text.tokens import (
 
 if TYPE_CHECKING:
     import tantivy
+else:
+    tantivy = LateModule("tantivy")
 
 __all__ = ["PERSON", "Plan", "Planner", "literals", "positions", "query_terms", "tells_all"]
 
@@ -87,8 +90,6 @@ class Planner:
         ],
         field: str = "words",
     ) -> None:
-        import tantivy
-
         self.query: Any = tantivy.Query
         self.occur: Any = tantivy.Occur
         self.field_type: Any = tantivy.FieldType

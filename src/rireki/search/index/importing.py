@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from rireki.errors import ArchiveTrouble
 from rireki.intake.sweep import import_history
+from rireki.late import LateModule
 from rireki.model.conversation import Trouble
 
 if TYPE_CHECKING:
@@ -15,8 +16,11 @@ if TYPE_CHECKING:
     from rireki.intake.parallel.follow import Followed
     from rireki.intake.progress import Progress
     from rireki.intake.sweep import Report
+    from rireki.search.index import update
     from rireki.search.index.update import Importing
     from rireki.sources.kit.places import Places
+else:
+    update = LateModule("rireki.search.index.update")
 
 __all__ = ["take_in"]
 
@@ -57,13 +61,13 @@ def take_in(
 
 
 def _catch_up(archive: Archive, progress: Progress | None) -> Trouble | None:
+    # Imported late: an import that finds nothing new needs no index.
     from rireki.search.index.index import index_folder
-    from rireki.search.index.update import catch_up
 
     try:
-        catch_up(archive, progress, lazy=True)
+        update.catch_up(archive, progress, lazy=True)
     except ArchiveTrouble as trouble:
-        return Trouble(str(index_folder(archive)), trouble.message, trouble.hint)
+        return Trouble.of(str(index_folder(archive)), trouble)
     return None
 
 
@@ -78,9 +82,7 @@ class _Late:
 
     def take(self, conversations: Sequence[Followed], left: float) -> None:
         if self.follower is None:
-            from rireki.search.index.update import Importing
-
-            self.follower = Importing(self.archive)
+            self.follower = update.Importing(self.archive)
         self.follower.take(conversations, left)
 
     def close(self) -> None:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 import apsw
 
 from rireki.archive.base import Archive
+from rireki.late import LateModule
 from rireki.search.index.notes import (
     FORMAT,
     UNSETTLED,
@@ -40,7 +41,13 @@ from rireki.search.index.words import (
 from rireki.search.text.tokens import VERSION
 
 if TYPE_CHECKING:
+    import shutil
     from tempfile import TemporaryDirectory
+
+    import zstandard
+else:
+    shutil = LateModule("shutil")
+    zstandard = LateModule("zstandard")
 
 __all__ = [
     "NOTE",
@@ -296,8 +303,6 @@ def _left_over(base: Path) -> list[Path]:
 
 def _clear(path: Path) -> None:
     if path.is_dir():
-        import shutil
-
         shutil.rmtree(path)
     else:
         path.unlink(missing_ok=True)
@@ -342,8 +347,7 @@ def _locked(path: Path) -> apsw.Connection:
 
 def entries(data: bytes) -> list[tuple[str, int]]:
     """The message and mark of each document in a block."""
-    import zstandard
-
+    # Imported late: only when a block is compared; searches read blocks otherwise.
     from rireki.search.text.blocks import open_block, open_entry
 
     try:

@@ -12,6 +12,7 @@ from rireki.intake.interpret import interpret, is_for_lack_of_memory
 from rireki.intake.memory import HEAVY
 from rireki.intake.parallel.follow import Followed
 from rireki.intake.progress import Progress, Silent
+from rireki.late import LateModule
 from rireki.model.conversation import Conversation, Reading, Trouble
 from rireki.search.index.index import Index, glance, index_folder, make, open_existing, peek, sweep
 from rireki.search.index.notes import Damaged, IndexedConversation, cannot_write
@@ -19,8 +20,13 @@ from rireki.search.index.words import IndexBusy, WriteFailed
 
 # What writes is imported late: most imports only look whether that is worth it.
 if TYPE_CHECKING:
+    from rireki.intake.parallel import worker
     from rireki.search.index.writer import IndexWriter
+    from rireki.search.text import blocks
     from rireki.search.text.blocks import Digest
+else:
+    blocks = LateModule("rireki.search.text.blocks")
+    worker = LateModule("rireki.intake.parallel.worker")
 
 __all__ = ["Importing", "catch_up", "ensure", "erase", "is_behind", "rebuild", "verify"]
 
@@ -153,12 +159,8 @@ def verify(archive: Archive) -> list[Trouble]:
             finally:
                 index.close()
     except Damaged as error:
-        hint = "Nothing is lost: the next search makes it anew, or 'rireki rebuild' now."
-        if archive.read_only:
-            hint = "Nothing is lost: searches read the archive itself, which is slower."
-        return [
-            Trouble(str(index_folder(archive)), f"the search index is of no use: {error}", hint)
-        ]
+        code = "index-useless-for-now" if archive.read_only else "index-useless"
+        return [Trouble.of(str(index_folder(archive)), code, why=error)]
     return []
 
 
@@ -177,6 +179,7 @@ def _catch_up(archive: Archive, index: Index, progress: Progress) -> bool:
     gone = [kept[id].number for id in archive.missing(kept)]
     if not gone and not waiting:
         return True
+    # Imported late: a search that finds nothing new writes nothing.
     from rireki.search.index.writer import IndexWriter
 
     try:
@@ -220,8 +223,6 @@ def _write_group(
     archive: Archive, writer: IndexWriter, group: tuple[str, str], headings: list[Heading]
 ) -> None:
     """Conversations the index may have in part already: only what differs is written."""
-    from rireki.search.text.blocks import digest_parts
-
     wanted = {heading.id: heading for heading in headings}
     strands = archive.strands(*group)
     heavy = sum(strand.weight() for strand in strands) >= HEAVY
@@ -234,14 +235,12 @@ def _write_group(
         id = reading.conversation.id
         if id in wanted:
             known = {message: mark for message, (mark, _) in marks[id].items()}
-            made = digest_parts if heavy else _at_once
+            made = blocks.digest_parts if heavy else _at_once
             writer.put_parts(made(reading, known), wanted[id], marks[id])
 
 
 def _at_once(reading: Reading, known: dict[str, int]) -> list[Digest]:
-    from rireki.search.text.blocks import digest
-
-    return [digest(reading, known)]
+    return [blocks.digest(reading, known)]
 
 
 def _waits(conversation: Conversation, wanted: dict[str, Heading]) -> bool:
@@ -275,13 +274,12 @@ def _digested(
     archive: Archive, groups: dict[tuple[str, str], list[Heading]]
 ) -> Iterator[tuple[tuple[str, str], dict[str, Digest] | None]]:
     """What became of each group; None where it has to be done by the one that writes."""
+    # Imported late: worker processes are for many conversations at once.
     from rireki.intake.parallel.pool import LostTask, WorkerPool, processors
-    from rireki.intake.parallel.worker import Digested, DigestTask
-    from rireki.search.text.blocks import open_digest
 
     names = [PendingGroup(family, grouping, 0) for family, grouping in groups]
     tasks = [
-        DigestTask(archive.address, names[at : at + TASK], DIGEST)
+        worker.DigestTask(archive.address, names[at : at + TASK], DIGEST)
         for at in range(0, len(names), TASK)
     ]
     with WorkerPool(processors()) as pool:
@@ -290,9 +288,11 @@ def _digested(
                 for group in answer.task.groups:
                     yield (group.family, group.conversation), None
                 continue
-            assert isinstance(answer, Digested)
+            assert isinstance(answer, worker.Digested)
             packed = answer.digests
-            made = None if packed is None else {id: open_digest(d) for id, d in packed.items()}
+            made = (
+                None if packed is None else {id: blocks.open_digest(d) for id, d in packed.items()}
+            )
             yield (answer.group.family, answer.group.conversation), made
 
 
@@ -327,8 +327,8 @@ class Importing:
             self.given_up = True
 
     def _take(self, conversations: Sequence[Followed]) -> None:
+        # Imported late: an import that finds nothing new writes nothing.
         from rireki.search.index.writer import IndexWriter
-        from rireki.search.text.blocks import open_digest
 
         if self.index is None:
             self.index = ensure(self.archive)
@@ -341,7 +341,7 @@ class Importing:
             if each.id in headings:
                 # Its number is the one it was read at: what changed since is read again.
                 heading = headings[each.id]._replace(changed=each.changed)
-                self.writer.put(open_digest(each.digest), heading)
+                self.writer.put(blocks.open_digest(each.digest), heading)
                 self.written[each.id] = heading
 
     def _write_most(self) -> None:

@@ -20,6 +20,7 @@ from zlib import crc32
 
 from msgspec.structs import replace
 
+from rireki.late import LateModule
 from rireki.search.index.notes import Damaged
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     import tantivy
 
     from rireki.search.text.blocks import IndexRow
+else:
+    tantivy = LateModule("tantivy")
 
 __all__ = [
     "HEADING",
@@ -69,8 +72,6 @@ class WriteFailed(Exception):
 
 
 def _schema() -> tantivy.Schema:
-    import tantivy
-
     builder = tantivy.SchemaBuilder()
     builder.add_text_field("words", tokenizer_name="cut", index_option="position")
     # Titles apart, so that a search for messages need not leave them out.
@@ -84,8 +85,6 @@ def _schema() -> tantivy.Schema:
 
 
 def make_index(path: Path) -> tantivy.Index:
-    import tantivy
-
     with _telling():
         path.mkdir(parents=True)
         return _ready(tantivy.Index(_schema(), path=str(path)))
@@ -93,8 +92,6 @@ def make_index(path: Path) -> tantivy.Index:
 
 def open_index(path: Path, wanted: int | None) -> tantivy.Index:
     """The index, if its shape is the one it was made in."""
-    import tantivy
-
     try:
         if shape(path) != wanted:
             raise Damaged(f"{path} has other fields than it was made with")
@@ -125,8 +122,6 @@ def linked(path: Path) -> TemporaryDirectory[str] | None:
 
 
 def _ready(index: tantivy.Index) -> tantivy.Index:
-    import tantivy
-
     # We cut the words ourselves; here they only have to be taken apart again.
     cutter = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).build()
     index.register_tokenizer("cut", cutter)
@@ -168,8 +163,6 @@ class WordReader:
 
     def per_conversation(self, query: tantivy.Query | None = None) -> dict[int, int]:
         """How many documents of each conversation answer; without a query all, headings too."""
-        import tantivy
-
         query = query or tantivy.Query.all_query()
         found: dict[int, int] = {}
         for start in range(0, self._last_conversation + 1, COUNTS):
@@ -183,18 +176,20 @@ class WordReader:
         return found
 
     def _in_conversations(self, query: tantivy.Query, start: int) -> tantivy.Query:
-        from tantivy import FieldType, Occur, Query
-
-        some = Query.range_query(
-            self.schema, "talk", FieldType.Unsigned, start, start + COUNTS, include_upper=False
+        some = tantivy.Query.range_query(
+            self.schema,
+            "talk",
+            tantivy.FieldType.Unsigned,
+            start,
+            start + COUNTS,
+            include_upper=False,
         )
-        return Query.boolean_query([(Occur.Must, query), (Occur.Must, some)])
+        must = tantivy.Occur.Must
+        return tantivy.Query.boolean_query([(must, query), (must, some)])
 
     @cached_property
     def _last_conversation(self) -> int:
         """The largest number of a conversation."""
-        import tantivy
-
         found = self.searcher.aggregate(
             tantivy.Query.all_query(), {"last": {"max": {"field": "talk"}}}
         )
@@ -210,8 +205,6 @@ class WordReader:
         return list(accumulate(sorted(self.per_conversation().values(), reverse=True)))
 
     def _generation(self) -> int:
-        import tantivy
-
         query = tantivy.Query.term_query(self.schema, "facts", _MARKER, index_option="basic")
         hits = self.searcher.search(query, limit=2, count=False).hits
         if not hits:
@@ -227,8 +220,6 @@ class WordWriter:
     """Adds and removes documents; nothing of it is seen before `commit`."""
 
     def __init__(self, index: tantivy.Index, heap: int = HEAP, threads: int = 1) -> None:
-        import tantivy
-
         self._document: Any = tantivy.Document
         self.schema = index.schema
         try:
@@ -261,8 +252,6 @@ class WordWriter:
             self._add(talk, 0, replace(row, facts=f"{HEADING} {row.facts}"), "title")
 
     def remove_head(self, talk: int) -> None:
-        import tantivy
-
         query: Any = tantivy.Query
         schema = self.schema
         mine = query.term_query(schema, "talk", talk, index_option="basic")
@@ -274,16 +263,12 @@ class WordWriter:
             )
 
     def remove_conversation(self, talk: int) -> None:
-        import tantivy
-
         # Not by term: Tantivy takes our numbers for signed ones there, and finds nothing.
         mine = tantivy.Query.term_query(self.schema, "talk", talk, index_option="basic")
         with _telling():
             self.writer.delete_documents_by_query(mine)
 
     def remove(self, places: Iterable[int]) -> None:
-        import tantivy
-
         unsigned = tantivy.FieldType.Unsigned
         with _telling():
             for place in places:
@@ -291,6 +276,7 @@ class WordWriter:
                 self.writer.delete_documents_by_query(just_it)
 
     def commit(self, generation: int) -> None:
+        # Imported late: a search writes nothing.
         from rireki.search.text.blocks import IndexRow
 
         with _telling():

@@ -11,9 +11,10 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from datetime import datetime
 from string import punctuation
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from rireki.errors import RirekiError, Wording
+from rireki.late import LateModule
 from rireki.model.when import when
 from rireki.search.language.patterns import Bounded
 from rireki.search.language.query import (
@@ -39,6 +40,11 @@ from rireki.search.language.vocabulary import (
     quote,
     short,
 )
+
+if TYPE_CHECKING:
+    import difflib
+else:
+    difflib = LateModule("difflib")
 
 __all__ = ["parse"]
 
@@ -303,11 +309,13 @@ class _Parser:
         return known[value.lower()]
 
     def source(self, value: str, start: int) -> str:
-        """A source by its name or by a beginning that only one has."""
+        """A source by its name or by a beginning that only one has. Exports come after agents, and
+        what goes on after another's whole name comes after that one."""
         names = {name.lower(): name for name in self.sources}
-        fitting = [name for name in names if name.startswith(value.lower())]
-        if value.lower() in names:
-            fitting = [value.lower()]
+        fitting = sorted(name for name in names if name.startswith(value.lower()))
+        fitting = [name for name in fitting if not name.endswith("-export")] or fitting
+        if fitting and all(name.startswith(fitting[0]) for name in fitting):
+            fitting = fitting[:1]
         if len(fitting) > 1:
             self.fail("query-which-source", start, value=value, names=fitting)
         if not fitting:
@@ -416,9 +424,7 @@ class _Parser:
     def unknown_value(
         self, name: FilterName, value: str, start: int, near: list[str], known: list[str]
     ) -> NoReturn:
-        from difflib import get_close_matches
-
-        if close := get_close_matches(value.lower()[:SHOWN], near, n=1):
+        if close := difflib.get_close_matches(value.lower()[:SHOWN], near, n=1):
             hint = self.instead(start, close[0])
         else:
             begin = start - len(name) - 1

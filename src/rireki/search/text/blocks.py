@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 from zlib import crc32
 
 import msgspec
@@ -16,11 +17,17 @@ import zstandard
 
 from rireki.archive.base import Heading
 from rireki.archive.pack import unsqueeze
+from rireki.late import LateModule
 from rireki.model.conversation import Reading
 from rireki.search.language.match import Doc
 from rireki.search.results import Where
 from rireki.search.text.documents import conversation_facts, docs_in_turn, docs_of
 from rireki.search.text.tokens import GAP, fold, in_bytes
+
+if TYPE_CHECKING:
+    from rireki.search.text import tokenizer
+else:
+    tokenizer = LateModule("rireki.search.text.tokenizer")
 
 __all__ = [
     "PackedBlock",
@@ -166,10 +173,8 @@ def _mark(doc: Doc, text: bytes, seed: int) -> int:
 
 def heading_rows(headings: Sequence[Heading]) -> list[IndexRow]:
     """The titles and projects of conversations for the index."""
-    from rireki.search.text.tokenizer import cut_many
-
     texts = [f"{heading.title}{_APART}{heading.project or ''}" for heading in headings]
-    words = cut_many(texts, list(map(in_bytes, texts)))
+    words = tokenizer.cut_many(texts, list(map(in_bytes, texts)))
     about = [
         " ".join(conversation_facts(each.source, each.nature, each.project)) for each in headings
     ]

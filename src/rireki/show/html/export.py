@@ -28,7 +28,15 @@ from rireki.show.words import source_name
 if TYPE_CHECKING:
     from jinja2 import Template
 
-__all__ = ["about", "export_html", "title"]
+    from rireki.show.formats import FormatOptions
+
+__all__ = ["about", "export_html", "title", "write"]
+
+
+def write(transcript: Transcript, options: FormatOptions) -> Iterator[str]:
+    """With its pictures inside, so that it can be kept and sent as one file."""
+    look = RenderOptions(locale=options.locale, attachment_bytes=options.attachment_bytes)
+    return export_html(transcript, look, options.full)
 
 
 def export_html(story: Transcript, look: RenderOptions, full: bool = False) -> Iterator[str]:

@@ -20,10 +20,7 @@ class TooLarge(RirekiError):
     """More than is taken; answered with 413."""
 
     def __init__(self) -> None:
-        super().__init__(
-            f"this is more than {LARGEST // 1024**2} MB",
-            "Send fewer or smaller pictures with one prompt.",
-        )
+        super().__init__("body-too-large", most=LARGEST // 1024**2)
 
 
 async def read_body(request: Request, kind: Any) -> Any:
@@ -38,6 +35,4 @@ async def read_body(request: Request, kind: Any) -> Any:
     try:
         return msgspec.json.decode(b"".join(pieces), type=kind)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-        raise BadRequest(
-            f"what was sent cannot be read: {error}", "/api/v1/openapi.json tells what is taken."
-        ) from error
+        raise BadRequest("bad-body", why=error) from error

@@ -80,9 +80,7 @@ def _window(
     places = {"before": asked.before, "after": asked.after, "around": asked.around}
     given = {side: id for side, id in places.items() if id is not None}
     if len(given) + asked.last > 1:
-        raise BadRequest(
-            "only one of before, after, around and last can be asked for", "Leave the others out."
-        )
+        raise BadRequest("one-window-only")
     count = len(chosen)
     if asked.last:
         return max(count - asked.limit, 0), count
@@ -102,10 +100,8 @@ def place_of(talk: OpenConversation, chosen: Sequence[Message], id: str) -> int:
         if plain(message.id) == id:
             return place
     hidden = any(plain(message.id) == id for message in talk.messages)
-    raise NotFound(
-        f"{talk.conversation.id} has no message {id!r}" + (" that is shown" if hidden else ""),
-        "Ask with all=true for it." if hidden else "Ask for `messages` to see the ids.",
-    )
+    code = "message-not-shown" if hidden else "no-such-message"
+    raise NotFound(code, id=talk.conversation.id, message=id)
 
 
 @operation(TALK + "/messages/{message}", "One message.")

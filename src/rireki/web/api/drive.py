@@ -14,7 +14,6 @@ from msgspec import Meta
 from rireki.drive.session import Session
 from rireki.drive.values import AskAnswer, Prompt, PromptReceipt, Status
 from rireki.errors import NotFound
-from rireki.show.catalogue.errors import in_locale
 from rireki.web.api.answers import DriveAgent
 from rireki.web.api.call import ApiCall, operation
 from rireki.web.api.parameters import Nothing
@@ -129,10 +128,7 @@ async def files(call: ApiCall[FilesAsked]) -> Files:
 @operation("/drive/directory", "Whether an agent may work in a directory.")
 async def directory(call: ApiCall[DirectoryAsked]) -> Directory:
     settings = _driving(call).settings
-    found = await call.archive_reader.read(lambda _: near(settings, call.asked.path))
-    found.message = in_locale(call.locale, found.message)
-    found.hint = in_locale(call.locale, found.hint)
-    return found
+    return await call.archive_reader.read(lambda _: near(settings, call.asked.path, call.locale))
 
 
 @operation(_SESSION, "One session.")
@@ -203,7 +199,7 @@ async def proceed_session(call: ApiCall[Nothing]) -> Status:
 
 def _driving(call: ApiCall[Any]) -> Driving:
     if call.driving is None:
-        raise NotFound(*OFF)
+        raise NotFound(OFF)
     return call.driving
 
 

@@ -56,7 +56,7 @@ class DriveEvents:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         driving: Driving | None = scope["app"].state.driving
         if driving is None:
-            await told(Request(scope), NotFound(*OFF))(scope, receive, send)
+            await told(Request(scope), NotFound(OFF))(scope, receive, send)
             return
         await _stream(scope, receive, send, _doings(driving))
 
@@ -67,10 +67,7 @@ def _start_of(request: Request, after: int | None) -> int | None:
     if not heard:
         return after
     if not (heard.isascii() and heard.isdecimal()) or len(heard) > 18:
-        raise RirekiError(
-            f"Last-Event-ID {heard[:40]!r} is not a number of the feed",
-            "Send the id of the last event, or no such header to hear what comes from now on.",
-        )
+        raise RirekiError("bad-event-id", id=heard[:40])
     return int(heard)
 
 

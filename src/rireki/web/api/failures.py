@@ -11,7 +11,6 @@ from starlette.responses import Response
 
 from rireki.errors import Ambiguous, ArchiveTrouble, NotFound, RirekiError
 from rireki.search.language.query import QueryError
-from rireki.show.catalogue.errors import error_lines
 from rireki.show.json import line
 from rireki.web.api.answers import ErrorBody, Failure
 from rireki.web.api.body import TooLarge
@@ -49,7 +48,7 @@ def told(request: Request, error: Exception) -> Response:
             if isinstance(error, QueryError)
             else {}
         )
-        message, hint = error_lines(locale_of(request), error)
+        message, hint = error.lines(locale_of(request))
         return failure(status, code, message, hint, **place)
     if isinstance(error, HTTPException):
         hint = "/api/v1/openapi.json lists every address." if error.status_code == 404 else ""

@@ -69,7 +69,7 @@ async def stats(call: ApiCall[StatsAsked]) -> dict[str, Any]:
 async def search(call: ApiCall[SearchAsked]) -> Results:
     asked = call.asked
     if not asked.q.strip():
-        raise BadRequest("there is nothing to search for", "Say what: ?q=WORDS.")
+        raise BadRequest("no-query")
     wish = SearchOptions(
         limit=asked.limit,
         offset=asked.offset,
@@ -114,6 +114,4 @@ def _place(cursor: str | None) -> tuple[str | None, str] | None:
         padded = cursor.encode() + b"=" * (-len(cursor) % 4)
         return _CURSOR.decode(base64.b64decode(padded, altchars=b"-_", validate=True))
     except ValueError as error:
-        raise BadRequest(
-            "the cursor is not one of ours", "Take it from `next`, unchanged, or leave it out."
-        ) from error
+        raise BadRequest("bad-cursor") from error

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Meta
 from starlette.requests import Request
 
-from rireki.errors import RirekiError
+from rireki.errors import RirekiError, Wording
 from rireki.model.when import when
 
 __all__ = [
@@ -118,17 +118,16 @@ def read_asked(request: Request, type: type[A]) -> A:
     known = type.__struct_fields__
     for name in given:
         if name not in known:
-            allowed = f"It takes {', '.join(known)}." if known else "It takes none."
-            raise BadRequest(f"there is no parameter {name[:40]!r} here", allowed)
+            allowed = Wording("takes-these", names=known) if known else ""
+            raise BadRequest("no-parameter", hint=allowed, name=name[:40])
     try:
         return msgspec.convert(given, type, strict=False)
     except msgspec.ValidationError as error:
         wrong = _NAME.search(str(error))
-        where = f"the parameter {wrong[1]!r}" if wrong else "a parameter"
-        said = str(error).partition(" - at ")[0]
-        raise BadRequest(
-            f"{where} cannot be read: {said}", "/api/v1/openapi.json tells what each takes."
-        ) from error
+        why = str(error).partition(" - at ")[0]
+        if wrong is None:
+            raise BadRequest("bad-parameters", why=why) from error
+        raise BadRequest("bad-parameter", name=wrong[1], why=why) from error
 
 
 def moment(text: str | None, end_of_day: bool = False) -> str | None:
@@ -138,7 +137,7 @@ def moment(text: str | None, end_of_day: bool = False) -> str | None:
     try:
         return when(text, datetime.now(timezone.utc), end_of_day)
     except RirekiError as error:
-        raise BadRequest(error.message, error.hint) from error
+        raise BadRequest(error.code, **error.values) from error
 
 
 def plain(value: Any) -> str:

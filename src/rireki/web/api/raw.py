@@ -44,10 +44,7 @@ async def attachment(call: ApiCall[Nothing]) -> Response:
     digest = call.names["digest"]
     data = await call.archive_reader.attachment(call.conversation, digest)
     if data is None:
-        raise NotFound(
-            f"{call.conversation} has no attachment {digest[:80]!r}",
-            "The digest stands in the message's part of kind `attachment`.",
-        )
+        raise NotFound("no-attachment", id=call.conversation, digest=digest[:80])
     kind = kind_of_picture(data)
     if kind is None:
         return _saved(data, "attachment.bin")
@@ -93,11 +90,7 @@ async def raw_message(call: ApiCall[Nothing]) -> RawMessage:
         named = {plain(id): refs for id, refs in known.items()}
         refs = named.get(call.names["message"])
         if refs is None:
-            raise NotFound(
-                f"no records are known for a message {call.names['message']!r} "
-                f"of {found.conversation.id}",
-                "Ask for `messages` to see the ids; `raw` gives the whole transcript.",
-            )
+            raise NotFound("no-records-of", message=call.names["message"], id=found.conversation.id)
         strands = {s.id: s for s in archive.strands(found.family, found.grouping)}
         records = [_record(ref, strands[ref.strand]) for ref in refs]
         return RawMessage(found.conversation.id, call.names["message"], records)

@@ -20,6 +20,7 @@ from rireki.search.language.parse import parse
 from rireki.search.language.patterns import TooSlow
 from rireki.search.language.query import QueryError
 from rireki.search.text.documents import docs_of
+from rireki.show.formats import FORMATS
 from rireki.show.heading import RELATIONS
 from rireki.show.safe import safe
 from rireki.sources import registry
@@ -95,6 +96,7 @@ async def show_conversation(request: Request) -> Response:
         about=talk.conversation,
         doing=doing,
         region=region,
+        formats=[(name, each.title) for name, each in FORMATS.items()],
         obstacle=obstacle_of(request, talk) if as_of_of(request) is None else None,
         elsewhere=as_of_of(request) is None and goes_on_elsewhere(request, talk),
         everything=everything,
@@ -119,10 +121,7 @@ async def told_at(request: Request, at: str | None) -> tuple[RenderedConversatio
         if not everything:
             ready, everything = await told_of(request, id, True, as_of), True
         if ready.place(at) is None:
-            raise NotFound(
-                f"{ready.talk.conversation.id} has no message {at!r}",
-                "The conversation itself is there: leave ?at= out of the address.",
-            )
+            raise NotFound("no-message-at", id=ready.talk.conversation.id, message=at)
     return ready, everything
 
 

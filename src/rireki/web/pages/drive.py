@@ -190,17 +190,19 @@ def obstacle_of(request: Request, talk: OpenConversation) -> Obstacle | None:
     if driving is None or not _goes_on_somewhere(about) or drive_region(request, talk) is not None:
         return None
     assert about.project is not None
+    locale = locale_of(request)
     try:
         checked_project(about.project, driving.roots)
     except RirekiError as error:
         if not Path(about.project).is_dir():
-            return Obstacle(error.message, error.hint)
+            return Obstacle(*error.lines(locale))
         return Obstacle(
-            error.message,
-            "To continue it here, start the server so:",
+            error.lines(locale)[0],
+            say(locale, "To continue it here, start the server so:"),
             _wider(driving, about.project),
         )
-    return Obstacle("No agent on this machine goes on with it.", _how_to_get(driving, about))
+    why = say(locale, "No agent on this machine goes on with it.")
+    return Obstacle(why, _how_to_get(driving, about))
 
 
 def _wider(driving: Driving, project: str) -> str:
@@ -266,7 +268,7 @@ def begun_conversation(request: Request, id: str) -> OpenConversation | None:
 def _on(request: Request) -> Driving:
     driving = driving_of(request)
     if driving is None:
-        raise NotFound(*OFF)
+        raise NotFound(OFF)
     return driving
 
 

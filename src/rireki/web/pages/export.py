@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from urllib.parse import quote
 
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
 from rireki.archive.base import Archive
 from rireki.errors import RirekiError
 from rireki.intake.interpret import read_conversation
-from rireki.show.html.export import export_html
-from rireki.show.html.page import RenderOptions
-from rireki.show.json import line
-from rireki.show.markdown import markdown
+from rireki.model.conversation import Reading
+from rireki.show.formats import FORMATS, FormatOptions, write
 from rireki.show.safe import one_line
 from rireki.show.transcript import Transcript
 from rireki.web.locale.words import locale_of
@@ -25,60 +23,41 @@ from rireki.web.parts.render_cache import story_of
 
 __all__ = ["export_conversation"]
 
-#: The ending and the type of each format.
-FORMS = {
-    "markdown": ("md", "text/markdown"),
-    "html": ("html", "text/html"),
-    "json": ("json", "application/json"),
-}
 _UNFIT = re.compile(r'[\\/:*?"<>|%\x00-\x1f]+')
 
 
 @told
 async def export_conversation(request: Request) -> Response:
-    """`/export/ID?format=markdown|html|json`, with `all`, `full` and `as_of` as on the page."""
+    """`/export/ID?format=NAME`, with `all`, `full` and `as_of` as on the page."""
     form = request.query_params.get("format", "markdown")
-    if form not in FORMS:
-        raise RirekiError(
-            f"{form!r} is no format to write a conversation in",
-            f"Choose one of {', '.join(FORMS)}.",
-        )
+    if form not in FORMATS:
+        raise RirekiError("no-format", name=form, names=[*FORMATS])
     as_of = as_of_of(request)
     archive_reader = archive_reader_of(request)
     talk = await archive_reader.talk(request.path_params["id"], as_of)
     story = story_of(talk, is_on(request, "all"), as_of)
-    full, locale = is_on(request, "full"), locale_of(request)
-    if form == "html":
-        document = await archive_reader.read(
-            lambda archive: _html(archive, story, as_of, full, locale)
-        )
-    elif form == "json":
-        document = await run_in_threadpool(_json, story)
-    else:
-        document = await run_in_threadpool(_markdown, story, full)
-    ending, kind = FORMS[form]
+    options = FormatOptions(locale_of(request), is_on(request, "full"))
+    document = await archive_reader.read(
+        lambda archive: _document(archive, form, story, options, as_of)
+    )
     return Response(
         # Half a surrogate pair cannot be written; everything else is as the command writes it.
         document.encode(errors="replace"),
-        media_type=f"{kind}; charset=utf-8",
-        headers={"content-disposition": _disposition(story, ending)},
+        media_type=f"{FORMATS[form].media_type}; charset=utf-8",
+        headers={"content-disposition": _disposition(story, FORMATS[form].ending)},
     )
 
 
-def _markdown(story: Transcript, full: bool) -> str:
-    return "".join(f"{row}\n" for row in markdown(story, full))
+def _document(
+    archive: Archive, form: str, story: Transcript, options: FormatOptions, as_of: str | None
+) -> str:
+    @cache
+    def reading() -> Reading:
+        """Read once more, and only where there are attachments to be put in."""
+        return read_conversation(archive, archive.find(story.conversation.id), as_of)
 
-
-def _html(archive: Archive, story: Transcript, as_of: str | None, full: bool, locale: str) -> str:
-    """With its pictures inside, so that it can be kept and sent as one file."""
-    found = archive.find(story.conversation.id)
-    bytes_of = read_conversation(archive, found, as_of).attachment
-    look = RenderOptions(locale=locale, attachment_bytes=lambda part: bytes_of(part.digest))
-    return "".join(export_html(story, look, full))
-
-
-def _json(story: Transcript) -> str:
-    return line({"conversation": story.conversation, "messages": story.messages}) + "\n"
+    options = options._replace(attachment_bytes=lambda part: reading().attachment(part.digest))
+    return "".join(write(form, story, options))
 
 
 def _disposition(story: Transcript, ending: str) -> str:

@@ -75,10 +75,7 @@ def _window(request: Request, ready: RenderedConversation) -> UnitRange | None:
 def _index(ready: RenderedConversation, message: str) -> int:
     index = ready.place(message)
     if index is None:
-        raise NotFound(
-            f"{ready.talk.conversation.id} has no message {message!r} any more",
-            "Load the conversation again.",
-        )
+        raise NotFound("message-gone", id=ready.talk.conversation.id, message=message)
     return index
 
 

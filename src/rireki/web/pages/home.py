@@ -39,6 +39,8 @@ __all__ = ["home_rows", "show_home", "status_piece", "warm"]
 
 #: Rows of one page.
 SIZE = 60
+#: What is listed only where it is asked for.
+ASIDE = ("subagent", "notes")
 #: Projects that are listed at the side; all others are found by the filter.
 PROJECTS = 40
 
@@ -92,7 +94,7 @@ class Wanted(NamedTuple):
         return (
             (not self.source or about.source == self.source)
             and self.holds(about.project)
-            and (self.subagents or about.nature != "subagent")
+            and (self.subagents or about.nature not in ASIDE)
             and self.state in ("", about.upstream, "unfinished" if about.unfinished else "")
         )
 
@@ -224,7 +226,7 @@ def _counted(archive: Archive, wanted: Wanted) -> Iterable[Conversation | Headin
     fitting = [
         heading
         for heading in archive.headings(finished=unfinished)
-        if (wanted.subagents or heading.nature != "subagent")
+        if (wanted.subagents or heading.nature not in ASIDE)
         and not (unfinished and heading.finished)
     ]
     return sorted(fitting, key=lambda heading: heading.updated_at or "", reverse=True)

@@ -92,10 +92,7 @@ def _held(sighting: Sighting) -> DirectoryEntry:
 def _sightings(archive: Archive, path: str, below: bool) -> list[Sighting]:
     seen = archive.sightings(path, below) if path else []
     if not seen:
-        raise NotFound(
-            f"no conversation was held in {path!r}",
-            "The first page lists the directories that have some.",
-        )
+        raise NotFound("no-project", path=path)
     return seen
 
 

@@ -66,7 +66,7 @@ async def show_raw(request: Request) -> Response:
 def _download(pieces: list[RecordView], wanted: str, id: str) -> Response:
     # Numbers of thousands of digits are none that Python would read.
     if not wanted.isdecimal() or len(wanted) > 9 or int(wanted) >= len(pieces):
-        raise NotFound(f"{id} has no record {wanted} here", "Go back to the raw view.")
+        raise NotFound("no-record", id=id, record=wanted)
     headers = {"content-disposition": f'attachment; filename="record-{int(wanted)}.json"'}
     return Response(
         pieces[int(wanted)].data, media_type="application/octet-stream", headers=headers
@@ -80,10 +80,7 @@ def _records(
     known = read_conversation(archive, found).records()
     refs = [ref for message in messages for ref in known.get(message, [])]
     if not refs:
-        raise NotFound(
-            f"{found.conversation.id} has no message {', '.join(messages)!r} with records of its own",
-            f"'rireki show {found.conversation.id} --raw --all' prints every record.",
-        )
+        raise NotFound("message-without-records", id=found.conversation.id, message=[*messages])
     strands = {s.id: s for s in archive.strands(found.family, found.grouping)}
     return found.conversation, [_piece(ref, strands[ref.strand]) for ref in dict.fromkeys(refs)]
 

@@ -15,7 +15,6 @@ from rireki.search.language.match import Matcher
 from rireki.search.language.parse import parse
 from rireki.search.language.query import QueryError
 from rireki.search.results import ConversationHits, Hit, Results, SearchOptions
-from rireki.show.catalogue.errors import error_lines
 from rireki.show.hits import is_gone, quoted
 from rireki.show.safe import one_line
 from rireki.show.width import Marked, marked, painted
@@ -130,7 +129,7 @@ def _matcher(results: Results | None) -> Matcher | None:
 def _fault(query: str, error: QueryError, locale: str) -> Fault:
     start = min(error.position, len(query))
     end = min(start + max(error.length, 1), len(query))
-    message, hint = error_lines(locale, error)
+    message, hint = error.lines(locale)
     return Fault(query[:start], query[start:end], query[end:], message, hint)
 
 

@@ -20,8 +20,8 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Response
 
 from rireki.errors import Ambiguous, ArchiveTrouble, NotFound, RirekiError
+from rireki.errors.catalogues import reworded
 from rireki.model.activity import Activity
-from rireki.show.catalogue.errors import error_lines, in_locale
 from rireki.show.html import page as renderer
 from rireki.show.safe import one_line_for_browsers, safe, safe_for_browsers
 from rireki.show.words import folder, size, source_name
@@ -117,7 +117,7 @@ def _trouble(request: Request, error: RirekiError) -> Response:
         # Scripts ask again; whoever runs the server has to know why.
         _log.error("%s cannot be shown: %s. %s", request.url.path, error.message, error.hint)
     locale = locale_of(request)
-    message, hint = error_lines(locale, error)
+    message, hint = error.lines(locale)
     if request.url.path.startswith("/fragments/") or is_on(request, "fragment"):
         return answer({"error": safe(message), "hint": safe(hint)}, status)
     return page(request, "trouble.html", status=status, message=message, hint=hint, code=status)
@@ -130,13 +130,13 @@ def _shared(request: Request) -> dict[str, Any]:
     return {
         "request": request,
         "locale": locale,
-        "tongues": LOCALES,
+        "locales": LOCALES,
         "theme": theme if theme in THEMES else "",
         "demo": archive_reader_of(request).demo,
         "damaged": archive_reader_of(request).damaged,
         "driving": getattr(request.app.state, "driving", None),
         "t": partial(say, locale),
-        "in_locale": partial(in_locale, locale),
+        "reworded": partial(reworded, language=locale),
         "counted": partial(counted, locale),
         "moment": partial(dates.moment, locale),
         "second": partial(dates.second, locale),

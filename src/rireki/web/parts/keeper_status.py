@@ -51,9 +51,9 @@ async def show_sources(request: Request) -> Response:
 
 async def watched(archive_reader: ArchiveReader) -> WatchStatus:
     sources = await archive_reader.read(lambda archive: survey(archive, archive_reader.places))
-    unread = await archive_reader.read(
-        lambda archive: survey_unread(archive, archive_reader.places)
-    )
+    unread = await archive_reader.read(lambda _: survey_unread(archive_reader.places))
+    # What there is comes first; the others only say where they were looked for.
+    sources.sort(key=lambda source: not source.is_seen)
     return WatchStatus(
         sources, archive_reader.keeper.status if archive_reader.keeper else None, unread
     )
