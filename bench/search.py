@@ -122,7 +122,7 @@ def first_import(home: Path, path: Path) -> First:
 
 def all_docs(archive: Archive) -> Iterator[Doc]:
     """Everything that is searched, read from the archive itself."""
-    wanted = set(archive.ids())
+    wanted = {each.id for each in archive.headings()}
     for group in archive.groups():
         strands = archive.strands(group.family, group.conversation)
         for reading in interpret(group.conversation, strands):

@@ -57,7 +57,8 @@ def measure() -> dict[str, int | list[str]]:
         "imports inside functions that do not say why": unexplained_imports(modules),
         "words missing in the glossary": missing_words(modules),
         "verbs of Archive and Batch": verbs(modules),
-        "tests that name SqliteArchive": tests_naming_the_engine(),
+        "rows and questions an engine implements": _methods(modules, "archive/rows.py", "Rows"),
+        "tests that name SqliteRows": tests_naming_the_engine(),
         "lines of source": sum(text.count("\n") for text, _ in modules.values()),
         **{f"files in {folder}": len(list((SOURCE / folder).glob("*.py"))) for folder in FOLDERS},
         **_visited(walks()),
@@ -145,13 +146,21 @@ def _forms(name: str) -> set[str]:
 
 
 def verbs(modules: Modules) -> list[str]:
-    _, tree = modules["archive/base.py"]
+    return _methods(modules, "archive/base.py", "Archive") + _methods(
+        modules, "archive/batch.py", "Batch"
+    )
+
+
+def _methods(modules: Modules, path: str, name: str) -> list[str]:
+    _, tree = modules[path]
     return [
-        f"{node.name}.{verb.name}"
+        f"{name}.{verb.name}"
         for node in tree.body
-        if isinstance(node, ast.ClassDef) and node.name in ("Archive", "Batch")
+        if isinstance(node, ast.ClassDef) and node.name == name
         for verb in node.body
         if isinstance(verb, ast.FunctionDef) and not verb.name.startswith("_")
+        # What it is, not what it does.
+        if not any(getattr(each, "id", "") == "property" for each in verb.decorator_list)
     ]
 
 
@@ -160,7 +169,7 @@ def tests_naming_the_engine() -> list[str]:
     return [
         path.relative_to(ROOT).as_posix()
         for path in paths
-        if "SqliteArchive" in path.read_text("utf-8")
+        if "SqliteRows" in path.read_text("utf-8")
     ]
 
 
