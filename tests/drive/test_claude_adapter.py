@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from rireki.archive.base import Filter
 from rireki.archive.open import open_archive
 from rireki.drive.agents import AgentProgram
 from rireki.drive.bridge import Bridge, Settings
@@ -256,7 +257,9 @@ def test_a_whole_conversation_and_what_the_archive_makes_of_it(world: World) -> 
     assert len(asks) == 4 and set(asks) <= set(ids), "what was allowed stays to be read"
     with closing(open_archive(world.settings.archive)) as archive:
         assert archive.find(f"bridge/{session.id}").conversation.id == conversation
-        assert archive.count() == 1
+        # The plan is notes of its own.
+        listed = archive.conversations(Filter(subagents=True))
+        assert sorted(each.nature for each in listed) == ["conversation", "notes"]
 
 
 def test_stopping_ends_the_turn_and_the_conversation_goes_on(world: World) -> None:

@@ -234,8 +234,8 @@ class Archive:
 
     @lenient
     def count(self, waiting: bool = False) -> int:
-        """How many conversations there are, sub-agents included; or how many wait that nothing is
-        known of before they are interpreted."""
+        """How many conversations there are, sub-agents and notes included; or how many wait that
+        nothing is known of before they are interpreted."""
         return self.rows.lacking() if waiting else self.rows.count()
 
     @lenient_rows

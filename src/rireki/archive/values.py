@@ -80,7 +80,7 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
     before: str | None = None
     title: str | None = None
     upstream: str | None = None
-    #: Sub-agents are listed only when asked for.
+    #: Sub-agents and notes are listed only when asked for.
     subagents: bool = False
     limit: int | None = None
     #: Only what stands behind this one in the list: its `updated_at` and id.
