@@ -9,9 +9,19 @@ from typing import TYPE_CHECKING
 
 from rireki.cli.archive import archive_path
 from rireki.home import Home
+from rireki.late import LateModule
 
+# The readers, which a list needs only while an agent runs; what drives agents, where some were driven.
 if TYPE_CHECKING:
+    from rireki.cli import places
+    from rireki.drive import journal
+    from rireki.live import activity, driven
     from rireki.model.activity import Activity
+else:
+    places = LateModule("rireki.cli.places")
+    journal = LateModule("rireki.drive.journal")
+    activity = LateModule("rireki.live.activity")
+    driven = LateModule("rireki.live.driven")
 
 __all__ = ["waiting_now"]
 
@@ -31,25 +41,20 @@ def _something_runs() -> bool:
 
 def _stated() -> dict[str, Activity]:
     """Those whose agents say so themselves."""
-    # Imported late: the readers, which a list needs only while an agent runs.
-    from rireki.cli.places import places_of
-    from rireki.live.activity import stated_activities
-
-    stated = stated_activities(places_of(None))
-    return {id: activity for id, activity in stated.items() if activity.waits}
+    stated = activity.stated_activities(places.places_of(None))
+    return {id: each for id, each in stated.items() if each.waits}
 
 
 def _recovered(journals: Sequence[Path]) -> dict[str, Activity]:
     """Those with prompts of an earlier process. Most journals have ended, as their last lines say."""
-    # Imported late: what drives agents, which a list needs only where some were driven.
-    from rireki.drive.journal import ended
-    from rireki.live.driven import recovered_activities
 
     def is_open(path: Path) -> bool:
         try:
-            return path.is_file() and not ended(path)
+            return path.is_file() and not journal.ended(path)
         except OSError:
             # What cannot be read is told of by `rireki import`.
             return False
 
-    return {each.conversation: each for each in recovered_activities(filter(is_open, journals))}
+    return {
+        each.conversation: each for each in driven.recovered_activities(filter(is_open, journals))
+    }

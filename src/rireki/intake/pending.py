@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from rireki.archive.base import Archive, PendingGroup, StoredReading
 from rireki.intake.interpret import as_readings, interpret
 from rireki.intake.progress import Progress
+from rireki.late import LateModule
 from rireki.model.conversation import Reading
+
+# A run with little to do needs no workers.
+if TYPE_CHECKING:
+    from rireki.intake.parallel import pool, worker
+else:
+    pool = LateModule("rireki.intake.parallel.pool")
+    worker = LateModule("rireki.intake.parallel.worker")
 
 __all__ = ["Witness", "interpret_pending"]
 
@@ -69,18 +77,14 @@ def _interpreted(
             # A reading holds the records it was made of: many of them wait here, and only to be stored.
             yield group, as_readings([(r.conversation, r.answers, r.link_tokens) for r in readings])
         return
-    # Imported late: a run with little to do needs no crew.
-    from rireki.intake.parallel.pool import LostTask, WorkerPool, processors
-    from rireki.intake.parallel.worker import Projected, ProjectTask
-
     tasks = [
-        ProjectTask(archive.address, list(groups[i : i + TASK]))
+        worker.ProjectTask(archive.address, list(groups[i : i + TASK]))
         for i in range(0, len(groups), TASK)
     ]
-    with WorkerPool(processors()) as pool:
-        for answer in pool.run(tasks):
-            if isinstance(answer, LostTask):
+    with pool.WorkerPool(pool.processors()) as workers:
+        for answer in workers.run(tasks):
+            if isinstance(answer, pool.LostTask):
                 yield from _interpreted(archive, answer.task.groups, witness, True)
                 continue
-            assert isinstance(answer, Projected)
+            assert isinstance(answer, worker.Projected)
             yield answer.group, as_readings(answer.readings)

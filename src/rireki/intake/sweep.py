@@ -23,6 +23,7 @@ from rireki.intake.pending import Witness, interpret_pending
 from rireki.intake.progress import Progress, Silent
 from rireki.intake.rules import ensure_current
 from rireki.intake.take import take_origin
+from rireki.late import LateModule
 from rireki.model.conversation import Trouble
 from rireki.model.names import as_path
 from rireki.model.record import Origin
@@ -30,8 +31,13 @@ from rireki.sources import registry
 from rireki.sources.kit.places import Places
 from rireki.sources.reader import Discovery, Reader, Scanned
 
+# A run with little to do needs no workers.
 if TYPE_CHECKING:
+    from rireki.intake.parallel import bulk, pool
     from rireki.intake.parallel.follow import Follower
+else:
+    bulk = LateModule("rireki.intake.parallel.bulk")
+    pool = LateModule("rireki.intake.parallel.pool")
 
 __all__ = [
     "Report",
@@ -437,14 +443,10 @@ class _Walk:
         names = {o.conversation for o in fresh if o.conversation is not None}
         forgotten = set(self.archive.forgotten(names))
         wanted = [o for o in fresh if (families[o.source], o.conversation) not in forgotten]
-        # Imported late: a run with little to do needs none.
-        from rireki.intake.parallel.bulk import Bulk
-        from rireki.intake.parallel.pool import WorkerPool, processors
-
-        bulk = Bulk(self.archive, families, self._count, self.follower)
-        with WorkerPool(processors(), copies=True) as pool:
-            self._count_conversations(bulk.take(pool, wanted))
-        done = {(o.source, o.place) for o in wanted if o.place not in bulk.left}
+        work = bulk.Bulk(self.archive, families, self._count, self.follower)
+        with pool.WorkerPool(pool.processors(), copies=True) as workers:
+            self._count_conversations(work.take(workers, wanted))
+        done = {(o.source, o.place) for o in wanted if o.place not in work.left}
         return [o for o in todo if (o.source, o.place) not in done]
 
     def _count(self, origin: Origin, new_bytes: int, trouble: Trouble | None) -> None:

@@ -12,7 +12,7 @@ from contextlib import suppress
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rireki.drive.acp import asks, updates
 from rireki.drive.acp.wire import Wire
@@ -28,6 +28,14 @@ from rireki.drive.driver import (
 from rireki.drive.process import end_group
 from rireki.drive.values import Prompt
 from rireki.errors import Wording
+from rireki.late import LateModule
+
+# Optional, and a second of work: `_import` does it, beside the start of the agent.
+if TYPE_CHECKING:
+    import acp
+    from acp import connection, meta
+else:
+    acp, connection, meta = map(LateModule, ("acp", "acp.connection", "acp.meta"))
 
 __all__ = ["AcpDriver"]
 
@@ -91,13 +99,10 @@ class AcpDriver:
         return TurnEnd(reason, usage if isinstance(usage, dict) else None)
 
     async def cancel(self) -> None:
-        # Imported late: optional, and a second of work; `_import` did it.
-        from acp.meta import AGENT_METHODS
-
         if self._connection is not None:
             with suppress(ConnectionError):
                 await self._connection.send_notification(
-                    AGENT_METHODS["session_cancel"], {"sessionId": self._session}
+                    meta.AGENT_METHODS["session_cancel"], {"sessionId": self._session}
                 )
 
     async def close(self) -> None:
@@ -125,9 +130,6 @@ class AcpDriver:
         return self._work.agent.title
 
     async def _spawn(self) -> None:
-        # Imported late: optional, and a second of work; `_import` did it.
-        from acp.connection import Connection
-
         command = self._work.agent.command
         try:
             process = await asyncio.create_subprocess_exec(
@@ -151,7 +153,7 @@ class AcpDriver:
         assert process.stdin and process.stdout and process.stderr
         self._sink.process(process.pid)
         wire = Wire(process.stdout, process.stdin, self._updates.take, self._garbage)
-        self._connection = Connection(self._requested, wire)
+        self._connection = connection.Connection(self._requested, wire)
         self._tasks.append(asyncio.create_task(self._listen(process.stderr)))
         self._tasks.append(asyncio.create_task(self._watch(process, wire)))
 
@@ -214,13 +216,10 @@ class AcpDriver:
     # ── the conversation ──
 
     async def _initialize(self) -> dict[str, Any]:
-        # Imported late: optional, and a second of work; `_import` did it.
-        from acp import PROTOCOL_VERSION
-
         said = await self._request(
             "initialize",
             {
-                "protocolVersion": PROTOCOL_VERSION,
+                "protocolVersion": acp.PROTOCOL_VERSION,
                 "clientCapabilities": {
                     # Agents have hands of their own: files and terminals are not offered.
                     "fs": {"readTextFile": False, "writeTextFile": False},
@@ -282,20 +281,14 @@ class AcpDriver:
             self._updates.chosen(said, model)
 
     async def _request(self, name: str, params: dict[str, Any]) -> dict[str, Any]:
-        # Imported late: optional, and a second of work; `_import` did it.
-        from acp.meta import AGENT_METHODS
-
-        return await self._request_raw(AGENT_METHODS[name], params)
+        return await self._request_raw(meta.AGENT_METHODS[name], params)
 
     async def _request_raw(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        # Imported late: optional, and a second of work; `_import` did it.
-        from acp import RequestError
-
         try:
             said = await self._connection.send_request(method, params)
         except ConnectionError as error:
             raise await self._gone() from error
-        except RequestError as error:
+        except acp.RequestError as error:
             raise self._refused(error.code, str(error), error.data) from error
         return said if isinstance(said, dict) else {}
 
@@ -307,21 +300,20 @@ class AcpDriver:
 
     async def _requested(self, method: str, params: Any, notification: bool) -> Any:
         """What the agent wants from us: permissions and answers, nothing else."""
-        # Imported late: optional, and a second of work; `_import` did it.
-        from acp import RequestError
-        from acp.meta import CLIENT_METHODS
-
         params = params if isinstance(params, dict) else {}
-        if method == CLIENT_METHODS["session_request_permission"]:
+        if method == meta.CLIENT_METHODS["session_request_permission"]:
             self._updates.call(asks.tool_call(params))
             reply = await self._sink.ask(asks.permission(params))
             return asks.permission_reply(params, reply)
-        if method == CLIENT_METHODS["elicitation_create"] and params.get("mode", "form") == "form":
+        if (
+            method == meta.CLIENT_METHODS["elicitation_create"]
+            and params.get("mode", "form") == "form"
+        ):
             reply = await self._sink.ask(asks.question(params))
             return asks.question_reply(params, reply)
         if notification:
             return None
-        raise RequestError.method_not_found(method)
+        raise acp.RequestError.method_not_found(method)
 
 
 async def _let_go(process: asyncio.subprocess.Process) -> None:

@@ -20,13 +20,16 @@ from rireki.search.index.words import IndexBusy, WriteFailed
 
 # What writes is imported late: most imports only look whether that is worth it.
 if TYPE_CHECKING:
-    from rireki.intake.parallel import worker
+    from rireki.intake.parallel import pool, worker
+    from rireki.search.index import writer as writing
     from rireki.search.index.writer import IndexWriter
     from rireki.search.text import blocks
     from rireki.search.text.blocks import Digest
 else:
     blocks = LateModule("rireki.search.text.blocks")
+    pool = LateModule("rireki.intake.parallel.pool")
     worker = LateModule("rireki.intake.parallel.worker")
+    writing = LateModule("rireki.search.index.writer")
 
 __all__ = ["Importing", "catch_up", "ensure", "erase", "is_behind", "rebuild", "verify"]
 
@@ -179,11 +182,8 @@ def _catch_up(archive: Archive, index: Index, progress: Progress) -> bool:
     gone = [kept[id].number for id in archive.missing(kept)]
     if not gone and not waiting:
         return True
-    # Imported late: a search that finds nothing new writes nothing.
-    from rireki.search.index.writer import IndexWriter
-
     try:
-        writer = IndexWriter(index, archive)
+        writer = writing.IndexWriter(index, archive)
     except IndexBusy:
         return False
     try:
@@ -274,17 +274,14 @@ def _digested(
     archive: Archive, groups: dict[tuple[str, str], list[Heading]]
 ) -> Iterator[tuple[tuple[str, str], dict[str, Digest] | None]]:
     """What became of each group; None where it has to be done by the one that writes."""
-    # Imported late: worker processes are for many conversations at once.
-    from rireki.intake.parallel.pool import LostTask, WorkerPool, processors
-
     names = [PendingGroup(family, grouping, 0) for family, grouping in groups]
     tasks = [
         worker.DigestTask(archive.address, names[at : at + TASK], DIGEST)
         for at in range(0, len(names), TASK)
     ]
-    with WorkerPool(processors()) as pool:
-        for answer in pool.run(tasks):
-            if isinstance(answer, LostTask):
+    with pool.WorkerPool(pool.processors()) as workers:
+        for answer in workers.run(tasks):
+            if isinstance(answer, pool.LostTask):
                 for group in answer.task.groups:
                     yield (group.family, group.conversation), None
                 continue
@@ -327,13 +324,10 @@ class Importing:
             self.given_up = True
 
     def _take(self, conversations: Sequence[Followed]) -> None:
-        # Imported late: an import that finds nothing new writes nothing.
-        from rireki.search.index.writer import IndexWriter
-
         if self.index is None:
             self.index = ensure(self.archive)
         if self.writer is None:
-            self.writer = IndexWriter(self.index, self.archive)
+            self.writer = writing.IndexWriter(self.index, self.archive)
         ids = [each.id for each in conversations]
         headings = {heading.id: heading for heading in self.archive.headings(ids=ids)}
         self.writer.begin(ids)
