@@ -73,6 +73,20 @@ def test_rows_fit_a_narrow_screen(
         assert all(width(line) <= columns for line in imported("list").lines)
 
 
+def test_one_long_id_moves_its_own_row_alone(
+    imported: Rireki, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    long = "0199a000-0000-7000-8000-00000000000"
+    for last in "12":
+        write(home, long + last, [said(last, "person", "x", 20)])
+    imported("import", "--home", str(home))
+    lines = imported("list").lines
+    (with_long,) = [line for line in lines if line.startswith(long + "1")]
+    assert width(with_long) <= 100
+    assert {line[8:16] for line in lines if not line.startswith(long)} == {" " * 8}
+
+
 def test_an_empty_list_says_why(imported: Rireki) -> None:
     ran = imported("list", "--title", "nothing like this")
     assert ran.out == "" and "Nothing in the archive fits" in ran.err

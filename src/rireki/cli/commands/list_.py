@@ -32,6 +32,8 @@ __all__ = ["command", "marks"]
 
 #: From this width on there is room for the project beside the title.
 ROOMY = 110
+#: Columns that most ids need less than.
+LONG = 16
 LEGEND = {"✗": "gone from its source", "~": "rewritten in its source", "…": "unfinished"}
 
 
@@ -153,7 +155,8 @@ def _table(
     now: datetime,
 ) -> Iterator[str]:
     style = screen.style
-    ids = max(max(len(names[c.id]) for c in found), 2)
+    # A name that is much longer than the others moves its own row alone.
+    ids = max(min(max(len(names[c.id]) for c in found), LONG), 2)
     sources = max(max(len(c.source) for c in found), width(say("SOURCE")))
     turns = max(max(len(str(c.turns)) for c in found), 5)
     homes = {c.id: folder(c.project) for c in found}
@@ -168,7 +171,7 @@ def _table(
         yield style.dim("  ".join([*head, say("  TITLE")]))
     for c in found:
         row = [
-            style.cyan(pad(one_line(names[c.id]), ids)),
+            style.cyan(pad(one_line(names[c.id]), max(ids, len(names[c.id])))),
             pad(times[c.id], when, right=True),
             style.dim(pad(c.source, sources)),
             pad(str(c.turns), turns, right=True),
@@ -176,7 +179,8 @@ def _table(
         if home:
             row.append(style.dim(pad(homes[c.id], home)))
         waits = f"{say(waiting[c.id].words)} · " if c.id in waiting else ""
-        title = truncate(one_line(c.title) or say("(no title)"), max(room - 1 - width(waits), 10))
+        left = room - max(len(names[c.id]) - ids, 0) - 1 - width(waits)
+        title = truncate(one_line(c.title) or say("(no title)"), max(left, 10))
         mark = marks(c)
         told = style.dim(title) if mark == "✗" else title
         row.append(f"{style.yellow(mark)} {style.bold(style.yellow(waits))}{told}")
