@@ -289,6 +289,114 @@ def test_two_sessions_whose_ids_begin_alike_stay_two(archive: Archive, home: Pat
     assert {id: c.title for id, c in found.items()} == {SESSION: "one", other: "two"}
 
 
+def response(id: str, output: str) -> dict[str, Any]:
+    return {"functionResponse": {"id": id, "name": "read", "response": {"output": output}}}
+
+
+def results(said: list[Message]) -> list[tuple[str, str, str]]:
+    parts = [part for message in said for part in message.parts]
+    return [(p.call_id, p.status, p.output) for p in parts if isinstance(p, ToolResult)]
+
+
+def test_a_call_has_its_own_result_where_all_results_of_a_turn_stand_in_each(
+    archive: Archive, home: Path
+) -> None:
+    turn = [response("a", "of a"), response("b", "of b")]
+    calls = [
+        {"id": id, "name": "read", "args": {}, "status": "success", "result": turn}
+        for id in ("a", "b")
+    ]
+    write(home, [user("u1", "both"), gemini("g1", "Reading.", toolCalls=calls)])
+    assert results(only(archive, home)) == [("a", "ok", "of a"), ("b", "ok", "of b")]
+
+
+def test_a_picture_beside_a_result_is_kept(archive: Archive, home: Path) -> None:
+    picture = {"inlineData": {"mimeType": "image/png", "data": "aGVsbG8="}}
+    turn = [response("a", "Binary content"), picture, response("b", "text")]
+    calls = [
+        {"id": id, "name": "read", "args": {}, "status": "success", "result": turn}
+        for id in ("a", "b")
+    ]
+    write(home, [user("u1", "look"), gemini("g1", "", toolCalls=calls)])
+    said = only(archive, home)
+    assert results(said) == [("a", "ok", "Binary content"), ("b", "ok", "text")]
+    kinds = [type(part).__name__ for part in said[-1].parts]
+    assert kinds == ["ToolResult", "Attachment", "ToolResult"]
+
+
+def test_a_result_in_a_message_of_its_own_is_not_shown_again_by_its_display(
+    archive: Archive, home: Path
+) -> None:
+    call = {"id": "a", "name": "read", "args": {}, "status": "success", "resultDisplay": "shown"}
+    answer = gemini("g1", "", toolCalls=[call])
+    write(home, [user("u1", "look"), answer, user("r1") | {"content": [response("a", "all")]}])
+    assert results(only(archive, home)) == [("a", "ok", "all")]
+
+
+def test_a_denied_call_is_cancelled_wherever_that_is_said(archive: Archive, home: Path) -> None:
+    told = "[Operation Cancelled] Reason: User denied execution."
+    denied = {"functionResponse": {"id": "a", "name": "rm", "response": {"error": told}}}
+    asked = {"functionCall": {"id": "a", "name": "rm", "args": {}}}
+    list_ = [
+        user("u1", "remove it"),
+        gemini("g1", "") | {"content": [asked]},
+        user("g1") | {"content": [denied]},
+    ]
+    write(home, [replaced(*list_)])
+    assert results(only(archive, home)) == [("a", "cancelled", told)]
+
+
+def test_words_that_a_list_has_twice_are_two_prompts(archive: Archive, home: Path) -> None:
+    before = (user("o1", "go on"), gemini("o2", "A"), user("o3", "go on"), gemini("o4", "A"))
+    write(home, [replaced(*before), user("u1", "go on", at=9)])
+    said = only(archive, home)
+    assert prompts(said) == ["go on", "go on", "go on"]
+    assert answers(said) == ["A", "A"]
+
+
+def test_going_back_to_a_message_that_was_said_again_leaves_what_came_after_it(
+    archive: Archive, home: Path
+) -> None:
+    again = (
+        *(user("x1", "one", at=5), gemini("y1", "A", at=5, model=None, tokens=None)),
+        *(user("x2", "two", at=5), gemini("y2", "B", at=5, model=None, tokens=None)),
+    )
+    first = (user("u1", "one"), gemini("g1", "A"), user("u2", "two"), gemini("g2", "B"))
+    write(home, [*first, user("u3", "denied"), *again, replaced(*again, at=5), {"$rewindTo": "x2"}])
+    said = only(archive, home)
+    bubbles = [(text_of(m), m.abandoned) for m in said if m.display == "bubble"]
+    assert bubbles == [
+        *(("one", False), ("A", False)),
+        *(("two", True), ("B", True), ("denied", True)),
+    ]
+
+
+def test_a_prompt_that_begins_as_a_nudge_does_is_a_prompt(archive: Archive, home: Path) -> None:
+    write(
+        home, [user("u1", "Please continue. Then run the tests."), user("u2", "Please continue.")]
+    )
+    assert prompts(only(archive, home)) == ["Please continue. Then run the tests."]
+
+
+def test_a_sub_agents_chat_beside_the_others_is_a_sub_agent(archive: Archive, home: Path) -> None:
+    chat = write(home, [user("u1", "look")])
+    # Some versions gave it the id of the session it worked for, and the next name.
+    head = {"sessionId": SESSION, "projectHash": HASH, "startTime": AT.format(1)}
+    told = [user("t1", "count lines"), gemini("t2", "Three.")]
+    value = head | {"kind": "subagent", "directories": ["/src/app"], "messages": told}
+    beside = chat.parent / f"session-2026-11-17T10-01-{SESSION[:8]}.json"
+    beside.write_text(json.dumps(value))
+    import_history(archive, places=Places.at(home))
+    found = {c.nature: c for c in archive.conversations(Filter(subagents=True))}
+    assert {nature: c.title for nature, c in found.items()} == {
+        "conversation": "look",
+        "subagent": "count lines",
+    }
+    assert found["conversation"].native_id == SESSION
+    assert answers(messages(archive, found["conversation"])) == []
+    assert [link.id for link in found["subagent"].links] == [f"gemini-cli/{SESSION}"]
+
+
 def test_text_that_the_client_put_in_is_told_from_what_was_typed(
     archive: Archive, home: Path
 ) -> None:

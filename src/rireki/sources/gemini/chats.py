@@ -64,7 +64,10 @@ class ChatSession:
     #: What the model is shown, where a list said so.
     view: list[ChatMessage] | None = None
     _known: dict[tuple[str, str], ChatMessage] = field(default_factory=dict)
-    _texts: dict[tuple[str, str], ChatMessage] = field(default_factory=dict)
+    #: By what they say, in order: the same words may be said more than once.
+    _texts: dict[tuple[str, str], list[ChatMessage]] = field(default_factory=dict)
+    #: Those that the list at hand has said again already.
+    _repeated: set[ChatMessage] = field(default_factory=set)
 
     def take(self, lines: Sequence[DecodedLine]) -> None:
         again = _said_again(lines)
@@ -98,17 +101,24 @@ class ChatSession:
                 said.value = _richer(said.value, value)
             refs = said.line.refs if may_repeat else [*said.line.refs, *line.refs]
             said.line = said.line._replace(refs=refs, present=said.line.present or line.present)
-            return said
-        essence = _essence(value, kind)
-        said = self._texts.get((kind, essence)) if may_repeat and said is None else None
-        if said is None:
-            said = ChatMessage(kind, value, line)
-            self.flow.append(said)
-            self._texts.setdefault((kind, essence), said)
-            if self.view is not None:
-                self.view.append(said)
-        self._known[string(value, "id"), kind] = said
+        else:
+            alike = self._texts.setdefault((kind, _essence(value, kind)), [])
+            said = self._not_yet_repeated(alike) if may_repeat and said is None else None
+            if said is None:
+                said = ChatMessage(kind, value, line)
+                self.flow.append(said)
+                alike.append(said)
+                if self.view is not None:
+                    self.view.append(said)
+            self._known[string(value, "id"), kind] = said
+        if may_repeat:
+            self._repeated.add(said)
         return said
+
+    def _not_yet_repeated(self, alike: Sequence[ChatMessage]) -> ChatMessage | None:
+        """What a list says again: one message for each time that it says so."""
+        left = (one for one in alike if not one.abandoned and one not in self._repeated)
+        return next(left, None)
 
     def _set(self, line: DecodedLine, facts: dict[str, Any]) -> None:
         self.note(facts)
@@ -121,13 +131,15 @@ class ChatSession:
             self.flow.append(ChatMessage(COMPACTED, {"id": f"compacted-{line.position}"}, line))
         self.view = None
         self.view = list(dict.fromkeys(self.add(line, one, may_repeat=True) for one in messages))
+        self._repeated.clear()
 
     def _has(self, value: Any) -> bool:
         return (string(value, "id"), string(value, "type")) in self._known
 
     def _rewind(self, line: DecodedLine, id: str) -> None:
         """Everything from that message on is left; where it is none of ours, everything."""
-        start = next((n for n, said in enumerate(self.flow) if said.id == id), 0)
+        target = next((said for (known, _), said in self._known.items() if known == id), None)
+        start = self.flow.index(target) if target is not None else 0
         for said in self.flow[start:]:
             said.abandoned = True
         if self.view is not None:

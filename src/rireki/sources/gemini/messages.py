@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from typing import Any, Literal
 
@@ -16,6 +16,8 @@ from rireki.sources.gemini.texts import (
     call_of,
     content_of,
     number,
+    parts_of,
+    picture_of,
     response_of,
     shell_command,
     task_of,
@@ -56,11 +58,15 @@ class ChatReader:
         #: What was asked of sub-agents, by call; and the sub-agents that calls name.
         self.tasks: dict[str, str] = {}
         self.children: dict[str, str] = {}
-        self._answered = {
-            string(call, "id")
+        calls = [call for said in chat.flow for call in items(said.value, "toolCalls")]
+        self._statuses = {string(call, "id"): string(call, "status") for call in calls}
+        self._answered = {string(call, "id") for call in calls if get(call, "result")}
+        #: Results that stand in messages of their own.
+        self._told = {
+            string(get(part, "functionResponse"), "id")
             for said in chat.flow
-            for call in items(said.value, "toolCalls")
-            if items(call, "result")
+            if said.type == "user"
+            for part in parts_of(said.value.get("content"))
         }
 
     def read(self) -> None:
@@ -98,8 +104,13 @@ class ChatReader:
             if seen.text and seen.text != content.text:
                 content.given, content.said = content.text, seen.said
         say_asked(self.builder, said, content)
-        results = [one for one in content.results if string(one, "id") not in self._answered]
-        self._results(said, [self._result(one, string(one, "id"), None) for one in results])
+        results = [(string(one, "id"), one) for one in content.results]
+        told = [
+            self._result(one, id, self._statuses.get(id))
+            for id, one in results
+            if id not in self._answered
+        ]
+        self._results(said, told)
 
     def _notice(self, said: ChatMessage) -> None:
         text = content_of(said.value.get("content"), self.builder.pictures, asked=False).text
@@ -128,10 +139,7 @@ class ChatReader:
         elif parts:
             model = string(value, "model") or None
             self.builder.answer(said.line, said.id, parts, at=said.at, model=model)
-        found = [(call, items(call, "result")) for call in items(value, "toolCalls")]
-        self._results(
-            said, [part for call, result in found for part in [self._ended(call, result)]]
-        )
+        self._results(said, [list(self._ended(call)) for call in items(value, "toolCalls")])
 
     def _count(self, said: ChatMessage) -> None:
         tokens = said.value.get("tokens")
@@ -155,16 +163,31 @@ class ChatReader:
 
     # ── results ──
 
-    def _ended(self, call: Any, result: Sequence[Any]) -> list[Part]:
+    def _ended(self, call: Any) -> Iterator[Part]:
         """What a call came to, as the answer that made it has it."""
-        id, status = string(call, "id"), string(call, "status")
-        responses = [one for part in result if (one := get(part, "functionResponse"))]
-        if responses:
-            return [part for one in responses for part in self._result(one, id, status)]
-        shown = call.get("resultDisplay") if isinstance(call, dict) else None
-        if status not in _STATUSES or not (shown or status == "cancelled"):
-            return []
-        return [ToolResult(id, _STATUSES[status], string(shown, "fileDiff") or words(shown))]
+        id, status, shown = string(call, "id"), string(call, "status"), get(call, "resultDisplay")
+        result = parts_of(get(call, "result"))
+        if any(get(part, "functionResponse") for part in result):
+            yield from self._own(id, status, result)
+        elif result:
+            content = content_of(result, self.builder.pictures, asked=False)
+            pictures = [part for part in content.said if not isinstance(part, Text)]
+            yield from (ToolResult(id, _STATUSES.get(status, "ok"), content.text), *pictures)
+        elif status in _STATUSES and (shown or status == "cancelled") and id not in self._told:
+            yield ToolResult(id, _STATUSES[status], string(shown, "fileDiff") or words(shown))
+
+    def _own(self, id: str, status: str, result: Sequence[Any]) -> Iterator[Part]:
+        """A call's part of what all calls of a turn came to: after a rewrite each may have all of it."""
+        is_named = any(string(get(part, "functionResponse"), "id") == id for part in result)
+        is_own = True
+        for part in result:
+            if response := get(part, "functionResponse"):
+                is_own = not is_named or string(response, "id") == id
+                yield from self._result(response, id, status) if is_own else ()
+            elif is_own and (data := get(part, "inlineData")):
+                yield picture_of(data, self.builder.pictures)
+            elif is_own and (text := string(part, "text")):
+                yield Text(text)
 
     def _result(self, response: Any, call: str, status: str | None) -> list[Part]:
         text, ended, pictures = response_of(response, self.builder.pictures)

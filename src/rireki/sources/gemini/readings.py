@@ -45,9 +45,15 @@ class _Session:
 def read_sessions(source: str, group: str, strands: Sequence[Strand]) -> list[Reading]:
     troubles: list[Trouble] = []
     sessions: dict[str, _Session] = {}
+    agents: dict[str, list[Strand]] = {}
     chats = [strand for strand in strands if strand.role == "chat"]
     for strand in sorted(chats, key=lambda one: (stem_of(one.place), one.place)):
-        head, lines = lines_of(strand, troubles)
+        found_in: list[Trouble] = []
+        head, lines = lines_of(strand, found_in)
+        if string(head, "kind") == "subagent":
+            agents.setdefault(stem_of(strand.place), []).append(strand)
+            continue
+        troubles += found_in
         session = sessions.setdefault(string(head, "sessionId") or group, _Session())
         session.files.append(strand)
         session.chat.note(head)
@@ -64,7 +70,8 @@ def read_sessions(source: str, group: str, strands: Sequence[Strand]) -> list[Re
     for reading in readings:
         # By this a journal of whoever drove the agent finds the session.
         reading.link_tokens.append(LinkToken("alias", "offer", group))
-    return readings
+    beside = [read_agent(source, name, files) for name, files in agents.items()]
+    return [*readings, *(reading for found in beside for reading in found)]
 
 
 def _read(source: str, id: str, session: _Session, troubles: list[Trouble]) -> Reading | None:
@@ -154,7 +161,8 @@ def _paths(chat: ChatSession) -> Iterator[str]:
 
 
 def read_agent(source: str, group: str, strands: Sequence[Strand]) -> list[Reading]:
-    """A sub-agent's chat lies in a folder that is called after the session it worked for."""
+    """A sub-agent's chat lies in a folder that is called after the session it worked for; or among
+    the others, with that session's id in it."""
     builder = ConversationBuilder(source, group.rpartition("/")[2], strands, nature="subagent")
     builder.name = group
     chat = ChatSession()
@@ -166,7 +174,8 @@ def read_agent(source: str, group: str, strands: Sequence[Strand]) -> list[Readi
         return []
     builder.native_id = string(chat.facts, "sessionId") or builder.native_id
     reader = _tell(builder, chat, strands)
-    parent = parent_of(strands[0].place.replace("\\", "/"))
+    folder = parent_of(strands[0].place.replace("\\", "/"))
+    parent = builder.native_id if strands[0].role == "chat" else folder
     tasks = [
         part.text
         for one in builder.flow

@@ -25,17 +25,20 @@ __all__ = [
     "content_of",
     "number",
     "parts_of",
+    "picture_of",
     "response_of",
     "shell_command",
     "task_of",
     "usage_of",
 ]
 
+#: What a result says of a call that the person did not allow.
+_CANCELLED = "[Operation Cancelled]"
 SHELL = TextRule("shell command", "shell command", "I ran the following shell command:\n")
 _CONTEXT = ("This is the Gemini CLI. We are", "This is the Qwen Code. We are")
 _EDITOR = ("Here is the user's editor context", "Here is a summary of changes in the user's editor")
 _NUDGES = (
-    *("System: Please continue.", "System: Potential loop detected", "Please continue."),
+    *("System: Please continue.", "System: Potential loop detected"),
     "You have stopped calling tools without finishing.",
 )
 #: Texts in a person's place that nobody typed; each part of a message is judged alone.
@@ -44,6 +47,7 @@ _INJECTED: tuple[TextRule, ...] = (
     *(TextRule("session context", "session context", text, display="fold") for text in _CONTEXT),
     *(TextRule("editor context", "editor context", text, display="fold") for text in _EDITOR),
     *(TextRule("nudge", "nudge of the program", text, display="fold") for text in _NUDGES),
+    TextRule("nudge", "nudge of the program", "Please continue.", exact=True, display="fold"),
     tagged("summary", "summary", "state_snapshot", "fold"),
     tagged("reminder", "reminder", "system-reminder", "fold"),
     tagged("hook", "hook", "hook_context", "fold"),
@@ -130,7 +134,7 @@ def _sort(found: MessageContent, part: Any, pictures: Pictures) -> None:
     elif response := get(part, "functionResponse"):
         found.results.append(response)
     elif data := get(part, "inlineData"):
-        found.said.append(_picture(data, pictures))
+        found.said.append(picture_of(data, pictures))
     elif file := get(part, "fileData"):
         media = string(file, "mimeType") or "application/octet-stream"
         found.said.append(Attachment(media, name=string(file, "fileUri")))
@@ -138,7 +142,7 @@ def _sort(found: MessageContent, part: Any, pictures: Pictures) -> None:
         found.said.append(Unknown("part of a message", part))
 
 
-def _picture(data: Any, pictures: Pictures) -> Attachment:
+def picture_of(data: Any, pictures: Pictures) -> Attachment:
     media = string(data, "mimeType") or "application/octet-stream"
     try:
         return pictures.add(base64.b64decode(string(data, "data"), validate=True), media)
@@ -157,7 +161,10 @@ def response_of(response: Any, pictures: Pictures) -> tuple[str, ResultStatus, l
     told = value.get("error" if failed else "output", value) if isinstance(value, dict) else value
     seen = [data for one in items(response, "parts") if (data := get(one, "inlineData"))]
     text = unwrapped(words(told), "untrusted_context")
-    return text, "error" if failed else "ok", [_picture(data, pictures) for data in seen]
+    ended: ResultStatus = "error" if failed else "ok"
+    if failed and text.startswith(_CANCELLED):
+        ended = "cancelled"
+    return text, ended, [picture_of(data, pictures) for data in seen]
 
 
 def shell_command(text: str) -> tuple[str, str]:
