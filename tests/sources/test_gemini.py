@@ -584,6 +584,32 @@ def test_qwen_a_rewind_leaves_a_branch(archive: Archive, home: Path) -> None:
     ]
 
 
+def test_qwen_a_title_told_beside_the_others_leaves_nothing(archive: Archive, home: Path) -> None:
+    qwen(
+        home,
+        asked("1", None, "one"),
+        asked("2", "1", "left"),
+        system("3", "1", "rewind", truncatedCount=1),
+        asked("4", "3", "two"),
+        system("5", None, "custom_title", customTitle="Named"),
+    )
+    said = [m for m in only(archive, home) if m.display == "bubble"]
+    assert [(text_of(m), m.abandoned) for m in said] == [
+        ("one", False),
+        ("left", True),
+        ("two", False),
+    ]
+
+
+def test_qwen_a_branch_without_a_word_on_it_is_left_too(archive: Archive, home: Path) -> None:
+    qwen(home, asked("1", None, "one"), asked("2", "1", "left"), asked("3", "1", "two"))
+    assert [(text_of(m), m.abandoned) for m in only(archive, home)] == [
+        ("one", False),
+        ("left", True),
+        ("two", False),
+    ]
+
+
 def test_qwen_a_session_that_lies_in_two_places_is_told_once(archive: Archive, home: Path) -> None:
     file = qwen(home, asked("1", None, "one"), asked("2", "1", "two"))
     other = home / ".qwen" / "projects" / "-elsewhere" / "chats" / file.name

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from rireki.model.conversation import Answer, LinkToken, Reading
@@ -292,15 +292,32 @@ def _summary(payload: Any) -> str:
     return "\n".join(filter(None, texts))
 
 
-def _abandoned(lines: Iterable[DecodedLine]) -> set[str]:
-    """The lines that the last one does not go back to, where somebody went back to an earlier point."""
+def _abandoned(lines: Sequence[DecodedLine]) -> set[str]:
+    """The lines that the last message does not go back to: somebody went back to an earlier point,
+    as a line says, or as a prompt shows that hangs elsewhere."""
     parents = {line.text("uuid"): line.text("parentUuid") for line in lines if line.text("uuid")}
-    if not any(line.text("subtype") == "rewind" for line in lines) or not parents:
-        return set()
-    current: str = next(reversed(parents))
+    rewound = any(line.text("subtype") == "rewind" for line in lines)
+    said = [line.text("uuid") for line in lines if _is_point(line)]
+    current: str = next(filter(None, reversed(said)), "")
     kept: set[str] = set()
     while current in parents and current not in kept:
         kept.add(current)
         current = parents[current]
-    # A chain that breaks tells nothing of what lies before.
-    return parents.keys() - kept if not current or current in kept else set()
+    if current and current not in kept:
+        # A chain that breaks tells nothing of what lies before.
+        return set()
+    beside, left = set(kept), set()
+    for line in lines:
+        uuid, above = line.text("uuid"), line.text("parentUuid")
+        if not uuid or uuid in kept:
+            continue
+        if above in beside:
+            beside.add(uuid)
+        if rewound or above in left or (above in beside and line.text("type") == "user"):
+            left.add(uuid)
+    return left
+
+
+def _is_point(line: DecodedLine) -> bool:
+    """Whether a session goes on from that line. Notes, as of a title, may hang anywhere."""
+    return line.text("type") != "system" or line.text("subtype") == "rewind"
