@@ -55,6 +55,10 @@ def rules(said: list[Message]) -> list[str]:
     return [m.entry.rule for m in said if m.entry]
 
 
+def outline(message: Message) -> tuple[Any, ...]:
+    return message.id, message.parts, message.label, message.abandoned, message.upstream
+
+
 # ── what real clients wrote ──
 
 
@@ -220,6 +224,45 @@ def test_a_summary_in_place_of_the_chat_is_a_divider_and_a_fold(
         ("fold", "put in by the program"),
     ]
     assert prompts(said) == ["one", "two"]
+
+
+def test_a_folder_that_got_another_name_changes_nothing(archive: Archive, home: Path) -> None:
+    """From 0.3x on, what lay in a folder called after a hash is taken over into another one."""
+    lay_out("gemini-cli-0.61.0-terminal", home)
+    tmp = home / ".gemini" / "tmp"
+    shutil.move(tmp / "demo-app", tmp / HASH)
+    before = only(archive, home)
+    shutil.copytree(tmp / HASH, tmp / "demo-app")
+    assert [outline(m) for m in only(archive, home)] == [outline(m) for m in before]
+    shutil.rmtree(tmp / HASH)
+    (conversation,) = take_in(archive, home).values()
+    assert conversation.upstream == "present"
+    moved = messages(archive, conversation)
+    assert [outline(m) for m in moved] == [outline(m) for m in before]
+
+
+@pytest.mark.parametrize("form", ["list", "line and list"])
+@pytest.mark.parametrize(
+    "summary",
+    [
+        "<state_snapshot>all so far</state_snapshot>",
+        "<scratchpad>hm</scratchpad>\n<state_snapshot>all so far</state_snapshot>",
+        "All so far, in plain words.",
+    ],
+)
+def test_a_summary_is_told_by_its_tags_or_by_what_the_client_answers_it(
+    form: str, summary: str, archive: Archive, home: Path
+) -> None:
+    filler = gemini("s2", "Got it. Thanks for the additional context!", model=None, tokens=None)
+    new = [user("s1", summary, at=3), filler | {"timestamp": AT.format(3)}]
+    lines = new if form == "line and list" else []
+    first = [user("u1", "one"), gemini("g1", "A")]
+    write(home, [*first, *lines, replaced(*new), user("u2", "two", at=9)])
+    said = only(archive, home)
+    assert prompts(said) == ["one", "two"]
+    assert [m.label for m in said if m.label] == [
+        *("context compacted", "summary", "put in by the program")
+    ]
 
 
 def test_going_back_to_a_message_nobody_knows_leaves_everything(

@@ -15,7 +15,7 @@ from rireki.model.parts import Notice, Part, Text
 from rireki.model.strand import Ref, Strand
 from rireki.model.times import from_iso, from_ms
 from rireki.sources.gemini.texts import shell_command
-from rireki.sources.kit.decode import NotReadable, load
+from rireki.sources.kit.decode import NotReadable, load, text_of
 from rireki.sources.kit.fields import get, items, string
 from rireki.sources.kit.pending import ConversationBuilder
 from rireki.sources.kit.records import DecodedLine, records_of
@@ -29,8 +29,13 @@ COMMAND, LOST = "command", "typed, and not in the chat"
 
 
 def typed_lines(strands: Iterable[Strand], troubles: list[Any]) -> list[DecodedLine]:
-    """What was typed in a session, in order."""
-    return [line for strand in strands for line in records_of(strand, troubles, TYPED)]
+    """What was typed in a session, in order. A list that was taken over into another folder says it once."""
+    lines = [line for strand in strands for line in records_of(strand, troubles, TYPED)]
+    found: dict[str, DecodedLine] = {}
+    for line in lines:
+        known = found.setdefault(text_of(line.value), line)
+        found[text_of(line.value)] = known._replace(present=known.present or line.present)
+    return list(found.values())
 
 
 def say_survivors(builder: ConversationBuilder, lines: Sequence[DecodedLine]) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Any
 
 from rireki.model.conversation import Trouble
@@ -22,12 +23,12 @@ from rireki.sources.kit.pictures import Pictures
 from rireki.sources.kit.pieces import WHOLE
 from rireki.sources.kit.records import DecodedLine, head_of, records_of
 
-__all__ = ["COMPACTED", "MESSAGES", "REWIND", "UNKNOWN", "ChatSession", "ChatMessage", "lines_of"]
+__all__ = ["MESSAGES", "REWIND", "UNKNOWN", "ChatMessage", "ChatSession", "joined", "lines_of"]
 
 #: The lane of the messages of a whole file.
 MESSAGES = "messages"
 #: Types of what is no message.
-REWIND, COMPACTED, UNKNOWN = "$rewindTo", "$compacted", "$unknown"
+REWIND, UNKNOWN = "$rewindTo", "$unknown"
 #: Messages that are said again, and the list that has them, are written within this many seconds.
 _BURST = 2.0
 
@@ -127,14 +128,9 @@ class ChatSession:
 
     def _replace(self, line: DecodedLine, messages: Sequence[Any]) -> None:
         """The model is shown these now."""
-        if any(_is_summary(one) and not self._has(one) for one in messages):
-            self.flow.append(ChatMessage(COMPACTED, {"id": f"compacted-{line.position}"}, line))
         self.view = None
         self.view = list(dict.fromkeys(self.add(line, one, may_repeat=True) for one in messages))
         self._repeated.clear()
-
-    def _has(self, value: Any) -> bool:
-        return (string(value, "id"), string(value, "type")) in self._known
 
     def _rewind(self, line: DecodedLine, id: str) -> None:
         """Everything from that message on is left; where it is none of ours, everything."""
@@ -172,6 +168,24 @@ def lines_of(
             for number, one in enumerate(items(head, "messages"), 1)
         ]
     return head if isinstance(head, dict) else {}, lines
+
+
+def joined(files: Iterable[Sequence[DecodedLine]]) -> list[list[DecodedLine]]:
+    """The lines of a session's files, without those with which one begins as another does: it was copied."""
+    found: list[list[DecodedLine]] = []
+    for lines in files:
+        rest = list(lines)
+        for known in found:
+            pairs = zip(known, rest, strict=False)
+            same = takewhile(lambda pair: pair[0].value == pair[1].value, pairs)
+            both = [
+                one._replace(present=one.present or other.present, refs=[*one.refs, *other.refs])
+                for one, other in same
+            ]
+            known[: len(both)] = both
+            rest = rest[len(both) :]
+        found.append(rest)
+    return found
 
 
 def _said_again(lines: Iterable[DecodedLine]) -> set[str]:
@@ -218,11 +232,6 @@ def _is_other_context(said: ChatMessage, value: dict[str, Any]) -> bool:
         return False
     found = [content_of(one.get("content"), Pictures(), asked=True) for one in (said.value, value)]
     return all(one.injected and not one.said for one in found)
-
-
-def _is_summary(value: Any) -> bool:
-    content = content_of(get(value, "content"), Pictures(), asked=True)
-    return any(rule.name == "summary" for rule, _ in content.injected)
 
 
 def _richer(known: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
+from itertools import pairwise
 from typing import Any, Literal
 
 from rireki.model.message import Author, Display
 from rireki.model.parts import Notice, Part, ResultStatus, Text, Thinking, ToolCall, ToolResult
-from rireki.sources.gemini.chats import COMPACTED, REWIND, ChatMessage, ChatSession
+from rireki.sources.gemini.chats import REWIND, ChatMessage, ChatSession
 from rireki.sources.gemini.texts import (
     FILLER,
+    FILLER_AFTER_SUMMARY,
     SHELL,
+    SUMMARY,
     MessageContent,
     call_of,
     content_of,
@@ -25,6 +28,7 @@ from rireki.sources.gemini.texts import (
 )
 from rireki.sources.kit.fields import get, items, string, words
 from rireki.sources.kit.pending import ConversationBuilder, PendingMessage
+from rireki.sources.kit.pictures import Pictures
 from rireki.sources.kit.rules import TextRule
 
 __all__ = ["TASK", "ChatReader", "say_asked", "task_token"]
@@ -41,7 +45,6 @@ _LEVELS: dict[str, Literal["info", "warning", "error"]] = {
     "error": "error",
 }
 _GIVEN = TextRule("given to the model", "what the model was given", "")
-_BETWEEN = {REWIND: "went back to an earlier point", COMPACTED: "context compacted"}
 
 
 def task_token(session: str, task: str) -> str:
@@ -61,6 +64,8 @@ class ChatReader:
         calls = [call for said in chat.flow for call in items(said.value, "toolCalls")]
         self._statuses = {string(call, "id"): string(call, "status") for call in calls}
         self._answered = {string(call, "id") for call in calls if get(call, "result")}
+        #: What the client thanks itself for is a summary, even where no tags are around it.
+        self._summaries = {said for said, after in pairwise(chat.flow) if _thanks(after)}
         #: Results that stand in messages of their own.
         self._told = {
             string(get(part, "functionResponse"), "id")
@@ -86,11 +91,8 @@ class ChatReader:
                 self._answer(said)
             case "info" | "warning" | "error":
                 self._notice(said)
-            case kind if kind in _BETWEEN:
-                label = _BETWEEN[kind]
-                self.builder.say(
-                    said.line, said.id, "harness", "divider", [Text("")], label, label=label
-                )
+            case kind if kind == REWIND:
+                self._divide(said, said.id, "went back to an earlier point")
             case kind:
                 name = said.id or f"line-{said.line.position}"
                 what = kind.lstrip("$") or "line"
@@ -103,6 +105,11 @@ class ChatReader:
             seen = content_of(shown, self.builder.pictures, asked=True)
             if seen.text and seen.text != content.text:
                 content.given, content.said = content.text, seen.said
+        if said in self._summaries and content.said:
+            content.injected.append((SUMMARY, content.text))
+            content.said = []
+        if any(rule.name == SUMMARY.name for rule, _ in content.injected):
+            self._divide(said, f"{said.id}.compacted", "context compacted")
         say_asked(self.builder, said, content)
         results = [(string(one, "id"), one) for one in content.results]
         told = [
@@ -111,6 +118,9 @@ class ChatReader:
             if id not in self._answered
         ]
         self._results(said, told)
+
+    def _divide(self, said: ChatMessage, name: str, label: str) -> None:
+        self.builder.say(said.line, name, "harness", "divider", [Text("")], label, label=label)
 
     def _notice(self, said: ChatMessage) -> None:
         text = content_of(said.value.get("content"), self.builder.pictures, asked=False).text
@@ -197,6 +207,13 @@ class ChatReader:
         parts = [part for one in results for part in one]
         if parts:
             self.builder.result(said.line, f"{said.id}.results", parts, at=said.at)
+
+
+def _thanks(said: ChatMessage) -> bool:
+    if said.type != "gemini" or string(said.value, "model"):
+        return False
+    content = content_of(said.value.get("content"), Pictures(), asked=False)
+    return content.text.strip() == FILLER_AFTER_SUMMARY
 
 
 def _thought(thought: Any) -> str:

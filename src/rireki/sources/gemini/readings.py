@@ -16,12 +16,13 @@ from rireki.model.conversation import LinkToken, Reading, Trouble
 from rireki.model.parts import Text
 from rireki.model.strand import Strand
 from rireki.sources.gemini.beside import put_between, saved_history, say_survivors, typed_lines
-from rireki.sources.gemini.chats import ChatSession, lines_of
+from rireki.sources.gemini.chats import ChatSession, joined, lines_of
 from rireki.sources.gemini.messages import ChatReader, task_token
 from rireki.sources.gemini.texts import strings_in
 from rireki.sources.kit.fields import items, string
 from rireki.sources.kit.files import parent_of, stem_of
 from rireki.sources.kit.pending import ConversationBuilder, PendingMessage
+from rireki.sources.kit.records import DecodedLine
 
 __all__ = ["read_agent", "read_sessions"]
 
@@ -34,6 +35,7 @@ _MOST = 2000
 class _Session:
     chat: ChatSession = field(default_factory=ChatSession)
     files: list[Strand] = field(default_factory=list)
+    lines: list[Sequence[DecodedLine]] = field(default_factory=list)
     typed: list[Strand] = field(default_factory=list)
     saved: list[Strand] = field(default_factory=list)
 
@@ -57,7 +59,10 @@ def read_sessions(source: str, group: str, strands: Sequence[Strand]) -> list[Re
         session = sessions.setdefault(string(head, "sessionId") or group, _Session())
         session.files.append(strand)
         session.chat.note(head)
-        session.chat.take(lines)
+        session.lines.append(lines)
+    for session in sessions.values():
+        for lines in joined(session.lines):
+            session.chat.take(lines)
     for strand in strands:
         if strand.role == "typed":
             sessions.setdefault(strand.key, _Session()).typed.append(strand)
@@ -166,9 +171,10 @@ def read_agent(source: str, group: str, strands: Sequence[Strand]) -> list[Readi
     builder = ConversationBuilder(source, group.rpartition("/")[2], strands, nature="subagent")
     builder.name = group
     chat = ChatSession()
-    for strand in strands:
-        head, lines = lines_of(strand, builder.troubles)
+    found = [lines_of(strand, builder.troubles) for strand in strands]
+    for head, _ in found:
         chat.note(head)
+    for lines in joined(lines for _, lines in found):
         chat.take(lines)
     if not chat.flow and not builder.troubles:
         return []

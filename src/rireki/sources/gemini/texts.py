@@ -19,7 +19,9 @@ from rireki.sources.kit.rules import TextRule, rule_of, tagged, unwrapped
 
 __all__ = [
     "FILLER",
+    "FILLER_AFTER_SUMMARY",
     "SHELL",
+    "SUMMARY",
     "MessageContent",
     "call_of",
     "content_of",
@@ -41,6 +43,7 @@ _NUDGES = (
     *("System: Please continue.", "System: Potential loop detected"),
     "You have stopped calling tools without finishing.",
 )
+SUMMARY = tagged("summary", "summary", "state_snapshot", "fold")
 #: Texts in a person's place that nobody typed; each part of a message is judged alone.
 _INJECTED: tuple[TextRule, ...] = (
     tagged("session context", "session context", "session_context", "fold"),
@@ -48,16 +51,16 @@ _INJECTED: tuple[TextRule, ...] = (
     *(TextRule("editor context", "editor context", text, display="fold") for text in _EDITOR),
     *(TextRule("nudge", "nudge of the program", text, display="fold") for text in _NUDGES),
     TextRule("nudge", "nudge of the program", "Please continue.", exact=True, display="fold"),
-    tagged("summary", "summary", "state_snapshot", "fold"),
+    SUMMARY,
+    TextRule("summary", "summary", "<scratchpad>", "</state_snapshot>", display="fold"),
     tagged("reminder", "reminder", "system-reminder", "fold"),
     tagged("hook", "hook", "hook_context", "fold"),
     tagged("background task", "a background task ended", "task-notification"),
     SHELL,
 )
 #: What the client lets the model say, so that there is an answer to what it put in.
-FILLER = frozenset(
-    ("Got it. Thanks for the context!", "Got it. Thanks for the additional context!")
-)
+FILLER_AFTER_SUMMARY = "Got it. Thanks for the additional context!"
+FILLER = frozenset(("Got it. Thanks for the context!", FILLER_AFTER_SUMMARY))
 #: Between these stand the files that a prompt mentions by `@path`.
 _FILES, _FILES_END = "\n--- Content from referenced", "--- End of content ---"
 _SHELL = re.compile(
