@@ -345,7 +345,7 @@ def test_a_call_has_its_own_result_where_all_results_of_a_turn_stand_in_each(
     archive: Archive, home: Path
 ) -> None:
     turn = [response("a", "of a"), response("b", "of b")]
-    calls = [
+    calls: list[dict[str, Any]] = [
         {"id": id, "name": "read", "args": {}, "status": "success", "result": turn}
         for id in ("a", "b")
     ]
@@ -356,7 +356,7 @@ def test_a_call_has_its_own_result_where_all_results_of_a_turn_stand_in_each(
 def test_a_picture_beside_a_result_is_kept(archive: Archive, home: Path) -> None:
     picture = {"inlineData": {"mimeType": "image/png", "data": "aGVsbG8="}}
     turn = [response("a", "Binary content"), picture, response("b", "text")]
-    calls = [
+    calls: list[dict[str, Any]] = [
         {"id": id, "name": "read", "args": {}, "status": "success", "result": turn}
         for id in ("a", "b")
     ]

@@ -263,6 +263,15 @@ def test_a_deleted_session_stays_once(
     assert rows["part"][0]["data"] == {"type": "text", "text": "hello"}
 
 
+def test_events_of_what_is_no_session_are_no_conversation(
+    store: sqlite3.Connection, archive: Archive, home: Path
+) -> None:
+    say(store, 1, "user", "hello")
+    store.execute("CREATE TABLE event (id TEXT, aggregate_id TEXT, seq INTEGER, type TEXT, data TEXT)")
+    add(store, "event", "evt_1", "prj_1", 1, "project.updated.1", {"name": "app"})
+    assert take_in(archive, home).keys() == {"ses_1"}
+
+
 def test_rows_that_vanish_and_texts_that_change_are_kept(
     store: sqlite3.Connection, archive: Archive, home: Path
 ) -> None:

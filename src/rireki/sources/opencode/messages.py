@@ -50,7 +50,9 @@ _CANCELLED = ("The user rejected permission", "Tool execution aborted", "The use
 def read_session(source: str, id: str, strands: Sequence[Strand]) -> list[Reading]:
     builder = ConversationBuilder(source, id, strands)
     session = gather(strands, builder.troubles)
-    if not (session.messages or session.info or session.others or builder.troubles):
+    known = session.messages or session.info or session.parts or session.queued
+    # What is not understood is shown in a session; the log of events is of projects as well.
+    if not (known or builder.troubles or (session.others and id.startswith("ses"))):
         return []
     reader = _SessionReader(session, builder)
     reader.read()
