@@ -297,10 +297,10 @@ def test_a_whole_file_that_is_rewritten_keeps_what_it_had(archive: Archive, home
     assert answers(said).count("A") == 1
     assert conversation.title == "Named"
     assert conversation.upstream == "changed"
-    assert {text_of(m): m.upstream for m in said if m.author == "person"} == {
-        "one": "gone",
-        "two": "gone",
-        "three": "present",
+    assert {text_of(m): (m.upstream, m.abandoned) for m in said if m.author == "person"} == {
+        "one": ("gone", False),
+        "two": ("gone", True),
+        "three": ("present", False),
     }
 
 

@@ -267,7 +267,9 @@ def test_events_of_what_is_no_session_are_no_conversation(
     store: sqlite3.Connection, archive: Archive, home: Path
 ) -> None:
     say(store, 1, "user", "hello")
-    store.execute("CREATE TABLE event (id TEXT, aggregate_id TEXT, seq INTEGER, type TEXT, data TEXT)")
+    store.execute(
+        "CREATE TABLE event (id TEXT, aggregate_id TEXT, seq INTEGER, type TEXT, data TEXT)"
+    )
     add(store, "event", "evt_1", "prj_1", 1, "project.updated.1", {"name": "app"})
     assert take_in(archive, home).keys() == {"ses_1"}
 

@@ -75,11 +75,15 @@ class ChatReader:
         }
 
     def read(self) -> None:
+        goes_on = False
         for said in self.chat.flow:
             before = len(self.builder.flow)
             self._take(said)
             for one in self.builder.flow[before:]:
-                one.message.abandoned = said.abandoned
+                is_there = one.message.upstream == "present"
+                # The old form has no mark: the file is written again without what was left.
+                one.message.abandoned = said.abandoned or (goes_on and not is_there)
+                goes_on = goes_on or (is_there and one.message.display == "bubble")
                 said.names.append(one.message.id)
 
     def _take(self, said: ChatMessage) -> None:
