@@ -440,6 +440,14 @@ def test_a_sub_agents_chat_beside_the_others_is_a_sub_agent(archive: Archive, ho
     assert [link.id for link in found["subagent"].links] == [f"gemini-cli/{SESSION}"]
 
 
+def test_a_turn_that_was_stopped_is_interrupted(archive: Archive, home: Path) -> None:
+    stopped = {"id": "i1", "timestamp": AT.format(3), "type": "info"}
+    write(home, [user("u1", "tell a story"), stopped | {"content": "Request cancelled."}])
+    (conversation,) = take_in(archive, home).values()
+    (_, notice) = messages(archive, conversation)
+    assert (notice.author, notice.label, conversation.finished) == ("person", "interrupted", False)
+
+
 def test_text_that_the_client_put_in_is_told_from_what_was_typed(
     archive: Archive, home: Path
 ) -> None:

@@ -44,6 +44,8 @@ _LEVELS: dict[str, Literal["info", "warning", "error"]] = {
     "warning": "warning",
     "error": "error",
 }
+#: What the client says when the person pressed Esc, or did not allow a call.
+_CANCELLED = "Request cancelled."
 _GIVEN = TextRule("given to the model", "what the model was given", "")
 
 
@@ -129,12 +131,17 @@ class ChatReader:
     def _notice(self, said: ChatMessage) -> None:
         text = content_of(said.value.get("content"), self.builder.pictures, asked=False).text
         display: Display = "chip" if text.strip() else "hidden"
-        parts = [Notice(text, _LEVELS[said.type])]
-        label = "error" if said.type == "error" else "notice"
+        author: Author = "harness"
+        notice, label = Notice(text, _LEVELS[said.type]), "notice"
+        if said.type == "error":
+            label = "error"
+        elif text.strip() == _CANCELLED:
+            author, label = "person", "interrupted"
+            notice = Notice("The turn was interrupted.", "warning")
         told = self.builder.say(
-            said.line, said.id, "harness", display, parts, label, label=label, at=said.at
+            *(said.line, said.id, author, display, [notice], label), label=label, at=said.at
         )
-        told.ends = False if said.type == "error" else None
+        told.ends = None if label == "notice" else False
 
     # ── answers ──
 

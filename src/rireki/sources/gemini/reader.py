@@ -54,6 +54,7 @@ REASONS = {
     "reminder": "reminder of the program",
     "notice": "notice of the program",
     "error": "error in place of an answer",
+    "interrupted": "the turn was interrupted",
 }
 
 
