@@ -324,6 +324,14 @@ def test_a_session_in_which_nobody_said_anything_is_none(archive: Archive, home:
     assert prompts(only(archive, home)) == ["hello"]
 
 
+def test_a_session_of_nothing_but_commands_is_none_either(archive: Archive, home: Path) -> None:
+    log = write(home, [replaced(user("c", "<session_context>x</session_context>"))])
+    told = {"sessionId": SESSION, "messageId": 0, "type": "user", "timestamp": AT.format(5)}
+    (log.parents[1] / "logs.json").write_text(json.dumps([told | {"message": "/quit"}]))
+    (found,) = take_in(archive, home).values()
+    assert (found.nature, found.turns) == ("prompts", 0)
+
+
 def test_two_sessions_whose_ids_begin_alike_stay_two(archive: Archive, home: Path) -> None:
     other = f"{SESSION[:8]}-0000-4000-8000-000000000000"
     write(home, [user("u1", "one")])

@@ -20,7 +20,7 @@ from rireki.sources.kit.fields import get, items, string
 from rireki.sources.kit.pending import ConversationBuilder
 from rireki.sources.kit.records import DecodedLine, records_of
 
-__all__ = ["TYPED", "put_between", "say_survivors", "saved_history", "typed_lines"]
+__all__ = ["COMMAND", "TYPED", "put_between", "say_survivors", "saved_history", "typed_lines"]
 
 #: The lane of prompts.
 TYPED = "typed"

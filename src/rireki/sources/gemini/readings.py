@@ -15,13 +15,19 @@ from typing import Any
 from rireki.model.conversation import LinkToken, Reading, Trouble
 from rireki.model.parts import Text
 from rireki.model.strand import Strand
-from rireki.sources.gemini.beside import put_between, saved_history, say_survivors, typed_lines
+from rireki.sources.gemini.beside import (
+    COMMAND,
+    put_between,
+    saved_history,
+    say_survivors,
+    typed_lines,
+)
 from rireki.sources.gemini.chats import ChatSession, joined, lines_of
 from rireki.sources.gemini.messages import ChatReader, task_token
 from rireki.sources.gemini.texts import strings_in
 from rireki.sources.kit.fields import items, string
 from rireki.sources.kit.files import parent_of, stem_of
-from rireki.sources.kit.pending import ConversationBuilder, PendingMessage
+from rireki.sources.kit.pending import ConversationBuilder
 from rireki.sources.kit.records import DecodedLine
 
 __all__ = ["read_agent", "read_sessions"]
@@ -29,6 +35,8 @@ __all__ = ["read_agent", "read_sessions"]
 #: A path that may lead to the project, and how many are tried.
 _PATH = re.compile(r"(?:/|[A-Za-z]:[\\/])[^\s\"'<>|*?`]+")
 _MOST = 2000
+#: Rules of what the client says by itself.
+_UNSAID = {"session context", "notice"}
 
 
 @dataclass(slots=True)
@@ -96,9 +104,12 @@ def _read(source: str, id: str, session: _Session, troubles: list[Trouble]) -> R
         return None
     reader = _tell(builder, chat, session.strands)
     put_between(builder, typed)
-    if not builder.troubles and all(_is_context(one) for one in builder.flow):
+    said = {one.message.entry.rule for one in builder.flow if one.message.entry} - _UNSAID
+    if not builder.troubles and not said:
         # The client opens a file whenever it starts, whether or not anybody says something.
         return None
+    if said == {COMMAND}:
+        builder.nature = "prompts"
     builder.link_tokens = [
         *(
             LinkToken("subagent", "offer", f"agent:{agent}", call)
@@ -111,10 +122,6 @@ def _read(source: str, id: str, session: _Session, troubles: list[Trouble]) -> R
         LinkToken("subagent", "offer", f"session:{id}"),
     ]
     return builder.reading(_shown(chat))
-
-
-def _is_context(one: PendingMessage) -> bool:
-    return one.message.entry is not None and one.message.entry.rule == "session context"
 
 
 def _shown(chat: ChatSession) -> Any:
