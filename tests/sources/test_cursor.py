@@ -128,6 +128,20 @@ def test_a_sub_agent_is_linked_with_its_parent(archive: Archive, home: Path) -> 
     ]
 
 
+def test_a_sub_agent_that_only_its_parent_names_is_one(archive: Archive, home: Path) -> None:
+    child = json.loads(json.dumps(composer("a") | bubble("a", 1, "Count.")).replace(":c1", ":c2"))
+    save(home, child | composer("p") | bubble("p", 1, "asked"))
+    assert {one.nature for one in take_in(archive, home).values()} == {"conversation"}
+    save(home, composer("p", subComposerIds=["c2"]))
+    found = take_in(archive, home)["c2"]
+    assert (found.nature, prompts(messages(archive, "c2"))) == ("subagent", [])
+    assert [(one.kind, one.side, one.id) for one in found.links] == [
+        ("subagent", "parent", "cursor/c1")
+    ]
+    save(home, bubble("q", 2, "done"))
+    assert take_in(archive, home)["c2"].nature == "subagent"
+
+
 # ── what the editor does to rows ──
 
 
@@ -220,6 +234,7 @@ def test_drafts_without_words_are_no_conversations(archive: Archive, home: Path)
         ({"status": "completed", "result": '{"output": "a", "exitCode": 1}'}, "error", "a"),
         ({"status": "error", "result": '{"error": "no"}'}, "error", '{"error":"no"}'),
         ({"status": "completed", "userDecision": "rejected"}, "cancelled", ""),
+        ({"status": "completed", "additionalData": {"status": "rejected"}}, "cancelled", ""),
         ({"status": "cancelled"}, "cancelled", ""),
         ({"status": "loading"}, None, ""),
     ],
@@ -288,6 +303,68 @@ def test_an_older_catalog_and_the_workspace_tell_title_and_project(
     found = take_in(archive, home)["c1"]
     assert (found.title, found.project) == ("Listed", "c:\\proj")
     assert found.started_at == "2025-06-15T15:06:40.000Z"
+
+
+@pytest.mark.parametrize("place", ["composer", "catalog", "table", "bubble"])
+def test_the_project_is_told_by_whatever_names_the_workspace(
+    place: str, archive: Archive, home: Path
+) -> None:
+    workspace = user(home) / "workspaceStorage" / "w"
+    workspace.mkdir(parents=True)
+    (workspace / "workspace.json").write_text('{"folder": "file:///home/dev/a%20b"}')
+    named: dict[str, Any] = {"workspaceIdentifier": {"id": "w"}}
+    whole = {"workspaceIdentifier": {"id": "x", "uri": {"fsPath": "/home/dev/a b"}}}
+    save(home, composer("a", **(named if place == "composer" else {})))
+    uris = {"workspaceUris": ["file:///home/dev/a%20b"]}
+    path = save(home, bubble("a", 1, "asked", **(uris if place == "bubble" else {})))
+    if place == "catalog":
+        listed = {"allComposers": [{"composerId": "c1", **whole}]}
+        save(home, {"composer.composerHeaders": listed}, table="ItemTable")
+    if place == "table":
+        columns = "composerId, workspaceId, createdAt, lastUpdatedAt, isArchived, isSubagent, value"
+        row = ("c1", None, 1, 1, 0, 0, json.dumps(named))
+        with closing(sqlite3.connect(path)) as database, database:
+            database.execute(f"CREATE TABLE composerHeaders ({columns})")
+            database.execute("INSERT INTO composerHeaders VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+    assert take_in(archive, home)["c1"].project == "/home/dev/a b"
+
+
+def test_the_first_forms_of_a_conversation_are_read(archive: Archive, home: Path) -> None:
+    said = [{"type": "user", "text": "asked"}, {"type": "ai", "rawText": "said"}]
+    mapped = {"a": {"type": 1, "text": "asked"}, "b": {"type": 2, "text": "said"}}
+    save(home, {"composerData:c1": {"tabs": [{"bubbles": said}]}})
+    save(home, {"composerData:c2": {"conversationMap": mapped}})
+    listed = {"allComposers": [{"composerId": "c3", "conversation": list(mapped.values())}]}
+    save(home, {"composer.composerData": listed}, table="ItemTable", at="workspaceStorage/w")
+    assert take_in(archive, home).keys() == {"c1", "c2", "c3"}
+    for id in ("c1", "c2", "c3"):
+        assert [(m.author, text_of(m)) for m in messages(archive, id)] == [
+            ("person", "asked"),
+            ("agent", "said"),
+        ]
+
+
+def test_code_that_a_call_wrote_is_no_answer(archive: Archive, home: Path) -> None:
+    tool = {"name": "edit_file", "toolCallId": "t1", "status": "completed"}
+    blocks = [{"content": "print(1)"}]
+    rows = bubble("a", 2, toolFormerData=tool, codeBlocks=blocks) | bubble(
+        "b", 2, codeBlocks=blocks
+    )
+    save(home, composer("a", "b") | rows)
+    take_in(archive, home)
+    assert [text_of(m) for m in messages(archive) if m.author == "agent"] == ["", "print(1)"]
+
+
+def test_a_summary_stands_where_the_talk_was_cut(archive: Archive, home: Path) -> None:
+    summary = {"summary": {"summary": "so far"}, "lastBubbleId": "a"}
+    rows = bubble("a", 1, "asked") | bubble("b", 2, "said")
+    save(home, composer("a", "b", latestConversationSummary=summary) | rows)
+    take_in(archive, home)
+    assert [(m.display, text_of(m)) for m in messages(archive)] == [
+        ("bubble", "asked"),
+        ("divider", "so far"),
+        ("bubble", "said"),
+    ]
 
 
 def test_chats_of_the_panel_are_read(archive: Archive, home: Path) -> None:

@@ -20,6 +20,7 @@ from rireki.model.parts import (
 )
 from rireki.model.strand import Strand
 from rireki.model.times import from_iso, from_ms
+from rireki.sources.cursor.roles import COMPOSER, MEMBER, PANEL
 from rireki.sources.kit.decode import NotReadable, load
 from rireki.sources.kit.fields import get, items, string, words
 from rireki.sources.kit.pending import RESULTS, ConversationBuilder
@@ -29,7 +30,8 @@ from rireki.sources.kit.vscode import path_of_uri
 __all__ = ["read_composer", "read_panel"]
 
 NAME = "cursor"
-_PERSON, _AGENT = 1, 2
+#: Of messages; the chats of 2023 and the first composers had words for them.
+_PERSON, _AGENT = (1, "user"), (2, "ai")
 #: Names of models that say nothing.
 _ANY = ("", "default", "auto")
 _STATUS: dict[str, ResultStatus] = {
@@ -72,19 +74,14 @@ def _time(value: Any) -> str | None:
 
 
 def read_composer(id: str, strands: Sequence[Strand]) -> list[Reading]:
-    rows = [strand for strand in strands if strand.role == "composer"]
+    rows = [strand for strand in strands if strand.role == COMPOSER]
+    # At first, the list of a workspace had the messages, too.
+    rows = rows or [strand for strand in strands if strand.role == MEMBER]
     builder = ConversationBuilder(NAME, id, rows)
     bubbles: dict[str, Bubble] = {}
     data: Any = None
     for strand in rows:
-        for line in records_of(strand, builder.troubles, "composerData"):
-            if isinstance(value := get(line.value, "value"), dict):
-                data = value
-                _gather(bubbles, _inline(value), line)
-        for line in records_of(strand, builder.troubles, "bubbleId"):
-            key, value = line.text("key"), get(line.value, "value")
-            if value is not None:
-                _gather(bubbles, [(key.rpartition(":")[2] or f"row-{line.position}", value)], line)
+        data = _gather_rows(bubbles, strand, builder) or data
     ordered = _ordered(bubbles, data)
     if not ordered:
         return [builder.reading()] if builder.troubles else []
@@ -93,6 +90,7 @@ def read_composer(id: str, strands: Sequence[Strand]) -> list[Reading]:
     composer = _Composer(builder, data)
     for bubble in ordered:
         composer.say(bubble)
+        composer.add_summary(bubble.id)
     composer.add_summary()
     builder.entries = len(ordered)
     builder.link_tokens = _links(id, data, ordered)
@@ -102,13 +100,33 @@ def read_composer(id: str, strands: Sequence[Strand]) -> list[Reading]:
 # ── gathering ──
 
 
+def _gather_rows(bubbles: dict[str, Bubble], strand: Strand, builder: ConversationBuilder) -> Any:
+    """The messages in a strand, of all its versions; returns what the conversation says of itself."""
+    data: Any = None
+    if strand.role == MEMBER:
+        data = document_of(strand, builder.troubles)
+        _gather(bubbles, _inline(data), DecodedLine(data, 1, True, strand.present, []))
+    for line in records_of(strand, builder.troubles, "composerData"):
+        if isinstance(value := get(line.value, "value"), dict):
+            data = value
+            _gather(bubbles, _inline(value), line)
+    for line in records_of(strand, builder.troubles, "bubbleId"):
+        key, value = line.text("key"), get(line.value, "value")
+        if value is not None:
+            _gather(bubbles, [(key.rpartition(":")[2] or f"row-{line.position}", value)], line)
+    return data
+
+
 def _inline(data: Any) -> list[tuple[str, Any]]:
     """Messages that stand in the row of the conversation itself, as they did before 2025."""
-    mapped = get(data, "conversationMap")
     tabs = [one for tab in items(data, "tabs") for one in items(tab, "bubbles")]
-    found = [*items(data, "conversation"), *tabs]
-    found += mapped.values() if isinstance(mapped, dict) and not found else ()
-    return [(string(one, "bubbleId") or f"inline-{n}", one) for n, one in enumerate(found, 1)]
+    listed = [("", one) for one in (*items(data, "conversation"), *tabs)]
+    mapped = get(data, "conversationMap")
+    found = listed or (list(mapped.items()) if isinstance(mapped, dict) else [])
+    return [
+        (string(one, "bubbleId") or name or f"inline-{n}", one)
+        for n, (name, one) in enumerate(found, 1)
+    ]
 
 
 def _gather(
@@ -157,13 +175,16 @@ def _note_facts(
 ) -> None:
     listed = get(entry, "value") if isinstance(get(entry, "value"), dict) else entry
     builder.title = string(listed, "name") or string(data, "name") or None
-    if get(entry, "isSubagent") in (1, True) or get(listed, "isSubagent") is True:
+    is_agent = get(entry, "isSubagent") in (1, True) or get(listed, "isSubagent") is True
+    started = (line for strand in strands for line in records_of(strand, [], "parent"))
+    if is_agent or any(started):
         builder.nature = "subagent"
     for name in ("createdAt", "lastUpdatedAt"):
         if at := _time(get(data, name)):
             builder.times.append(at)
-    uri = get(data, "workspaceIdentifier", "uri")
-    builder.note_directory(string(uri, "fsPath") or path_of_uri(string(uri, "external")))
+    for told in (data, listed):
+        uri = get(told, "workspaceIdentifier", "uri")
+        builder.note_directory(string(uri, "fsPath") or path_of_uri(string(uri, "external")))
     for bubble in bubbles if not builder.directories else ():
         if not builder.directories:
             builder.note_directory(_directory(bubble.value))
@@ -203,6 +224,7 @@ class _Composer:
         self._at = _time(get(data, "createdAt"))
         chosen = string(get(data, "modelConfig"), "modelName")
         self._model = chosen if chosen not in _ANY else None
+        self._summed_up = False
 
     def say(self, bubble: Bubble) -> None:
         before = len(self.builder.flow)
@@ -217,9 +239,9 @@ class _Composer:
         # Old messages have no times: they follow each other.
         self._at = at = _time(get(value, "createdAt")) or self._at
         match get(value, "type"):
-            case kind if kind == _PERSON:
+            case kind if kind in _PERSON:
                 self._ask(bubble, value, at)
-            case kind if kind == _AGENT:
+            case kind if kind in _AGENT:
                 self._answer(bubble, value, at)
             case kind:
                 self.builder.unknown(bubble.line, bubble.id, f"type {words(kind)}", at=at)
@@ -268,24 +290,34 @@ class _Composer:
             tokens = Usage(read, written, lower_bound=True)
             self.builder.note_usage(key, model or "unknown", tokens, at)
 
-    def add_summary(self) -> None:
-        """What stands for the conversation where it became too long for the model."""
+    def add_summary(self, after: str = "") -> None:
+        """What stands for the talk before it, where that became too long for the model."""
         summary = get(self.data, "latestConversationSummary")
+        place = string(summary, "lastBubbleId")
         inner = get(summary, "summary")
         text = inner if isinstance(inner, str) else string(inner, "summary")
-        if text:
-            line = DecodedLine(summary, 0, True, self.builder.present, [])
-            self.builder.say(
-                line, "summary", "harness", "fold", [Text(text)], "summary", label="summary"
-            )
+        if not text or self._summed_up or (after and after != place):
+            return
+        self._summed_up = True
+        line = DecodedLine(summary, 0, True, self.builder.present, [])
+        self.builder.say(
+            *(line, "summary", "harness", "divider", [Text(text)], "summary"),
+            label="context compacted",
+        )
 
 
 def _text(value: Any) -> list[Part]:
-    text = string(value, "text") or _lexical(get(value, "richText"))
-    if not text:
+    text = _words(value)
+    if not text and not get(value, "toolFormerData"):
+        # Beside a call, they are what it changed.
         blocks = (string(block, "content") for block in items(value, "codeBlocks"))
         text = "\n\n".join(filter(None, blocks))
     return [Text(text)] if text else []
+
+
+def _words(value: Any) -> str:
+    text = string(value, "text") or string(value, "rawText")
+    return text or _lexical(get(value, "richText")) or _lexical(get(value, "initText"))
 
 
 def _lexical(value: Any) -> str:
@@ -325,7 +357,7 @@ def _call(bubble: Bubble, tool: Any) -> ToolCall:
 def _result(call: ToolCall, tool: Any) -> ToolResult | None:
     """What a tool gave back, which stands with the call; None while it runs."""
     state, result = string(tool, "status"), get(tool, "result")
-    if string(tool, "userDecision") == "rejected":
+    if "rejected" in (string(tool, "userDecision"), string(get(tool, "additionalData"), "status")):
         state = "rejected"
     if state in ("loading", "") and not result:
         return None
@@ -357,7 +389,7 @@ def _json(value: Any) -> Any:
 
 def read_panel(id: str, strands: Sequence[Strand]) -> list[Reading]:
     """A tab of the panel; its messages have neither ids nor times."""
-    tabs = [strand for strand in strands if strand.role == "panel"]
+    tabs = [strand for strand in strands if strand.role == PANEL]
     builder = ConversationBuilder(NAME, id, tabs)
     for strand in tabs:
         builder.note_directory(strand.project)
@@ -373,10 +405,10 @@ def read_panel(id: str, strands: Sequence[Strand]) -> list[Reading]:
 
 def _panel_message(builder: ConversationBuilder, line: DecodedLine) -> None:
     name = line.text("id") or f"m{line.position}"
-    text = line.text("text") or line.text("rawText") or line.text("initText")
+    text = _words(line.value)
     match line.text("type"):
         case "user":
-            builder.ask(line, name, [Text(text or _lexical(text))])
+            builder.ask(line, name, [Text(text)])
         case "ai":
             model = line.text("modelType")
             builder.answer(line, name, [Text(text)], model=model if model not in _ANY else None)
