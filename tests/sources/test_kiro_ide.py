@@ -195,6 +195,114 @@ def test_what_was_said_before_the_first_run_that_is_left_is_told(
     assert (found.tool_calls, found.calls_without_result) == (1, 0)
 
 
+def entry(role: str, content: str, **more: Any) -> dict[str, Any]:
+    return {"message": {"role": role, "content": content}} | more
+
+
+def session(home: Path, *history: dict[str, Any], id: str = "s1") -> Path:
+    spine = {"sessionId": id, "title": "", "history": list(history)}
+    key = base64.urlsafe_b64encode(PROJECT.encode()).decode().replace("=", "_")
+    return write(home, f"workspace-sessions/{key}/{id}.json", spine)
+
+
+def asks(text: str) -> dict[str, Any]:
+    return {"input": {"data": {"userPrompt": text}}}
+
+
+def told(archive: Archive, id: str = "s1") -> list[tuple[str, str]]:
+    said = [m for m in messages(archive, id) if m.display == "bubble" and text_of(m)]
+    return [(m.author, text_of(m)) for m in said]
+
+
+def test_the_same_words_typed_twice_are_two_prompts_but_a_run_that_goes_on_is_none(
+    archive: Archive, home: Path
+) -> None:
+    for number, status in enumerate(("succeed", "yielded", "succeed"), 1):
+        one = run(
+            f"e{number}", say(f"a{number}", f"Step {number}."), status=status, **asks("go on")
+        )
+        write(home, f"{FOLDER}/{RUNS}/x{number}", one | {"startTime": 1773050400000 + number})
+    take_in(archive, home)
+    asked, agent = ("person", "go on"), "agent"
+    assert told(archive) == [
+        *(asked, (agent, "Step 1."), asked, (agent, "Step 2."), (agent, "Step 3.")),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ([entry("user", "one", executionId="e1"), entry("assistant", "On it.")], True),
+        ([entry("user", "one"), entry("assistant", "On it.")], True),
+        ([entry("user", "one"), entry("assistant", "On it."), {"executionId": "e1"}], True),
+        ([entry("user", "one"), entry("assistant", "On it.", executionId="e1"),
+          entry("assistant", "Other words.", executionId="e1")], True),
+        ([entry("user", "one"), entry("assistant", "On it.",
+          promptLogs=[{"completion": "First."}]), {"executionId": "e1"}], True),
+        ([entry("user", "one"), entry("assistant", "First.", executionId="lost")], False),
+        ([entry("user", "one"), entry("assistant", "First.", executionId="mute")], False),
+        ([entry("user", "one"), entry("assistant", "On it.", executionId="lost")], False),
+    ],
+)  # fmt: skip
+def test_the_words_of_a_turn_are_those_of_its_run_wherever_it_is_named(
+    first: list[dict[str, Any]], second: bool, archive: Archive, home: Path
+) -> None:
+    before = [
+        {"role": "human", "entries": [{"type": "text", "text": "one"}]},
+        {"role": "bot", "entries": [{"type": "text", "text": "First."}]},
+        {"role": "human", "entries": [{"type": "text", "text": "two"}]},
+    ]
+    later = entry("user", "two"), entry("assistant", "On it.", executionId="e2")
+    session(home, *first, *later)
+    if second:
+        write(home, f"{FOLDER}/{RUNS}/x1", run("e1", say("a1", "First."), **asks("one")))
+    write(home, f"{FOLDER}/{RUNS}/x0", run("mute", startTime=1))
+    more = asks("two") | {"context": {"messages": before}}
+    write(home, f"{FOLDER}/{RUNS}/x2", run("e2", say("a2", "Second."), **more))
+    take_in(archive, home)
+    assert told(archive) == [
+        *(("person", "one"), ("agent", "First."), ("person", "two"), ("agent", "Second.")),
+    ]
+
+
+def test_a_hidden_session_was_started_by_the_editor(archive: Archive, home: Path) -> None:
+    path = session(home, entry("user", "Implement task 1."), entry("assistant", "Done."))
+    listed = [{"sessionId": "s1", "title": "Task 1", "hidden": True}]
+    path.with_name("sessions.json").write_text(json.dumps(listed))
+    take_in(archive, home)
+    assert told(archive) == [("agent", "Done.")]
+
+
+def test_a_run_that_another_started_is_a_sub_agents(archive: Archive, home: Path) -> None:
+    step: dict[str, Any] = {
+        "actionId": "t1",
+        "actionType": "invoke_sub_agent",
+        "actionState": "Success",
+    }
+    step |= {"input": {"prompt": "count"}, "output": {"executionId": "e2"}}
+    write(home, f"{FOLDER}/{RUNS}/x1", run("e1", step, say("a1", "Three."), **asks("how many?")))
+    write(home, f"{FOLDER}/{RUNS}/x2", run("e2", say("a2", "3"), **asks("count")))
+    found = take_in(archive, home)
+    assert {id: one.nature for id, one in found.items()} == {"s1": "conversation", "e2": "subagent"}
+    assert told(archive) == [("person", "how many?"), ("agent", "Three.")]
+    assert told(archive, "e2") == [("harness", "count"), ("agent", "3")]
+    links = [(one.kind, one.side, one.id, one.call_id) for one in found["e2"].links]
+    assert links == [("subagent", "parent", "kiro-ide/s1", "t1")]
+
+
+def test_a_run_belongs_to_the_session_that_names_it(archive: Archive, home: Path) -> None:
+    """After a restart, runs have another session's id, which no file is called by."""
+    runs = (("e1", "s1"), ("e2", "other"), ("e3", "orphan"))
+    answers = [entry("assistant", "On it.", executionId=id) for id, _ in runs[:2]]
+    session(home, entry("user", "one"), answers[0], entry("user", "two"), answers[1])
+    for id, chat_session in runs:
+        write(home, f"{FOLDER}/{RUNS}/{id}", run(id, say(f"a{id}", id), session=chat_session))
+    assert take_in(archive, home).keys() == {"s1", "orphan"}
+    assert told(archive) == [
+        *(("person", "one"), ("agent", "e1"), ("person", "two"), ("agent", "e2")),
+    ]
+
+
 def test_successive_chats_of_a_workflow_are_one_without_what_they_repeat(
     archive: Archive, home: Path
 ) -> None:
@@ -217,6 +325,19 @@ def test_calls_in_a_chat_are_told_with_their_results(archive: Archive, home: Pat
     found = take_in(archive, home)["e1"]
     assert prompts(messages(archive, "e1")) == ["go"]
     assert (found.tools, found.tool_results) == ({"ls": 1}, 1)
+
+
+def test_a_call_without_a_result_takes_no_later_one(archive: Archive, home: Path) -> None:
+    first, second = "<tool_use><name>ls</name>.", "<tool_use><name>cat</name>a</tool_use>"
+    value = chat("e1", "one", first, "two", second)
+    value["chat"].append({"role": "tool", "content": "found"})
+    write(home, f"{FOLDER}/a.chat", value)
+    take_in(archive, home)
+    parts = [part for message in messages(archive, "e1") for part in message.parts]
+    calls = {part.call_id: part.name for part in parts if isinstance(part, ToolCall)}
+    assert list(calls.values()) == ["ls", "cat"]
+    results = [calls[part.call_id] for part in parts if isinstance(part, ToolResult)]
+    assert results == ["cat"]
 
 
 @pytest.mark.parametrize("path", [PROJECT, "c:\\src", "/home/dev/日本語", "/tmp/a?"])

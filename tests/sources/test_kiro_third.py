@@ -90,7 +90,28 @@ def test_a_sub_agent_is_linked_and_its_task_is_no_persons(archive: Archive, home
     assert [(link.kind, link.id, link.call_id) for link in agent.links] == [
         ("subagent", f"kiro/{SESSION}", "tooluse_v2_0003")
     ]
-    assert prompts(messages(archive, agent.native_id)) == []
+    assert prompts(read_conversation(archive, archive.find(agent.id)).messages()) == []
+    assert (agent.native_id, agent.id) == ("sub-0001", f"kiro/{SESSION[5:]}.sub-0001")
+
+
+def test_sub_agents_of_one_name_belong_to_their_own_sessions(archive: Archive, home: Path) -> None:
+    start = line("s", 1, type="sub_agent_start", subSessionId="sub-1", toolCallId="t1")
+    for session in ("sess_one", "sess_two"):
+        write(home, f"aaa/{session}", asked("a", session), start)
+        folder = home / ".kiro" / "sessions" / "aaa" / session / "sub-executions"
+        folder.mkdir()
+        (folder / "sub-1.jsonl").write_text(json.dumps(asked("x", "count")) + "\n")
+    import_history(archive, places=Places.at(home))
+    agents = [c for c in archive.conversations(Filter(subagents=True)) if c.nature == "subagent"]
+    assert {one.id: [link.id for link in one.links] for one in agents} == {
+        "kiro/one.sub-1": ["kiro/sess_one"],
+        "kiro/two.sub-1": ["kiro/sess_two"],
+    }
+
+
+def test_what_belongs_to_no_folder_cannot_be_resumed(archive: Archive, home: Path) -> None:
+    write(home, "_global/sess_one", asked("a", "hello"), said("b", "yes"))
+    assert READER.resume(take_in(archive, home)["sess_one"]) is None
 
 
 def test_a_shell_is_no_conversation(archive: Archive, home: Path) -> None:
@@ -156,6 +177,7 @@ def test_a_summary_is_a_divider_and_a_broken_off_call_cancelled(
     )
     take_in(archive, home)
     told = messages(archive, "sess_one")
-    assert [m.label for m in told if m.display == "divider"] == ["context compacted"] * 2
+    dividers = [(m.label, text_of(m)) for m in told if m.display == "divider"]
+    assert dividers == [("context compacted", "so far")]
     (result,) = [part for m in told for part in m.parts if isinstance(part, ToolResult)]
     assert result.status == "cancelled"

@@ -20,7 +20,7 @@ from rireki.sources.kit.pieces import WHOLE
 
 __all__ = ["tell_chats"]
 
-_TOOL = re.compile(r"<tool_use>\s*<name>(.*?)</name>(.*?)</tool_use>", re.DOTALL)
+_TOOL = re.compile(r"<tool_use>\s*<name>(.*?)</name>(.*?)(?:</tool_use>|\Z)", re.DOTALL)
 
 
 def tell_chats(facts: RowFacts) -> list[SavedMessage]:
@@ -97,6 +97,8 @@ def _chat_entry(
     name: str, role: str, text: str, entry: Any, position: int, open_calls: list[str]
 ) -> SavedMessage | None:
     if role == "human":
+        # What has no result by now gets none.
+        open_calls.clear()
         text = typed_in(text)
         rule = rule_of_prompt(text)
         if rule is not None and rule.name == "summary":

@@ -52,11 +52,19 @@ class RowFacts(ConversationBuilder):
     chat: str = ""
     #: What was told from the files of the editor.
     old: list[SavedMessage] = field(default_factory=list)
+    #: Runs of the editor that are sub-agents' of this conversation, by strand; whether it is one itself.
+    agents: dict[int, str] = field(default_factory=dict)
+    is_agent: bool = False
+    #: The run it begins with, where no session names it: another conversation's may have started it.
+    first_run: str = ""
 
     def own_id(self) -> str:
         """As the agent names it. A session of Kiro's third engine is its folder, `sess_…`; it is filed
         by the shorter form, as it was before it was known that this is part of its name."""
         if any(one.role in LIVE and one.role != V3_LOG for one in self.strands):
+            if all(one.role == V3_SUB for one in self.strands):
+                # Its own name may be another session's sub-agent's, too.
+                return stem_of(self.strands[0].place)
             return self.chat or self.native_id
         logs = [one.place for one in self.strands if one.role in (V3_LOG, V3_SESSION)]
         named = (name for name in map(_folder, logs) if name == V3_PREFIX + self.native_id)
@@ -66,7 +74,8 @@ class RowFacts(ConversationBuilder):
     @property
     def is_subagent(self) -> bool:
         return (
-            any(session.is_subagent for session in self.sessions)
+            self.is_agent
+            or any(session.is_subagent for session in self.sessions)
             or any(third.reason == "subagent" for third in self.thirds)
             or (bool(self.strands) and all(one.role == V3_SUB for one in self.strands))
         )
@@ -84,6 +93,8 @@ def conclude(facts: RowFacts, flow: list[SavedMessage]) -> Reading:
     filed = facts.native_id
     facts.flow += flow
     facts.native_id = facts.own_id()
+    if facts.native_id != filed and all(one.role == V3_SUB for one in facts.strands):
+        facts.name = filed
     facts.answers = [answer for one in facts.sessions for answer in one.answers(filed)]
     facts.link_tokens = _ties(facts, filed, flow)
     if not facts.directories:
@@ -167,7 +178,7 @@ def _first_line(message: Message) -> str:
 
 def _aliases(facts: RowFacts, filed: str) -> list[LinkToken]:
     """The shorter form of a name still finds it, wherever it was noted down."""
-    if facts.native_id == filed:
+    if facts.native_id == filed or facts.name:
         return []
     return [LinkToken("alias", "offer", filed), LinkToken("alias", "offer", f"kiro/{filed}")]
 
@@ -211,10 +222,12 @@ def _ties_of_third(facts: RowFacts, filed: str) -> list[LinkToken]:
         for child, call in facts.children.items()
     ]
     tokens += [
-        LinkToken("subagent", "want", f"agent:{stem_of(one.place)}")
-        for one in facts.strands
-        if one.role == V3_SUB
+        LinkToken("subagent", "want", f"agent:{filed}")
+        for one in facts.strands[:1]
+        if one.role == V3_SUB or facts.is_agent
     ]
+    if facts.first_run:
+        tokens.append(LinkToken("subagent", "want", f"agent:{facts.first_run}"))
     if facts.thirds:
         tokens.append(LinkToken("fork", "offer", f"third:{filed}"))
     for third in facts.thirds:

@@ -6,6 +6,7 @@ known here."""
 
 from __future__ import annotations
 
+import re
 from typing import Any, NamedTuple
 
 import msgspec
@@ -34,9 +35,11 @@ __all__ = [
     "V3_SESSION",
     "V3_SUB",
     "Saved",
+    "agent_of",
     "is_history_alone",
     "open_export",
     "recognise_saved",
+    "session_of",
 ]
 
 
@@ -59,6 +62,22 @@ SPINE, LISTED, RUN, CHAT = "ide-session", "ide-listed", "ide-run", "ide-chat"
 HISTORY, ACTIONS = "history", "actions"
 #: What the agent itself works with; a file that a person saved is only a copy.
 LIVE = (ROW, LOG, V3_LOG, V3_SUB, SPINE, RUN, CHAT)
+
+
+_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-")
+
+
+def session_of(path: str) -> str:
+    """The folder of the third engine that a file lies in, however deep."""
+    # The outermost below `sessions`: what lies in it may be called anything.
+    parts = re.split(r"[/\\]", path)
+    at = max((n for n, part in enumerate(parts[:-2]) if part == "sessions"), default=0)
+    return parts[min(at + 2, len(parts) - 1)].removeprefix(V3_PREFIX)
+
+
+def agent_of(session: str, agent: str) -> str:
+    """A sub-agent of the third engine: by its own id, or where that is none, by its session's as well."""
+    return agent if _UUID.search(agent) else f"{session}.{agent}"
 
 
 ZIP = b"PK\x03\x04"

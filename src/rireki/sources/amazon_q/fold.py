@@ -30,7 +30,9 @@ from rireki.sources.amazon_q.files import (
     V3_LOG,
     V3_SESSION,
     V3_SUB,
+    agent_of,
     open_export,
+    session_of,
 )
 from rireki.sources.amazon_q.ide import tell_sessions
 from rireki.sources.amazon_q.join import TranscriptNote, add_typed, join, not_typed
@@ -59,7 +61,8 @@ def interpret(conversation: str, strands: Sequence[Strand]) -> list[Reading]:
         # A folder without messages, or a name in a list: nothing was said there.
         return []
     first, *others = _apart(strands)
-    return [_read(conversation, first), *(_read(conversation, some, apart=True) for some in others)]
+    found = _read(conversation, first)
+    return [*found, *(one for some in others for one in _read(conversation, some, apart=True))]
 
 
 def _apart(strands: Sequence[Strand]) -> list[list[Strand]]:
@@ -87,7 +90,8 @@ def _as_row(strand: Strand) -> Strand:
     return msgspec.structs.replace(strand, role=ROW) if strand.role == DATABASE else strand
 
 
-def _read(conversation: str, strands: Sequence[Strand], *, apart: bool = False) -> Reading:
+def _read(conversation: str, strands: Sequence[Strand], *, apart: bool = False) -> list[Reading]:
+    """The conversation, and the sub-agents that files of the editor have beside it."""
     live = [one for one in strands if one.role in LIVE and not _is_stale(one, strands)] or strands
     source = next(name for name in _SOURCES if any(one.source == name for one in strands))
     facts = RowFacts(source, conversation, strands, live=live)
@@ -113,6 +117,16 @@ def _read(conversation: str, strands: Sequence[Strand], *, apart: bool = False) 
     for lines in typed:
         add_typed(flow, lines)
     facts.prompts_only = all(one.role == TYPED for one in strands)
+    reading = conclude(facts, flow)
+    agents = [(one, facts.agents[one.id]) for one in strands if one.id in facts.agents]
+    return [reading, *(_read_agent(facts, run, one) for one, run in agents)]
+
+
+def _read_agent(parent: RowFacts, run: str, strand: Strand) -> Reading:
+    facts = RowFacts(parent.source, run, [strand], live=[strand], is_agent=True)
+    flow = tell_sessions(facts)
+    for directory in parent.directories[:1]:
+        facts.note_directory(directory)
     return conclude(facts, flow)
 
 
@@ -167,7 +181,8 @@ def _told(facts: RowFacts, strand: Strand) -> tuple[list[SavedMessage], int]:
     forked = next((one.forked_at for one in facts.thirds if one.forked_at), None)
     telling = Telling(forked, strand.role == V3_SUB or facts.is_subagent)
     telling.feed_all(list(records_of(strand, facts.troubles)))
-    facts.children |= telling.children
+    session = session_of(strand.place) if telling.children else ""
+    facts.children |= {agent_of(session, id): call for id, call in telling.children.items()}
     return telling.drafts, telling.entries
 
 

@@ -17,13 +17,14 @@ from rireki.model.times import from_iso, from_ms
 from rireki.sources.amazon_q.facts import RowFacts
 from rireki.sources.amazon_q.files import ACTIONS, HISTORY, LISTED, RUN, SPINE
 from rireki.sources.amazon_q.pending import (
+    TASK,
     SavedMessage,
     make,
     prompt,
     short_hash,
     unknown,
 )
-from rireki.sources.amazon_q.third import PROGRAM, rule_of_prompt, text_in
+from rireki.sources.amazon_q.third import PROGRAM, SPEC, rule_of_prompt, text_in
 from rireki.sources.kit.fields import get, items, string, words
 from rireki.sources.kit.records import DecodedLine, document_of, head_of, records_of
 
@@ -63,21 +64,46 @@ class _Run:
         last = items(data, "messages")[-1:]
         return string(data, "userPrompt") or "".join(text_in(get(one, "content")) for one in last)
 
+    @property
+    def speaks(self) -> bool:
+        """Whether the agent said something in it."""
+        steps = (step for step, _, _ in self.actions.values())
+        return any(
+            string(one, "actionType") == "say" and words(get(one, "output", "message"))
+            for one in steps
+        )
+
+    @property
+    def before(self) -> list[Any]:
+        """What was said before it: all that it was told but what it was started with."""
+        told = items(get(self.head, "context"), "messages")
+        people = [n for n, one in enumerate(told) if string(one, "role") == "human"]
+        asks = people and typed_in(self.asked) in _texts(told[people[-1]])
+        return told[: people[-1]] if asks else told
+
 
 def tell_sessions(facts: RowFacts) -> list[SavedMessage]:
-    """The sessions and runs of a conversation, as one story."""
+    """The sessions and runs of a conversation, as one story; runs of its sub-agents are noted."""
     runs = _runs(facts)
     told = _Session(facts, {run.id: run for run in runs})
+    listed = [document_of(strand, facts.troubles) for strand in _of(facts, LISTED)]
+    # The editor itself starts the tasks of a specification.
+    told.is_task = any(get(entry, "hidden") is True for entry in listed)
     for strand in _of(facts, SPINE):
         told.tell_spine(strand)
     for run in runs:
-        told.tell_rest(run)
-    for strand in _of(facts, LISTED):
-        entry = document_of(strand, facts.troubles)
+        if run.id not in told.agents:
+            told.tell_rest(run)
+    for entry in listed:
         facts.title = facts.title or string(entry, "title")
         facts.note_directory(string(entry, "workspaceDirectory"))
         begun = string(entry, "dateCreated")
         facts.times += [at for at in [from_ms(int(begun)) if begun.isdecimal() else None] if at]
+    facts.agents = {run.strand.id: run.id for run in runs if run.id in told.agents}
+    starters = told.agents.items()
+    facts.children |= {id: step for id, (run, step) in starters if run not in told.agents}
+    if runs and not _of(facts, SPINE):
+        facts.first_run = next((run.id for run in runs if run.id not in told.agents), "")
     return told.flow
 
 
@@ -102,11 +128,19 @@ class _Session:
         self.facts = facts
         self.runs = runs
         self.flow: list[SavedMessage] = []
+        #: Whether its first prompt is the editor's.
+        self.is_task = False
+        #: Runs that another run started, each with the step that did.
+        self.agents = _agents(runs)
         self._told: set[str] = set()
         self._typed: list[str] = []
+        self._has_spine = False
+        #: Whether the run before waits for the person.
+        self._waits = False
 
     def tell_spine(self, strand: Strand) -> None:
         facts, head = self.facts, head_of(strand, self.facts.troubles)
+        self._has_spine = True
         facts.title = facts.title or string(head, "title")
         facts.note_model(string(head, "selectedModel"))
         facts.note_directory(string(head, "workspaceDirectory") or string(head, "workspacePath"))
@@ -116,39 +150,58 @@ class _Session:
             DecodedLine(one, number, True, strand.present, [])
             for number, one in enumerate(items(head, "history"), 1)
         ]
-        entries = [(one.value, one.position, one.refs, one.present) for one in lines]
-        facts.entries += len(entries)
-        for value, position, refs, present in entries:
+        facts.entries += len(lines)
+        named = {string(line.value, "executionId") for line in lines}
+        for turn in _turns(lines):
+            self._turn(turn, named)
+
+    def _turn(self, lines: Sequence[DecodedLine], named: set[str]) -> None:
+        """A prompt and what followed it: the runs that the entries name have the words."""
+        runs = [self.runs.get(string(line.value, "executionId")) for line in lines]
+        known = [run for run in runs if run is not None] or self._unnamed(lines[0], named)
+        for number, line in enumerate(lines):
             begun = len(self.flow)
-            self._entry(value, position)
+            if _role(line.value) == "user":
+                self._ask(_name(line), get(line.value, "message", "content"), line.position, known)
+            else:
+                # A prompt may name its run itself, and a run its prompt.
+                for run in [runs[number]] if runs[number] else known:
+                    self._run_once(run)
+                self._answer(line, known, is_named=runs[number] is not None)
             for draft in self.flow[begun:]:
-                draft.refs = draft.refs or list(refs)
-                if not present:
+                draft.refs = draft.refs or list(line.refs)
+                if not line.present:
                     draft.message.upstream = "gone"
+        for run in known:
+            self._run_once(run)
 
-    def _entry(self, value: Any, position: int) -> None:
-        message = get(value, "message")
-        name = string(message, "id") or f"h{short_hash(words(value))}.{position}"
-        run = self.runs.get(string(value, "executionId"))
-        match string(message, "role"):
-            case "user":
-                self._ask(name, get(message, "content"), position, run)
-            case "assistant" | "tool":
-                self._answer(name, value, position, run)
-            case _ if run is not None:
-                self._run(run)
-            case _:
-                self.flow.append(unknown(name, "entry", value, position))
+    def _unnamed(self, line: DecodedLine, named: set[str]) -> list[_Run]:
+        """The run that was started with a prompt, where no entry says which."""
+        asked = typed_in(text_in(get(line.value, "message", "content")))
+        free = (run for run in self.runs.values() if run.id not in self._told | named)
+        found = (run for run in free if run.id not in self.agents and typed_in(run.asked) == asked)
+        return [run for run in [next(found, None)] if run and asked]
 
-    def _ask(self, name: str, content: Any, position: int, run: _Run | None = None) -> None:
+    def _run_once(self, run: _Run | None) -> None:
+        if run is not None and run.id not in self._told:
+            self._run(run)
+
+    def _ask(self, name: str, content: Any, position: int, runs: Sequence[_Run] = ()) -> None:
         blocks = content if isinstance(content, list) else [content]
         pictures = [one for one in blocks if string(one, "type") == "imageUrl"]
         text = typed_in(text_in([one for one in blocks if one not in pictures]))
         rule = rule_of_prompt(text)
-        draft = prompt(name, text, run.start or None if run else None, position, ("user",), rule)
+        if self.is_task and not self._typed:
+            rule = rule or SPEC
+        at = next((run.start for run in runs if run.start), None)
+        draft = prompt(name, text, at, position, ("user",), rule)
         draft.message.display = rule.display if rule else "bubble"
         draft.message.parts += [self._picture(one) for one in pictures]
         draft.group = name
+        if self.facts.is_agent and rule is None:
+            draft.message.author, draft.message.label = "harness", TASK
+            draft.message.entry = Entry(position, "user", ("user",), TASK)
+            draft.typed = False
         self.flow.append(draft)
         self._typed.append(text)
 
@@ -156,18 +209,43 @@ class _Session:
         url = string(get(block, "imageUrl"), "url")
         return self.facts.pictures.add_url(url) or Attachment("image/*", name=url[:200])
 
-    def _answer(self, name: str, value: Any, position: int, run: _Run | None) -> None:
+    def _answer(self, line: DecodedLine, known: Sequence[_Run], *, is_named: bool) -> None:
+        """The words of an entry itself, where no run has any."""
+        value, name, position = line.value, _name(line), line.position
         logs = items(value, "promptLogs")
         for log in logs:
             self.facts.note_model(string(log, "modelTitle"))
-        if run is not None and run.id not in self._told:
-            self._run(run)
+        run, role = string(value, "executionId"), _role(value)
+        if not run and role not in ("assistant", "tool"):
+            self.flow.append(unknown(name, "entry", value, position))
+            return
+        if is_named:
+            known = [self.runs[run]]
+        if any(one.speaks for one in known) and (is_named or not run):
             return
         text = text_in(get(value, "message", "content"))
         if text in ("", _PLACEHOLDER):
             text = "\n".join(filter(None, (string(one, "completion") for one in logs)))
-        if text and (run is None or text != _PLACEHOLDER):
+        if text and role == "tool":
+            about = Entry(position, "user", (), "tool results")
+            self.flow.append(make(name, "tool", "fold", [Text(text)], about, ends=False))
+        elif text:
             self.flow.append(said_by_agent(name, [Text(text)], position, None))
+        elif run and not is_named and run not in self._told:
+            self._told.add(run)
+            self._remembered(run)
+
+    def _remembered(self, lost: str) -> None:
+        """What a run said that is lost, as a later run was told it."""
+        asked = self._typed[-1] if self._typed else ""
+        for run in self.runs.values():
+            told = run.before
+            people = [n for n, one in enumerate(told) if string(one, "role") == "human"]
+            starts = [n for n in people if asked in _texts(told[n])]
+            if asked and starts:
+                end = next((n for n in people if n > starts[0]), len(told))
+                self._tell_before(told[starts[0] + 1 : end], lost)
+                return
 
     def tell_rest(self, run: _Run) -> None:
         """A run that no session named: what it was asked, and what it did."""
@@ -175,20 +253,21 @@ class _Session:
             return
         asked = typed_in(run.asked)
         if not self.flow:
-            self._earlier(run, asked)
-        if asked and asked not in self._typed:
-            self._ask(f"{run.id}-prompt", asked, 0, run)
+            self._tell_before(run.before, run.id)
+        # One that waited for the person goes on as another run, with the same words.
+        repeats = self._has_spine or self._waits
+        if asked and not (repeats and asked in self._typed):
+            self._ask(f"{run.id}-prompt", asked, 0, [run])
             self.flow[-1].message.at = run.start or None
         self._run(run)
+        self._waits = string(run.head, "status").lower() == "yielded"
 
-    def _earlier(self, run: _Run, asked: str) -> None:
-        """What was said before the first run that is left, as that one was told it."""
-        for number, message in enumerate(items(get(run.head, "context"), "messages"), 1):
-            role, name = string(message, "role"), f"{run.id}-before-{number}"
+    def _tell_before(self, messages: Sequence[Any], run: str) -> None:
+        """What was said before a run, as it was told it."""
+        for number, message in enumerate(messages, 1):
+            role, name = string(message, "role"), f"{run}-before-{number}"
             entries = items(message, "entries")
-            texts = [text for one in entries if (text := typed_in(string(one, "text")))]
-            if role == "human" and asked in texts:
-                return
+            texts = _texts(message)
             if role == "human":
                 for place, text in enumerate(texts):
                     self._ask(f"{name}.{place}", text, number)
@@ -289,9 +368,40 @@ class _Session:
         done = make(f"{name}-result", "tool", "fold", [result], entry, at=at, ends=False)
         done.group = name
         self.flow.append(done)
-        child = string(output, "executionId") or string(action, "subExecutionId")
-        if kind in _AGENTS and child in self.runs:
-            self._run(self.runs[child])
+
+
+def _turns(lines: Sequence[DecodedLine]) -> list[list[DecodedLine]]:
+    """Each prompt with what followed it."""
+    turns: list[list[DecodedLine]] = []
+    for line in lines:
+        if _role(line.value) == "user" or not turns:
+            turns.append([])
+        turns[-1].append(line)
+    return turns
+
+
+def _role(entry: Any) -> str:
+    return string(get(entry, "message"), "role")
+
+
+def _name(line: DecodedLine) -> str:
+    own = string(get(line.value, "message"), "id")
+    return own or f"h{short_hash(words(line.value))}.{line.position}"
+
+
+def _texts(message: Any) -> list[str]:
+    return [text for one in items(message, "entries") if (text := typed_in(string(one, "text")))]
+
+
+def _agents(runs: dict[str, _Run]) -> dict[str, tuple[str, str]]:
+    """The runs that others started, each with the one that did, and its step."""
+    found: dict[str, tuple[str, str]] = {}
+    for run in runs.values():
+        for name, (action, _, _) in run.actions.items():
+            child = string(get(action, "output"), "executionId") or string(action, "subExecutionId")
+            if string(action, "actionType") in _AGENTS and child not in ("", run.id):
+                found[child] = (run.id, name)
+    return found
 
 
 def _status(state: str, output: Any) -> ResultStatus:

@@ -10,7 +10,9 @@ import base64
 import binascii
 import json
 import os
+import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path, PurePath
 from typing import Any
@@ -24,10 +26,17 @@ from rireki.sources.amazon_q.reader import Family
 from rireki.sources.kit.decode import NotReadable, load
 from rireki.sources.kit.digests import digest_of_bytes
 from rireki.sources.kit.fields import get, string
-from rireki.sources.kit.files import FileKind, FilesBelow, belonging, listing, no_conversation
+from rireki.sources.kit.files import (
+    FileKind,
+    FilesBelow,
+    belonging,
+    listing,
+    no_conversation,
+    stem_of,
+)
 from rireki.sources.kit.pieces import Cuts, whole
 from rireki.sources.kit.places import Places
-from rireki.sources.kit.stamps import open_plain
+from rireki.sources.kit.stamps import file_stamp, open_plain
 from rireki.sources.reader import Discovery, Known, Origin, Roll, Update
 
 __all__ = ["READER"]
@@ -49,6 +58,7 @@ _CUTS = {
     files.SPINE: Cuts({"history": files.HISTORY}),
     files.RUN: Cuts({"actions": files.ACTIONS}),
 }
+_RUN_NAMED = re.compile(rb'"executionId"\s*:\s*"([^"\\]+)"')
 #: How much of a file is looked at for its kind.
 _PEEK = 1 << 16
 
@@ -86,7 +96,6 @@ class KiroIde(Family):
 
     def read(self, origin: Origin, known: Known) -> Iterator[Update | Roll]:
         """What a run belongs to stands in it. One that is torn just now is left as it was known."""
-        named = {files.RUN: _session_of, files.CHAT: _workflow_of}.get(origin.role)
         for update in super().read(origin, known):
             if isinstance(update, Update) and origin.role in (files.SPINE, files.RUN, files.CHAT):
                 fields = _fields(update)
@@ -94,8 +103,10 @@ class KiroIde(Family):
                     raise SourceTrouble("file-not-whole")
                 if fields is None:
                     update.troubles.append(Trouble.of(origin.place, "file-not-whole"))
-                elif named is not None:
-                    update.conversation = named(fields) or None
+                elif origin.role == files.RUN:
+                    update.conversation = _session_of(origin, fields) or None
+                elif origin.role == files.CHAT:
+                    update.conversation = _workflow_of(fields) or None
             yield update
 
     def read_database(self, origin: Origin, known: Known) -> Iterator[Update | Roll]:
@@ -158,8 +169,38 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _session_of(fields: _Fields) -> str:
-    return _text(fields.session) or _text(fields.run)
+def _session_of(origin: Origin, fields: _Fields) -> str:
+    """As the run says; after a restart that may be a name that no session has, but one names the run."""
+    run, session = _text(fields.run), _text(fields.session)
+    workspace = PurePath(origin.place).parent.parent.name
+    spines: list[os.DirEntry[str]] = []
+    for folder in listing(str(PurePath(origin.root, _SESSIONS)), []):
+        path = _decoded(folder.name)
+        if not path or _hash(path) == workspace:
+            spines += [one for one in listing(folder.path, []) if _is_spine(one.name)]
+    names = {stem_of(one.name): one for one in spines}
+    if not run or session in names:
+        return session or run
+    return next((name for name, one in names.items() if run in _runs_in(one)), session or run)
+
+
+def _is_spine(name: str) -> bool:
+    return name.endswith(".json") and not name.startswith(".") and name != "sessions.json"
+
+
+def _runs_in(spine: os.DirEntry[str]) -> frozenset[str]:
+    try:
+        return _named_runs(spine.path, file_stamp(spine.stat()))
+    except (OSError, SourceTrouble):
+        return frozenset()
+
+
+@lru_cache(maxsize=1024)
+def _named_runs(place: str, stamp: str) -> frozenset[str]:
+    """The runs that a session names, in this version of its file."""
+    with open_plain(place) as file:
+        found = _RUN_NAMED.findall(file.read())
+    return frozenset(one.decode("utf-8", "replace") for one in found)
 
 
 def _workflow_of(fields: _Fields) -> str:

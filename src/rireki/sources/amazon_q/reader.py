@@ -87,6 +87,9 @@ class Family(FileReader):
             third = (
                 conversation.native_id.startswith(V3_PREFIX) or "kiro-ide" in conversation.held_by
             )
+            if third and not conversation.project:
+                # What belongs to no folder is in no list of the CLI.
+                return None
             engine = "--v3" if third else "chat"
             return in_project(conversation, f"kiro-cli {engine} --resume-id", with_id=True)
         return None

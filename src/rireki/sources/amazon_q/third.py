@@ -30,7 +30,7 @@ from rireki.sources.kit.fields import get, items, string
 from rireki.sources.kit.records import DecodedLine
 from rireki.sources.kit.rules import TextRule, rule_of
 
-__all__ = ["Telling", "V3Session", "open_v3_session"]
+__all__ = ["PROGRAM", "SPEC", "Telling", "V3Session", "open_v3_session"]
 
 #: What the engine notes for itself.
 PROGRAM = "notice of the program"
@@ -45,16 +45,18 @@ _WRITTEN = (
     *("<identity>", "# System Prompt", "# Identity", "## Included Rules", "<key_kiro_features>"),
     *("You are operating in a workspace", "<EnvironmentContext>", "<steering-reminder>"),
 )
+SPEC = TextRule(
+    "put in by the editor",
+    "task of a spec",
+    "Follow these instructions for user requests related to spec tasks",
+    display="fold",
+)
 _PROMPTS = (
     *(TextRule("put in by the editor", "context", opens, display="fold") for opens in _WRITTEN),
     TextRule("summary", "summary", "CONTEXT TRANSFER:", display="fold"),
-    TextRule(
-        "put in by the editor",
-        "task of a spec",
-        "Follow these instructions for user requests related to spec tasks",
-        display="fold",
-    ),
+    SPEC,
 )
+_COMPACTED = "context compacted"
 #: A first prompt that stands in the line of the session's start is no longer than this.
 _SHORT = 2000
 
@@ -201,7 +203,7 @@ class Telling:
     def _said(self, name: str, payload: dict[str, Any], position: int) -> SavedMessage:
         text, operation = text_in(payload.get("content")), payload.get("operationType")
         if operation == "Summary":
-            return divider(name, "context compacted", [Text(text)])
+            return self._compacted(name, [Text(text)])
         thinks = operation == "Reasoning"
         said: Part = Text(text)
         if thinks and text.strip() in ("", "..."):
@@ -221,13 +223,24 @@ class Telling:
 
     def _taken_back(self, name: str, payload: dict[str, Any]) -> SavedMessage:
         if payload.get("kind") != "checkpoint_revert":
-            return divider(name, "context compacted", [Notice("context compacted")])
+            return self._compacted(name, [])
         first = payload.get("effectiveFromMessageId")
         at = next((n for n, one in enumerate(self.drafts) if one.group == first), len(self.drafts))
         for draft in self.drafts[at:]:
             draft.message.abandoned = True
         label = "went back to an earlier point"
         return divider(name, label, [Notice(label)])
+
+    def _compacted(self, name: str, parts: list[Part]) -> SavedMessage:
+        """A summary and the note that the context was cut come together: that is one divider."""
+        shown = (one.message for one in reversed(self.drafts) if one.message.display != "hidden")
+        before = next(shown, None)
+        again = before is not None and (before.display, before.label) == ("divider", _COMPACTED)
+        draft = divider(name, _COMPACTED, parts or [Notice(_COMPACTED)])
+        if again and before is not None:
+            twice = draft.message if not parts else before
+            twice.display, twice.label = "hidden", PROGRAM
+        return draft
 
     def _name(self, fields: dict[str, Any], value: Any) -> str:
         name = fields.get("id")
