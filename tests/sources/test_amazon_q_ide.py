@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -303,6 +304,39 @@ def test_the_same_words_twice_are_two_messages_where_no_time_tells(
     assert take_in(archive, home)["one"].turns == 2
 
 
+def test_half_a_character_spoils_nothing(archive: Archive, home: Path) -> None:
+    """The server cuts texts at a length, JavaScript writes what is left of a character."""
+    cut = tab(
+        "one", prompt("first"), answer("cut HERE"), prompt("more", at(2)), answer("yes", at(3))
+    )
+    path = write(home, cut, TWO)
+    path.write_text(path.read_text("utf-8").replace("HERE", "\\ud83d"), "utf-8")
+    assert take_in(archive, home).keys() == {"one", "two"}
+    said = messages(archive, "one")
+    assert [text_of(m) for m in said] == ["first", "cut \ufffd", "more", "yes"]
+    (strand,) = archive.strands("amazon-q-ide", "one")
+    assert {run.lane for run in strand.states[-1].runs} == {"head", "messages"}
+    assert rb"cut \ud83d" in strand.document()
+
+
+def test_pictures_beside_results_are_a_tools(archive: Archive, home: Path) -> None:
+    results = [{"toolUseId": "t", "status": "success", "content": [{"text": "a.png"}]}]
+    picture = {"format": "png", "source": {"bytes": [137, 80]}}
+    given = prompt("", at(2), userInputMessageContext={"toolResults": results}, images=[picture])
+    call = answer("", toolUses=[{"toolUseId": "t", "name": "fsRead", "input": {}}])
+    write(home, tab("one", prompt("look"), call, given, answer("Red.", at(3))))
+    take_in(archive, home)
+    said = messages(archive, "one")
+    assert prompts(said) == ["look"]
+    assert [type(part) for part in said[2].parts] == [ToolResult, Attachment]
+
+
+def test_an_answer_without_words_is_none(archive: Archive, home: Path) -> None:
+    write(home, tab("one", prompt("first"), answer("")))
+    assert not take_in(archive, home)["one"].finished
+    assert [m.display for m in messages(archive, "one")] == ["bubble", "hidden"]
+
+
 # ── project and model ──
 
 
@@ -333,6 +367,21 @@ def test_a_folder_is_hashed_as_the_path_of_its_url(project: str, pathname: str, 
     (origin,) = READER.discover(places).origins
     assert origin.project == project
     assert READER.locate(places, origin.place) == [origin]
+
+
+@pytest.mark.parametrize(
+    ("project", "file"),
+    [
+        ("/home/dev/app", "/home/dev/app/app.code-workspace"),
+        ("c:\\dev\\app", "c:\\dev\\app\\app.code-workspace"),
+    ],
+)
+def test_a_saved_workspace_goes_by_the_path_of_its_file(
+    project: str, file: str, home: Path
+) -> None:
+    write(home, ONE, name=f"chat-history-{sha256(file.encode()).hexdigest()}.json")
+    (origin,) = READER.discover(Places.at(home).knowing(lambda: [project])).origins
+    assert origin.project == project
 
 
 def test_without_folders_the_calls_tell_where_it_was(archive: Archive, home: Path) -> None:

@@ -172,6 +172,19 @@ def test_a_run_that_is_torn_just_now_is_left_as_it_was(archive: Archive, home: P
     assert answers(messages(archive, "s1")) == ["Hi.", "There."]
 
 
+def test_half_a_character_where_an_output_was_cut_spoils_nothing(
+    archive: Archive, home: Path
+) -> None:
+    place = write(home, f"{FOLDER}/{RUNS}/x1", run("e1", say("a1", "Hi.")))
+    take_in(archive, home)
+    write(home, f"{FOLDER}/{RUNS}/x1", run("e1", say("a1", "Hi."), say("a2", "cut HERE")))
+    place.write_text(place.read_text("utf-8").replace("HERE", "\\ud83d"), "utf-8")
+    take_in(archive, home)
+    assert answers(messages(archive, "s1")) == ["Hi.", "cut \ufffd"]
+    (strand,) = archive.strands("amazon-q", "s1")
+    assert {one.lane for one in strand.states[-1].runs} == {"head", "actions"}
+
+
 def test_what_was_said_before_the_first_run_that_is_left_is_told(
     archive: Archive, home: Path
 ) -> None:

@@ -23,7 +23,7 @@ from rireki.errors import SourceTrouble
 from rireki.model.conversation import Conversation, Trouble
 from rireki.sources.amazon_q import files
 from rireki.sources.amazon_q.reader import Family
-from rireki.sources.kit.decode import NotReadable, load
+from rireki.sources.kit.decode import NotReadable, load, mended
 from rireki.sources.kit.digests import digest_of_bytes
 from rireki.sources.kit.fields import get, string
 from rireki.sources.kit.files import (
@@ -159,10 +159,12 @@ def _fields(update: Update) -> _Fields | None:
     data = b"".join(
         one.separator.encode().join(piece.data for piece in one.pieces) for one in update.contents
     )
-    try:
-        return msgspec.json.decode(data, type=_Fields)
-    except (msgspec.MsgspecError, UnicodeError, RecursionError):
-        return None
+    for halves in (False, True):
+        try:
+            return msgspec.json.decode(mended(data) if halves else data, type=_Fields)
+        except (msgspec.MsgspecError, UnicodeError, RecursionError):
+            continue
+    return None
 
 
 def _text(value: Any) -> str:

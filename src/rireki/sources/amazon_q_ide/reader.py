@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import md5, sha256
 from pathlib import PurePath
 from typing import Any
@@ -20,6 +20,7 @@ import msgspec
 
 from rireki.model.conversation import Reading, Trouble
 from rireki.model.strand import Strand
+from rireki.sources.kit.decode import mended
 from rireki.sources.kit.digests import digest_of_bytes
 from rireki.sources.kit.document import read_document
 from rireki.sources.kit.files import (
@@ -92,11 +93,11 @@ class AmazonQInIde(FileReader):
         if origin.size > known.largest:
             yield from read_document(origin, known)
             return
-        data, tabs = _read(origin.place)
-        if tabs is None:
+        data, database = _read(origin.place)
+        if database is None:
             yield _torn(origin, data)
             return
-        updates = list(_updates(tabs, _model_of_all(data)))
+        updates = list(_updates(_tabs(data, *database), _model_of_all(database[0])))
         wanted = [one for one in updates if known.thorough or _is_news(one, origin, known)]
         yield from with_project(origin, wanted)
         yield Roll([one.key for one in updates])
@@ -134,28 +135,39 @@ class _Tab(msgspec.Struct):
     data: bytes
 
 
-def _read(place: str) -> tuple[bytes, list[_Tab] | None]:
-    """The bytes of the file, and its tabs; None for them when it is not whole, and does not become so."""
+def _read(place: str) -> tuple[bytes, tuple[_Database, bytes] | None]:
+    """The bytes of the file, and what they say; None for that when it is not whole, and does not become so."""
     before = ""
     for _ in range(_ATTEMPTS):
         with open_plain(place) as file:
             stamp = file_stamp(os.fstat(file.fileno()))
             data = file.read()
-        tabs = _tabs(data)
-        if tabs is not None or stamp == before:
+        database = _open(data)
+        if database is not None or stamp == before:
             break
         before = stamp
         time.sleep(_PAUSE)
-    return data, tabs
+    return data, database
 
 
-def _tabs(data: bytes) -> list[_Tab] | None:
-    try:
-        database = msgspec.json.decode(data, type=_Database)
-    except (msgspec.MsgspecError, UnicodeError, RecursionError):
-        return None
-    rows = [row for one in database.collections if one.name == "tabs" for row in one.data]
-    return [_Tab(_about(row), bytes(row)) for row in rows]
+def _open(data: bytes) -> tuple[_Database, bytes] | None:
+    """The database, and the bytes it was read from: half a character, where a text was cut, spoils nothing."""
+    for halves in (False, True):
+        found = mended(data) if halves else data
+        try:
+            return msgspec.json.decode(found, type=_Database), found
+        except (msgspec.MsgspecError, UnicodeError, RecursionError):
+            continue
+    return None
+
+
+def _tabs(data: bytes, database: _Database, readable: bytes) -> Iterator[_Tab]:
+    """The tabs as they stand in the file."""
+    end = 0
+    for row in (row for one in database.collections if one.name == "tabs" for row in one.data):
+        start = readable.index(row, end)
+        end = start + len(memoryview(row))
+        yield _Tab(_about(row), data[start:end])
 
 
 def _about(row: msgspec.Raw) -> _Name:
@@ -177,7 +189,8 @@ def _torn(origin: Origin, data: bytes) -> Update:
     )
 
 
-def _updates(tabs: Sequence[_Tab], model: str) -> Iterator[Update]:
+def _updates(found: Iterable[_Tab], model: str) -> Iterator[Update]:
+    tabs = list(found)
     seen: dict[str, int] = {}
     alone = not any(tab.about.model for tab in tabs)
     for tab in tabs:
@@ -207,9 +220,8 @@ def _is_news(update: Update, origin: Origin, known: Known) -> bool:
     return bool(known.cursors.get(update.key) != update.cursor)
 
 
-def _model_of_all(data: bytes) -> str:
+def _model_of_all(database: _Database) -> str:
     """The model that was chosen for the whole file: clients up to 2026-02 knew no other."""
-    database = msgspec.json.decode(data, type=_Database)
     rows = [row for one in database.collections if one.name == "settings" for row in one.data]
     models = [_about(row).model for row in rows]
     return next((model for model in models if isinstance(model, str)), "")
@@ -229,15 +241,20 @@ def _placed(origins: Sequence[Origin], places: Places) -> list[Origin]:
 
 
 def _hashes(project: str) -> set[str]:
-    """What a workspace of this one folder may be called: by its path as a URL has it, or as it is."""
+    """What a workspace of this one folder may be called: by its path as a URL has it, or as it is.
+
+    One that was saved goes by the path of its file, which mostly lies in the folder and has its name.
+    """
     path = project.replace("\\", "/")
     path = path if path.startswith("/") else f"/{path}"
     data = [quote(path, safe=safe, errors="replace") for safe in ("/", "/!$&'()*+,;=:@[]|^~")]
     # A drive's letter is small in the editor's addresses.
     data += [f"/{one[1:2].lower()}{one[2:]}" for one in data if path[2:3] == ":"]
+    separator = "\\" if "\\" in project else "/"
+    saved = f"{project}{separator}{PurePath(path).name}.code-workspace"
     return {
         *(md5(one.encode(), usedforsecurity=False).hexdigest() for one in data),
-        sha256(project.encode("utf-8", "replace")).hexdigest(),
+        *(sha256(one.encode("utf-8", "replace")).hexdigest() for one in (project, saved)),
     }
 
 

@@ -171,9 +171,11 @@ class _Told:
             self.builder.result(line, f"{name}-results", parts, at=at)
         body = line.text("body")
         pictures = [self._picture(one) for one in items(line.value, "images")]
-        if not body and not pictures:
-            if not results:
-                self._aside(line, name, "empty prompt", "hidden", at)
+        if not body and results:
+            # Pictures beside results are a tool's.
+            self.builder.flow[-1].message.parts += pictures
+        elif not body and not pictures:
+            self._aside(line, name, "empty prompt", "hidden", at)
         elif self._is_summary(line, following):
             self._aside(line, name, "summary", "divider", at, "context compacted")
         elif rule := is_injected(body, get(line.value, "shouldDisplayMessage")):
@@ -205,7 +207,12 @@ class _Told:
             )
             return
         self._called += [get(one, "input") for one in items(line.value, "toolUses")]
-        self.builder.answer(line, name, [*parts, *_sources(line.value)], at=at)
+        parts += _sources(line.value)
+        if parts:
+            self.builder.answer(line, name, parts, at=at)
+        else:
+            empty = "no answer"
+            self.builder.say(line, name, "harness", "hidden", [], empty, at=at, label=empty)
 
     def _aside(
         self,

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from rireki.sources.kit.decode import mended
 from rireki.sources.kit.digests import digest_of_bytes, digest_of_json
 from rireki.sources.reader import Content, Piece
 
@@ -38,15 +39,25 @@ class Cuts(NamedTuple):
 def split(value: bytes, cuts: Cuts) -> list[Content]:
     """The value in pieces, or as one piece where it is not the JSON we know how to cut."""
     try:
-        cutter = _Cutter(value, cuts)
-        if "" in cuts.lists:
-            items = msgspec.json.decode(value, type=list[msgspec.Raw])
-            cutter.cut_list(cuts.lists[""], value.index(b"["), items)
-        else:
-            cutter.cut_fields(msgspec.json.decode(value, type=dict[str, msgspec.Raw]))
-        return cutter.finish()
+        return _cut(value, value, cuts)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError, _Astray):
+        pass
+    try:
+        # It may be half a character alone that is in the way.
+        return _cut(value, mended(value), cuts)
     except (msgspec.MsgspecError, UnicodeError, RecursionError, _Astray):
         return whole(value)
+
+
+def _cut(value: bytes, readable: bytes, cuts: Cuts) -> list[Content]:
+    """`readable` is the value, or as long and cut at the same places."""
+    cutter = _Cutter(value, readable, cuts)
+    if "" in cuts.lists:
+        items = msgspec.json.decode(readable, type=list[msgspec.Raw])
+        cutter.cut_list(cuts.lists[""], readable.index(b"["), items)
+    else:
+        cutter.cut_fields(msgspec.json.decode(readable, type=dict[str, msgspec.Raw]))
+    return cutter.finish()
 
 
 def whole(value: bytes) -> list[Content]:
@@ -60,8 +71,9 @@ class _Astray(Exception):
 class _Cutter:
     """Walks over the value from left to right; what no piece takes is head."""
 
-    def __init__(self, value: bytes, cuts: Cuts) -> None:
+    def __init__(self, value: bytes, readable: bytes, cuts: Cuts) -> None:
         self.value = value
+        self.readable = readable
         self.cuts = cuts
         #: Where the search for the next piece begins, and where the last piece ended.
         self.position = 0
@@ -89,7 +101,7 @@ class _Cutter:
                 self.position = start + length
 
     def find(self, raw: msgspec.Raw) -> int:
-        start = self.value.find(raw, self.position)
+        start = self.readable.find(raw, self.position)
         if start < 0:
             raise _Astray
         return start
