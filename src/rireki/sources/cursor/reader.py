@@ -58,7 +58,7 @@ __all__ = ["READER"]
 NAME = "cursor"
 _EDITOR = "Cursor"
 _PAIRS, _ITEMS, _HEADERS = "cursorDiskKV", "ItemTable", "composerHeaders"
-#: What is kept of the catalog.
+#: What is kept of the catalog, as far as a version has it.
 _CATALOG = (
     "composerId",
     "workspaceId",
@@ -143,8 +143,9 @@ class Cursor(FileReader):
             yield from read_chat(origin, known)
             return
         with open_database(origin.place) as database:
-            wanted = {_PAIRS: ("key", "value"), _ITEMS: ("key", "value"), _HEADERS: _CATALOG}
-            tables = tables_of(database, wanted)
+            pair = ("key", "value")
+            wanted = {_PAIRS: pair, _ITEMS: pair, _HEADERS: ("composerId", "value")}
+            tables = tables_of(database, wanted, also={_HEADERS: _CATALOG})
             if origin.role == WORKSPACE:
                 found = _workspace_updates(database, tables.get(_ITEMS), origin, known)
             else:
