@@ -273,6 +273,131 @@ def test_a_checkout_of_its_own_belongs_to_its_repository(archive: Archive, home:
     assert READER.resume(found) == f"cd {checkout} && codex resume {THREAD}"
 
 
+def test_a_checkout_may_name_its_repository_as_seen_from_itself(
+    archive: Archive, home: Path
+) -> None:
+    checkout = home / ".codex" / "worktrees" / "83af" / "demo"
+    checkout.mkdir(parents=True)
+    (checkout / ".git").write_text("gitdir: ../../../../proj/demo/.git/worktrees/demo\n")
+    write(home, [meta(cwd=str(checkout)), typed("hello")])
+    assert take_in(archive, home)[THREAD].project == str(home / "proj" / "demo")
+
+
+def test_a_fork_that_does_not_say_so_is_told_by_the_first_line_it_copied(
+    archive: Archive, home: Path
+) -> None:
+    """Up to 0.63; without tasks, what was copied is told by having been written all at once."""
+    copied = [meta(id=PARENT), typed("parent's"), answered("parent's answer")]
+    later = "2026-11-17T10:00:05.000Z"
+    own = line("event_msg", later, type="user_message", message="mine")
+    write(home, [meta(), *copied, own])
+    write(home, copied, f"rollout-2026-11-17T09-00-00-{PARENT}.jsonl")
+    found = take_in(archive, home)[THREAD]
+    assert prompts(messages(archive, THREAD)) == ["mine"]
+    assert [(one.kind, one.id) for one in found.links] == [("fork", f"codex/{PARENT}")]
+
+
+def test_where_a_fork_begins_is_told_by_the_time_in_the_ids_of_turns(
+    archive: Archive, home: Path
+) -> None:
+    """The second is too coarse when the parent worked in it, and some tasks do not say theirs."""
+    own_start = "2026-11-17T10:00:00.500Z"
+
+    def turn(millisecond: int) -> dict[str, Any]:
+        # 2026-11-17T10:00:00Z is 1794909600 seconds.
+        stamp = f"{1794909600000 + millisecond:012x}"
+        id = f"{stamp[:8]}-{stamp[8:]}-7000-8000-000000000000"
+        return line("event_msg", own_start, type="task_started", turn_id=id)
+
+    parent = [meta(id=PARENT), turn(100) | {}, typed("parent's"), answered("parent's answer")]
+    parent[1]["payload"]["started_at"] = 1794909600
+    first = meta(forked_from_id=PARENT, timestamp=own_start)
+    write(home, [first, *parent, turn(600), typed("mine"), answered("yours")])
+    take_in(archive, home)
+    assert prompts(messages(archive, THREAD)) == ["mine"]
+
+
+def write_paginated(home: Path, *said: tuple[str, str]) -> None:
+    """The same file as `codex migrate-rollouts` writes it."""
+    items = [item(type=kind, content=[{"type": "text", "text": text}]) for kind, text in said]
+    lines = [meta(history_mode="paginated"), for_the_model("user", "first"), *items]
+    write(home, [{**one, "ordinal": n} for n, one in enumerate(lines)])
+
+
+def test_a_file_that_the_client_writes_anew_in_another_generation_is_told_once(
+    archive: Archive, home: Path
+) -> None:
+    write(home, [meta(), for_the_model("user", "first"), typed("first"), answered("one")])
+    take_in(archive, home)
+    kept = [("UserMessage", "first"), ("AgentMessage", "one")]
+    write_paginated(home, *kept)
+    take_in(archive, home)
+    assert [text_of(m) for m in messages(archive, THREAD)] == ["first", "one"]
+    write_paginated(home, *kept, ("UserMessage", "second"))
+    assert take_in(archive, home)[THREAD].turns == 2
+    assert prompts(messages(archive, THREAD)) == ["first", "second"]
+
+
+def test_what_did_not_come_along_into_another_generation_is_kept_as_left(
+    archive: Archive, home: Path
+) -> None:
+    write(home, [meta(), typed("first"), answered("one")])
+    take_in(archive, home)
+    write_paginated(home, ("UserMessage", "second"))
+    take_in(archive, home)
+    said = [(text_of(m), m.abandoned) for m in messages(archive, THREAD) if m.display == "bubble"]
+    assert said == [("first", True), ("one", True), ("second", False)]
+
+
+def test_lines_that_are_alike_are_not_one_when_a_file_lies_in_two_places(
+    archive: Archive, home: Path
+) -> None:
+    """Those of the first generation have no time to tell them apart."""
+
+    def bare(role: str, text: str) -> dict[str, Any]:
+        return {"type": "message", "role": role, "content": [{"type": "input_text", "text": text}]}
+
+    where = "<environment_context>\n<cwd>/home/dev/old</cwd>\n</environment_context>"
+    first = {"id": THREAD, "timestamp": "2026-11-17T10:00:00.000Z", "instructions": None}
+    turns = [bare("user", "yes"), bare("assistant", "done")]
+    path = write(home, [first, bare("user", where), *turns, *turns])
+    packed = path.with_name(f"{path.name}.zst")
+    packed.write_bytes(zstandard.compress(path.read_bytes()))
+    found = take_in(archive, home)[THREAD]
+    bubbles = [text_of(m) for m in messages(archive, THREAD) if m.display == "bubble"]
+    assert bubbles == ["yes", "done", "yes", "done"]
+    assert found.project == "/home/dev/old"
+
+
+def test_a_file_that_goes_on_from_another_says_where_that_is(archive: Archive, home: Path) -> None:
+    base = {"thread_id": PARENT, "end_ordinal_exclusive": 29}
+    said = item(type="UserMessage", content=[{"type": "text", "text": "mine"}])
+    write(home, [meta(history_mode="paginated", forked_from_id=PARENT, history_base=base), said])
+    take_in(archive, home)
+    assert messages(archive, THREAD)[0].parts == [
+        Notice("What came before stands in the thread it was forked from.")
+    ]
+    rewound = {"thread_id": THREAD, "end_ordinal_exclusive": 5}
+    name = f"rollout-2026-11-17T10-00-00-{PARENT}_{THREAD}.jsonl"
+    rewound["thread_id"] = PARENT
+    write(home, [meta(id=PARENT, history_mode="paginated", history_base=rewound), said], name)
+    take_in(archive, home)
+    assert messages(archive, PARENT)[0].parts == [
+        Notice("What came before was in a file that was never seen.")
+    ]
+
+
+def test_a_fork_may_name_a_file_of_a_thread_that_was_rewound(archive: Archive, home: Path) -> None:
+    rollout = "01a1e95b-bf68-70a2-b57d-705ebb8d8bab"
+    said = item(type="UserMessage", content=[{"type": "text", "text": "mine"}])
+    name = f"rollout-2026-11-17T09-00-00-{PARENT}_{rollout}.jsonl"
+    write(home, [meta(id=PARENT, history_mode="paginated"), said], name)
+    base = {"thread_id": rollout, "end_ordinal_exclusive": 2}
+    write(home, [meta(history_mode="paginated", history_base=base), said])
+    found = take_in(archive, home)[THREAD]
+    assert [(one.kind, one.id) for one in found.links] == [("fork", f"codex/{PARENT}")]
+
+
 # ── who typed what ──
 
 
@@ -289,6 +414,83 @@ def test_a_prompt_that_only_begins_like_an_injected_text_is_a_prompt(
         ("environment", "harness"),
         ("skill", "harness"),
     ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<skill name="x">quoted</skill>',
+        "<skills>mine</skills>",
+        "<image src='a.png'> should be <img>",
+        "Warning: the build prints this. Why?",
+    ],
+)
+def test_a_text_that_only_looks_like_an_injected_one_is_a_prompt(
+    text: str, archive: Archive, home: Path
+) -> None:
+    write(home, [meta(), for_the_model("user", text)])
+    take_in(archive, home)
+    assert prompts(messages(archive, THREAD)) == [text]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<codex_internal_context source="goal">\ngo on\n</codex_internal_context>',
+        '<hook_prompt hook_run_id="h1">again</hook_prompt>',
+        "<external_editor>a selection</external_editor>",
+        '<image name=[Image #1] path="red.png">',
+        "Warning: apply_patch was requested via exec_command. Use the apply_patch tool instead.",
+    ],
+)
+def test_what_the_client_puts_there_is_none(text: str, archive: Archive, home: Path) -> None:
+    write(home, [meta(), for_the_model("user", text)])
+    take_in(archive, home)
+    assert prompts(messages(archive, THREAD)) == []
+
+
+def test_context_among_the_events_of_old_versions_is_no_prompt(
+    archive: Archive, home: Path
+) -> None:
+    context = "<environment_context>\n</environment_context>"
+    told = line("event_msg", type="user_message", message=context, kind="environment_context")
+    write(home, [meta(), for_the_model("user", context), told, typed("hello")])
+    take_in(archive, home)
+    assert prompts(messages(archive, THREAD)) == ["hello"]
+
+
+def test_a_short_answer_that_a_summary_ends_with_is_an_answer(archive: Archive, home: Path) -> None:
+    summary = "Here is the summary:\nAll is\nDone."
+    lines = [typed("a"), answered("Done."), line("compacted", message=summary)]
+    write(home, [meta(), *lines, answered("All is\nDone.")])
+    take_in(archive, home)
+    said = messages(archive, THREAD)
+    assert [text_of(m) for m in said if m.author == "agent"] == ["Done."]
+
+
+def test_a_picture_that_a_tool_looked_at_belongs_to_no_prompt(archive: Archive, home: Path) -> None:
+    looked = [{"type": "input_image", "image_url": "data:image/png;base64,iVBORw0KGgo="}]
+    seen = line("response_item", type="message", role="user", content=looked)
+    write(home, [meta(), typed("look"), seen, for_the_model("user", "next"), typed("next")])
+    take_in(archive, home)
+    parts = [part for m in messages(archive, THREAD) for part in m.parts]
+    assert not any(isinstance(part, Attachment) for part in parts)
+
+
+def test_a_command_for_the_shell_is_no_prompt_where_the_rollout_is_gone(
+    archive: Archive, home: Path
+) -> None:
+    (home / ".codex").mkdir()
+    kept = [{"session_id": THREAD, "ts": 1, "text": text} for text in ("hello", "!ls")]
+    (home / ".codex" / "history.jsonl").write_text("".join(json.dumps(k) + "\n" for k in kept))
+    assert take_in(archive, home)[THREAD].turns == 1
+    assert prompts(messages(archive, THREAD)) == ["hello"]
+
+
+def test_the_client_writes_its_memories_without_a_person(archive: Archive, home: Path) -> None:
+    write(home, [meta(thread_source="memory_consolidation"), typed("Consolidate.")])
+    assert take_in(archive, home)[THREAD].nature == "subagent"
+    assert prompts(messages(archive, THREAD)) == []
 
 
 def test_where_the_client_says_whose_a_text_is_that_counts(archive: Archive, home: Path) -> None:
@@ -320,6 +522,88 @@ def test_commands_of_a_script_are_listed_under_it(archive: Archive, home: Path) 
     assert text_of(said[1]) == "$ ls\na\n"
 
 
+def test_what_else_a_script_did_is_listed_too(archive: Archive, home: Path) -> None:
+    call = line("response_item", type="custom_tool_call", name="exec", input="js", call_id="c1")
+    changes = {"/p/a.py": {"type": "update", "unified_diff": "+x"}}
+    steps = [
+        item(type="FileChange", id="exec-1", changes=changes, status="completed"),
+        item(type="McpToolCall", id="exec-2", server="db", tool="ask", arguments={"q": 1}),
+        item(type="Extension", id="exec-3", kind="web.search", query="how"),
+        item(type="CollabAgentToolCall", id="exec-4", receiver_thread_ids=[PARENT]),
+    ]
+    write(home, [meta(history_mode="paginated"), call, *steps])
+    take_in(archive, home)
+    agent = meta(id=PARENT, source={"subagent": {"thread_spawn": {"parent_thread_id": THREAD}}})
+    write(home, [agent], f"rollout-2026-11-17T10-00-01-{PARENT}.jsonl")
+    (link,) = take_in(archive, home)[PARENT].links
+    assert link.call_id == "c1"
+    said = messages(archive, THREAD)[1:]
+    assert [text_of(m) for m in said] == ["update /p/a.py\n+x", 'db.ask {"q":1}', "how"]
+    assert {(m.author, m.display) for m in said} == {("tool", "fold")}
+
+
+def test_a_sub_agent_that_is_named_by_a_path_belongs_to_its_call(
+    archive: Archive, home: Path
+) -> None:
+    calls = [
+        line("response_item", type="function_call", name="spawn_agent", arguments="{}", call_id=id)
+        for id in ("c1", "c2")
+    ]
+    named = json.dumps({"task_name": "/root/one"})
+    output = line("response_item", type="function_call_output", call_id="c1", output=named)
+    begun = item(
+        type="SubAgentActivity",
+        id="x",
+        agent_thread_id=PARENT,
+        agent_path="/root/one",
+        kind="started",
+    )
+    write(home, [meta(history_mode="paginated"), *calls, output, begun])
+    agent = meta(id=PARENT, thread_source="subagent", parent_thread_id=THREAD)
+    write(home, [agent], f"rollout-2026-11-17T10-00-01-{PARENT}.jsonl")
+    (link,) = take_in(archive, home)[PARENT].links
+    assert (link.id, link.call_id) == (f"codex/{THREAD}", "c1")
+
+
+def test_a_plan_is_the_agents(archive: Archive, home: Path) -> None:
+    write(home, [meta(), typed("plan"), item(type="Plan", id="p", text="1. Do it")])
+    take_in(archive, home)
+    plan = messages(archive, THREAD)[-1]
+    assert (plan.author, plan.display, text_of(plan)) == ("agent", "fold", "1. Do it")
+
+
+def test_a_picture_that_was_made_comes_back(archive: Archive, home: Path) -> None:
+    made = line(
+        "response_item",
+        type="image_generation_call",
+        id="ig_1",
+        status="completed",
+        revised_prompt="a red dot",
+        result="iVBORw0KGgo=",
+    )
+    write(home, [meta(), typed("draw"), made])
+    take_in(archive, home)
+    parts = [part for m in messages(archive, THREAD) for part in m.parts]
+    assert [part.media_type for part in parts if isinstance(part, Attachment)] == ["image/png"]
+
+
+def test_tokens_of_a_thread_that_a_newer_client_went_on_with_are_all_counted(
+    archive: Archive, home: Path
+) -> None:
+    def counted(total: int, last: int) -> dict[str, Any]:
+        info = {
+            "total_token_usage": {"input_tokens": total},
+            "last_token_usage": {"input_tokens": last},
+        }
+        return line("event_msg", type="token_count", info=info)
+
+    record = line("token_usage_record", response_id="r2", usage={"input_tokens": 7})
+    write(home, [meta(), typed("a"), counted(5, 5), typed("b"), record, counted(12, 7)])
+    used = take_in(archive, home)[THREAD].usage
+    assert used is not None
+    assert used.input_tokens == 12
+
+
 def test_an_error_of_the_service_is_told(archive: Archive, home: Path) -> None:
     error = {"message": "quota exceeded", "codex_error_info": "usage_limit_exceeded"}
     ended = line("event_msg", type="task_complete", turn_id="t", error=error)
@@ -338,6 +622,15 @@ def test_an_error_of_the_service_is_told(archive: Archive, home: Path) -> None:
         ('{"output":"hi","metadata":{"exit_code":0}}', "ok"),
         ('{"output":"no","metadata":{"exit_code":1}}', "error"),
         ("Wall time: 18.5 seconds\naborted by user", "cancelled"),
+        ("aborted by user after 3.1s", "cancelled"),
+        ("exec command rejected by user", "cancelled"),
+        (
+            'exec_command failed for `rm`: CreateProcess { message: "Rejected(\\"no\\")" }',
+            "cancelled",
+        ),
+        ("exec_command failed for `nope`: No such file", "error"),
+        ("Chunk ID: 1\nProcess exited with code 0\nOutput:\nExit code: 9", "ok"),
+        ("a log\nExit code: 9", "ok"),
     ],
 )
 def test_how_a_tool_ended_is_told_by_its_text(
@@ -346,6 +639,34 @@ def test_how_a_tool_ended_is_told_by_its_text(
     call = line("response_item", type="function_call", name="shell", arguments="{}", call_id="c")
     ended = line("response_item", type="function_call_output", call_id="c", output=output)
     write(home, [meta(), call, ended])
+    take_in(archive, home)
+    parts = [part for m in messages(archive, THREAD) for part in m.parts]
+    assert [part.status for part in parts if isinstance(part, ToolResult)] == [status]
+
+
+@pytest.mark.parametrize(
+    ("twin", "status"),
+    [
+        ({"type": "patch_apply_end", "call_id": "c", "success": False}, "error"),
+        ({"type": "mcp_tool_call_end", "call_id": "c", "result": {"Err": "no"}}, "error"),
+        (
+            {"type": "mcp_tool_call_end", "call_id": "c", "result": {"Ok": {"isError": True}}},
+            "error",
+        ),
+        ({"type": "mcp_tool_call_end", "call_id": "c", "result": {"Ok": {"content": []}}}, "ok"),
+        ({"item": {"type": "CommandExecution", "id": "c", "status": "failed"}}, "error"),
+        ({"item": {"type": "FileChange", "id": "c", "status": "declined"}}, "cancelled"),
+        ({"item": {"type": "CommandExecution", "id": "c", "exit_code": 0}}, "ok"),
+    ],
+)
+def test_or_by_the_event_beside_it(
+    twin: dict[str, Any], status: str, archive: Archive, home: Path
+) -> None:
+    mode = {"history_mode": "paginated"} if "item" in twin else {}
+    event = line("event_msg", **({"type": "item_completed"} | twin))
+    call = line("response_item", type="function_call", name="f", arguments="{}", call_id="c")
+    ended = line("response_item", type="function_call_output", call_id="c", output="text")
+    write(home, [meta(**mode), call, event, ended])
     take_in(archive, home)
     parts = [part for m in messages(archive, THREAD) for part in m.parts]
     assert [part.status for part in parts if isinstance(part, ToolResult)] == [status]

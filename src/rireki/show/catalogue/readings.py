@@ -89,6 +89,12 @@ JAPANESE = {
     "entered review mode": "レビューを開始",
     "exited review mode": "レビューを終了",
     "The turn was interrupted.": "この発言は中断されました。",
+    "What came before stands in the thread it was forked from.": (
+        "これより前は、フォーク元のスレッドにあります。"
+    ),
+    "What came before was in a file that was never seen.": (
+        "これより前を含むファイルは、一度も見つかっていません。"
+    ),
     "Only what was typed survives of this thread; its rollout was never seen.": (
         "このスレッドで残っているのは入力だけです。記録は一度も見つかっていません。"
     ),
@@ -150,6 +156,7 @@ JAPANESE = {
     "timeout answer": "時間切れ時の回答",
     # rules: Codex
     "command that a script of the model ran": "モデルのスクリプトが実行したコマンド",
+    "what a script of the model did": "モデルのスクリプトが行ったこと",
     "command the person ran with !": "本人が ! で実行したコマンド",
     "description of the machine": "マシンの説明",
     "in the user's name, but not typed": "ユーザー名義だが入力ではない",

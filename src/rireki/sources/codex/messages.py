@@ -13,7 +13,8 @@ from typing import Any
 from rireki.model.message import Author, Display, Usage
 from rireki.model.parts import Attachment, Notice, Part, Text, Thinking, ToolCall, ToolResult
 from rireki.sources.codex.rollout import Line, Rollout
-from rireki.sources.codex.texts import INJECTED, SHELL, output_of, shell_command
+from rireki.sources.codex.steps import end_of, step_of
+from rireki.sources.codex.texts import INJECTED, SHELL, directory_in, output_of, shell_command
 from rireki.sources.kit.decode import NotReadable, load
 from rireki.sources.kit.fields import get, items, string, words
 from rireki.sources.kit.pending import ConversationBuilder, PendingMessage
@@ -57,11 +58,18 @@ class RolloutReader:
         self.prefix = prefix
         #: Threads that this one started, and the calls that did.
         self.children: dict[str, str | None] = {}
+        #: What there is to say of the file as a whole.
+        self.note = ""
         self._line = rollout.lines[0]
         self._answer: PendingMessage | None = None
         self._pictures: list[str] = []
+        #: Calls that started a sub-agent, by its name; and the last call of all.
+        self._tasks: dict[str, str] = {}
+        self._call_before: str | None = None
         self._model = ""
         self._total: Any = None
+        #: Whether calls of the model are noted one by one by now.
+        self._metered = False
         #: How many messages each line gave.
         self._said: dict[int, int] = {}
         self._survey()
@@ -76,11 +84,16 @@ class RolloutReader:
         self._has_prompts = bool(kinds & {"user_message", "UserMessage"})
         self._has_answers = bool(kinds & {"agent_message", "AgentMessage"})
         self._has_thoughts = bool(kinds & {"agent_reasoning", "Reasoning"})
-        self._has_usage = any(line.type == "token_usage_record" for line in lines)
-        self._calls = {_call_id(line.payload) for line in lines if line.kind in _CALLS}
+        self._calls = {_call_id(line.payload): line.kind for line in lines if line.kind in _CALLS}
+        #: How calls ended that did not end well, as the event beside their output says.
+        self._ends = {
+            call: end for event in events if (end := end_of(event)) for call in _ids(event)
+        }
         self._spoken = {string(event, "message") or _text(event) for event in events}
         compacted = [line.payload for line in lines if line.type == "compacted"]
-        self._summaries = [string(payload, "message").strip() for payload in compacted]
+        told = [string(payload, "message").strip() for payload in compacted]
+        # What the summary is stands in a line of its own before it.
+        self._summaries = {*told, *(text.partition("\n")[2].strip() for text in told)} - {""}
 
     def read(self) -> None:
         for line in self.rollout.lines:
@@ -105,6 +118,7 @@ class RolloutReader:
             case "compacted":
                 self._divide("context compacted", string(payload, "message"))
             case "token_usage_record":
+                self._metered = True
                 self._use(get(payload, "usage"), string(payload, "response_id"))
             case _ if self.rollout.generation == 1:
                 if line is not self.rollout.lines[0] and not line.record.text("record_type"):
@@ -123,6 +137,8 @@ class RolloutReader:
         )
         if prompt:
             self._say("harness", "hidden", [Text(prompt)], "system prompt", "system prompt")
+        if self.note:
+            self._say("harness", "chip", [Notice(self.note)], "note")
 
     def _context(self, payload: Any) -> None:
         if not self._line.copied:
@@ -148,7 +164,7 @@ class RolloutReader:
         total = get(payload, "info", "total_token_usage")
         if total is not None and total != self._total:
             self._total = total
-            if not self._has_usage:
+            if not self._metered:
                 self._use(get(payload, "info", "last_token_usage"), "")
 
     # ── what people see ──
@@ -158,8 +174,10 @@ class RolloutReader:
             case "token_count":
                 self._count(payload)
             case "item_completed":
-                if self.rollout.generation == 3:
-                    self._completed(get(payload, "item"))
+                item = get(payload, "item")
+                # In the second generation, only what no other event says.
+                if self.rollout.generation == 3 or string(item, "type") == "Plan":
+                    self._completed(item)
             case "user_message" | "agent_message" | "agent_reasoning" as kind:
                 if self.rollout.generation != 3:
                     self._told(kind, payload)
@@ -181,7 +199,9 @@ class RolloutReader:
                 self._unknown(kind)
 
     def _told(self, kind: str, payload: Any) -> None:
-        if kind == "user_message":
+        if kind == "user_message" and string(payload, "kind") not in ("", "plain"):
+            pass  # context, which the item for the model has as well
+        elif kind == "user_message":
             images = [url for url in items(payload, "images") if isinstance(url, str)]
             paths = [path for path in items(payload, "local_images") if isinstance(path, str)]
             self._ask([string(payload, "message")], images, paths)
@@ -202,13 +222,28 @@ class RolloutReader:
                 self._command(item)
             case "CollabAgentToolCall":
                 for thread in items(item, "receiver_thread_ids"):
-                    self.children.setdefault(words(thread), string(item, "id") or None)
+                    self.children.setdefault(words(thread), self._caller(item))
             case "SubAgentActivity":
-                self.children.setdefault(string(item, "agent_thread_id"), None)
+                task = self._tasks.get(string(item, "agent_path"))
+                self.children.setdefault(
+                    string(item, "agent_thread_id"), task or self._caller(item)
+                )
+            case "Plan":
+                self._say("agent", "fold", [Text(string(item, "text"))], "plan", "plan")
             case _ if string(item, "id") in self._calls:
                 pass  # the same call, told richer
+            case "WebSearch" if "web_search_call" in self._calls.values():
+                pass  # the same call, which has no id in some versions
+            case _ if step := step_of(item):
+                label = step.partition("\n")[0]
+                self._say("tool", "fold", [Text(step)], "step of a script", label)
             case kind:
                 self._unknown(kind)
+
+    def _caller(self, item: Any) -> str | None:
+        """The call that an item belongs to; what a script did belongs to the script's."""
+        id = string(item, "id")
+        return id if id in self._calls else self._call_before
 
     def _asked(self, content: Sequence[Any]) -> None:
         found: dict[str, list[str]] = {}
@@ -224,10 +259,9 @@ class RolloutReader:
     def _ask(self, texts: Sequence[str], images: Sequence[str], paths: Sequence[str]) -> None:
         parts: list[Part] = [Text(text) for text in texts if text]
         # The bytes of a picture that was given by its path are in the copy for the model.
-        urls = images or self._pictures
+        urls = images or self._pictures[-len(paths) :] if images or paths else []
         parts += [self._picture(url) for url in urls]
         parts += [Attachment("image/*", name=path) for path in paths if not urls]
-        self._pictures = []
         if self.builder.nature == "subagent":
             asked = self._say("harness", "bubble", parts, "task of a sub-agent")
         else:
@@ -236,7 +270,7 @@ class RolloutReader:
 
     def _reply(self, text: str) -> None:
         bare = text.strip()
-        if bare == _COMPACTED or (bare and any(one.endswith(bare) for one in self._summaries)):
+        if bare == _COMPACTED or bare in self._summaries:
             self._say("harness", "fold", [Text(text)], "summary", "summary")
         elif text:
             self._continue([Text(text)], after=(Thinking,)).ends = True
@@ -307,6 +341,7 @@ class RolloutReader:
         passed = get(payload, "internal_chat_message_metadata_passthrough")
         origins = items(passed, "content_item_metadata")
         typed: list[str] = []
+        self._pictures = []
         for number, item in enumerate(items(payload, "content")):
             text, url = string(item, "text"), string(item, "image_url")
             origin = get(origins[number], "provenance", "type") if number < len(origins) else None
@@ -315,13 +350,19 @@ class RolloutReader:
                 self._pictures.append(url)
             elif rule is None:
                 typed.append(text)
+            elif rule.name == "environment":
+                self._say(rule.author, rule.display, [Text(text)], rule.name, rule.label)
+                # The first generation says nowhere else where it is.
+                self.builder.note_directory(
+                    directory_in(text) if not self.rollout.meta.get("cwd") else ""
+                )
             elif rule.name != SHELL:
                 self._say(rule.author, rule.display, [Text(text)], rule.name, rule.label)
             elif self.rollout.generation != 3:
                 self._shell(*shell_command(text))
         copies = {*typed, "\n".join(typed), "".join(typed)}
-        if any(typed) and not self._has_prompts:
-            self._ask(typed, [], [])
+        if (any(typed) or self._pictures) and not self._has_prompts:
+            self._ask(typed, self._pictures, [])
         elif any(typed) and not copies & self._spoken:
             told = [Text("\n".join(typed))]
             self._say("harness", "fold", told, "not typed", "added by the program")
@@ -342,17 +383,24 @@ class RolloutReader:
         call = _call_id(payload) or f"{self.prefix}{self._line.number}"
         arguments = _arguments(payload.get(_CALLS[kind]))
         self._continue([ToolCall(call, name, arguments)], (Thinking, Text, ToolCall)).ends = False
+        self._call_before = call
         if kind in _OVER and string(payload, "status") in ("completed", "failed"):
             failed = string(payload, "status") == "failed"
-            self._result([ToolResult(call, "error" if failed else "ok")])
+            picture = self.builder.pictures.add_base64(payload.get("result"), "image/png")
+            result = ToolResult(call, "error" if failed else "ok")
+            self._result([result, picture] if picture else [result])
 
     def _output(self, payload: Any) -> None:
         text, status = output_of(payload)
         call = _call_id(payload)
+        status = self._ends.get(call, status) if status == "ok" else status
         urls = [string(one, "image_url") for one in items(payload, "output")]
         self._result([ToolResult(call, status, text), *map(self._picture, filter(None, urls))])
-        if "agent_id" in text and (thread := string(_arguments(text), "agent_id")):
+        started = _arguments(text) if "agent_id" in text or "task_name" in text else None
+        if thread := string(started, "agent_id"):
             self.children[thread] = call
+        elif task := string(started, "task_name"):
+            self._tasks[task] = call
 
     def _result(self, parts: Sequence[Part]) -> None:
         self._say("tool", "fold", parts, "tool results").ends = False
@@ -395,6 +443,10 @@ class RolloutReader:
 
 def _text(item: Any) -> str:
     return "\n".join(filter(None, (string(one, "text") for one in items(item, "content"))))
+
+
+def _ids(event: Any) -> tuple[str, ...]:
+    return tuple(filter(None, (string(event, "call_id"), string(event, "id"))))
 
 
 def _call_id(payload: Any) -> str:

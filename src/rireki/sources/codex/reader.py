@@ -39,6 +39,9 @@ REASONS = {
     "tool results": "result of a tool",
     "shell command": "command the person ran with !",
     "command of a script": "command that a script of the model ran",
+    "step of a script": "what a script of the model did",
+    "plan": "plan of the agent",
+    "note": "note of the program",
     "not typed": "in the user's name, but not typed",
     "instructions": "instructions for the model",
     "environment": "description of the machine",
@@ -60,7 +63,7 @@ class Codex(FileReader):
             ),
             FileKind("history.jsonl", "lines", "prompts", lambda path: PROMPTS),
             FileKind("session_index.jsonl", "lines", "names", lambda path: NAMES),
-            FileKind("state_5.sqlite", "database", "state", no_conversation),
+            FileKind("state_*.sqlite", "database", "state", no_conversation),
         ]
         root = places.variable("CODEX_HOME") or places.home / ".codex"
         return [FilesBelow(root, kinds, "{n} files")]
@@ -158,6 +161,9 @@ def _repository(directory: str) -> str | None:
     except SourceTrouble:
         return None
     found = re.fullmatch(r"gitdir: (.+)[/\\]\.git[/\\]worktrees[/\\][^/\\]+\s*", link)
+    if found and found[1].startswith("."):
+        # Git may write it as seen from the checkout.
+        return os.path.normpath(os.path.join(directory, found[1]))  # noqa: PTH118
     return found[1] if found else None
 
 

@@ -10,7 +10,8 @@ from rireki.model.parts import Notice, Text
 from rireki.model.strand import Strand
 from rireki.model.times import from_ms
 from rireki.sources.codex.messages import RolloutReader
-from rireki.sources.codex.rollout import read_rollouts
+from rireki.sources.codex.rollout import Rollout, read_rollouts
+from rireki.sources.codex.texts import SHELL
 from rireki.sources.kit.decode import NotReadable, load
 from rireki.sources.kit.fields import get, string
 from rireki.sources.kit.pending import ConversationBuilder
@@ -19,6 +20,8 @@ from rireki.sources.kit.records import DecodedLine, records_of
 __all__ = ["NAME", "read_names", "read_prompts", "read_thread"]
 
 NAME = "codex"
+ELSEWHERE = "What came before stands in the thread it was forked from."
+NEVER_SEEN = "What came before was in a file that was never seen."
 SURVIVORS = "Only what was typed survives of this thread; its rollout was never seen."
 
 
@@ -28,14 +31,19 @@ def read_thread(thread: str, strands: Sequence[Strand]) -> list[Reading]:
     rollouts = read_rollouts(files, builder.troubles)
     if not rollouts and not builder.troubles:
         return []
-    meta = rollouts[0].meta if rollouts else {}
+    meta = next((one.meta for one in reversed(rollouts) if one.meta), {})
     if _is_agent(meta):
         builder.nature = "subagent"
     # A checkout that the client made belongs to the repository it was made from.
     builder.note_directory(next((one.project for one in files if one.project), None))
     children: dict[str, str | None] = {}
     for number, rollout in enumerate(rollouts):
-        reader = RolloutReader(rollout, builder, f"{rollout.id[-12:]}-" if number else "")
+        again = [one.id for one in rollouts].index(rollout.id) != number
+        prefix = f"{rollout.id[-12:]}-{'newer-' if again else ''}" if number else ""
+        reader = RolloutReader(rollout, builder, prefix)
+        if rollout.base not in ("", *(one.id for one in rollouts)):
+            is_fork = rollout.parent and rollout.base != thread
+            reader.note = ELSEWHERE if is_fork else NEVER_SEEN
         reader.read()
         children |= reader.children
         own = [line for line in rollout.lines if not line.copied]
@@ -44,11 +52,15 @@ def read_thread(thread: str, strands: Sequence[Strand]) -> list[Reading]:
         builder.note_time(rollout.meta.get("timestamp"))
     builder.title = _given_name(strands) or None
     builder.link_tokens = _link_tokens(thread, meta, children)
+    if rollouts:
+        builder.link_tokens += _origin(thread, rollouts, wants=not _is_agent(meta))
     return [builder.reading()]
 
 
 def _is_agent(meta: dict[str, Any]) -> bool:
-    return string(meta, "thread_source") == "subagent" or bool(get(meta, "source", "subagent"))
+    """Whether no person talks in it: a sub-agent's, or the client's own that writes its memories."""
+    programs = ("subagent", "memory_consolidation")
+    return string(meta, "thread_source") in programs or bool(get(meta, "source", "subagent"))
 
 
 def _given_name(strands: Sequence[Strand]) -> str:
@@ -67,7 +79,6 @@ def _link_tokens(
 ) -> list[LinkToken]:
     tokens = [
         LinkToken("title", "want", f"name:{thread}"),
-        LinkToken("fork", "offer", f"thread:{thread}"),
         LinkToken("subagent", "offer", f"thread:{thread}"),
     ]
     if _is_agent(meta):
@@ -75,10 +86,19 @@ def _link_tokens(
         parent = string(meta, "parent_thread_id") or string(spawned, "parent_thread_id")
         tokens.append(LinkToken("subagent", "want", f"agent:{thread}"))
         tokens += [LinkToken("subagent", "want", f"thread:{parent}")] if parent else []
-    elif forked := string(meta, "forked_from_id"):
-        tokens.append(LinkToken("fork", "want", f"thread:{forked}"))
     started = [(child, call) for child, call in children.items() if child not in ("", thread)]
     return tokens + [LinkToken("subagent", "offer", f"agent:{id}", call) for id, call in started]
+
+
+def _origin(thread: str, rollouts: Sequence[Rollout], *, wants: bool) -> list[LinkToken]:
+    """The thread that this one was forked from; and the files of this one, which forks may name instead."""
+    known = dict.fromkeys([thread, *(one.id for one in rollouts)])
+    tokens = [LinkToken("fork", "offer", f"thread:{id}") for id in known]
+    named = [*(one.parent for one in rollouts), *(one.base for one in rollouts)]
+    origin = next((id for id in named if id and id not in known), "")
+    if origin and wants:
+        tokens.append(LinkToken("fork", "want", f"thread:{origin}"))
+    return tokens
 
 
 # ── what was typed, and what threads are called ──
@@ -96,13 +116,20 @@ def read_prompts(strands: Sequence[Strand]) -> list[Reading]:
                 continue
             if thread not in threads:
                 threads[thread] = _survivors(thread, strands, line)
-            threads[thread].ask(
-                line, f"prompt-{line.position}", [Text(line.text("text"))], at=_at(line)
-            )
+            _typed(threads[thread], line)
     for builder in threads.values():
         builder.entries = len(builder.flow) - 1
         builder.troubles, troubles = troubles, []
     return [builder.reading() for builder in threads.values()]
+
+
+def _typed(builder: ConversationBuilder, line: DecodedLine) -> None:
+    name, text, at = f"prompt-{line.position}", line.text("text"), _at(line)
+    if text.startswith("!"):
+        # A command for the shell, which the terminal keeps among the prompts.
+        builder.say(line, name, "person", "chip", [Text(text)], SHELL, at=at, label=text)
+    else:
+        builder.ask(line, name, [Text(text)], at=at)
 
 
 def _survivors(thread: str, strands: Sequence[Strand], line: DecodedLine) -> ConversationBuilder:

@@ -7,6 +7,7 @@ on which file it is based, and up to where. What a line says to people is told b
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from io import BytesIO
@@ -15,9 +16,11 @@ from typing import Any
 from rireki.model.conversation import Trouble
 from rireki.model.strand import Ref, Strand
 from rireki.model.times import from_iso, to_datetime
+from rireki.sources.codex.texts import INJECTED
 from rireki.sources.kit.decode import NotReadable, load, text_of
-from rireki.sources.kit.fields import get, string
+from rireki.sources.kit.fields import get, items, string
 from rireki.sources.kit.records import KEPT, DecodedLine, records_of
+from rireki.sources.kit.rules import rule_of
 from rireki.sources.kit.zstd import unpacked
 
 __all__ = ["UUID", "Line", "Rollout", "read_rollouts", "thread_id"]
@@ -83,21 +86,35 @@ class Rollout:
     #: 1: bare items; 2: items and events; 3: items and completed items.
     generation: int = 2
 
+    #: The thread that it was forked from.
+    parent: str = ""
+
     def __post_init__(self) -> None:
+        self.generation = _generation([line.record for line in self.lines])
         first = self.lines[0].record.value if self.lines else {}
-        if string(first, "type") == "session_meta":
-            self.meta = first["payload"] if isinstance(get(first, "payload"), dict) else {}
-            self.generation = 3 if self.meta.get("history_mode") == "paginated" else 2
-        elif isinstance(first, dict) and "payload" not in first:
-            self.meta, self.generation = first, 1
-        elif any(get(line.record.value, "ordinal") is not None for line in self.lines):
-            self.generation = 3
-        if self.generation == 2 and self.meta.get("forked_from_id"):
+        meta = first if self.generation == 1 else get(first, "payload")
+        if self.generation == 1 or string(first, "type") == "session_meta":
+            self.meta = meta if isinstance(meta, dict) else {}
+        self.parent = string(self.meta, "forked_from_id")
+        if self.generation == 2 and (self.parent or self._copied_meta()):
+            self.parent = self.parent or self._copied_meta()
             for line in self.lines[1 : self._own()]:
                 line.copied = True
         for line in self.lines:
             if line.kind == "thread_rolled_back":
                 self._roll_back(line)
+
+    @property
+    def base(self) -> str:
+        """The file, by its id, that this one goes on from."""
+        base = self.meta.get("history_base")
+        return string(base, "thread_id") or string(base, "rollout_id")
+
+    def _copied_meta(self) -> str:
+        """Up to 0.63 a fork does not say so; but it has the first line of the other thread as well."""
+        metas = [line.payload for line in self.lines[1:] if line.type == "session_meta"]
+        others = (string(meta, "id") for meta in metas)
+        return next((id for id in others if id not in ("", self.meta.get("id"))), "")
 
     def _own(self) -> int:
         """How many lines were taken over from the parent: all before the first task that began here."""
@@ -106,8 +123,7 @@ class Rollout:
             return 1
         tasks = [line for line in self.lines if line.kind == "task_started"]
         for line in tasks:
-            started = get(line.payload, "started_at")
-            if isinstance(started, int | float) and started >= int(begun.timestamp()):
+            if _started_since(line.payload, begun.timestamp()):
                 return line.number - 1
         written = to_datetime(self.lines[0].at or "") or begun
         for line in () if tasks else self.lines:
@@ -115,6 +131,18 @@ class Rollout:
             if at is not None and (at - written).total_seconds() > _COPYING:
                 return line.number - 1
         return len(self.lines)
+
+    @property
+    def prompts(self) -> Counter[str]:
+        """What a person typed, whatever the generation calls it."""
+        events = [line.payload for line in self.lines if line.is_prompt]
+        contents = [items(get(event, "item"), "content") for event in events]
+        said = [string(event, "message") for event in events] if self.generation == 2 else []
+        if not events:
+            told = [line.payload or line.record.value for line in self.lines]
+            contents = [items(one, "content") for one in told if string(one, "role") == "user"]
+        said += [string(one, "text") for content in contents for one in content]
+        return Counter(text for text in said if text and rule_of(text, INJECTED) is None)
 
     def _roll_back(self, line: Line) -> None:
         """The last turns before it are left, as many as it says."""
@@ -126,19 +154,65 @@ class Rollout:
                 left.abandoned = True
 
 
+def _generation(lines: Sequence[DecodedLine]) -> int:
+    """Which format a file has, as its first line tells; a file that lost that, as its other lines do."""
+    first = lines[0].value if lines else {}
+    if string(first, "type") == "session_meta":
+        return 3 if get(first, "payload", "history_mode") == "paginated" else 2
+    if "payload" not in first:
+        return 1
+    return 3 if any(map(_has_ordinal, lines)) else 2
+
+
+def _has_ordinal(line: DecodedLine) -> bool:
+    """As every line of the third generation."""
+    return get(line.value, "ordinal") is not None
+
+
+def _started_since(task: Any, moment: float) -> bool:
+    """Whether a task began then or later: its id knows the millisecond, what else it says the second."""
+    turn = string(task, "turn_id")
+    if UUID.fullmatch(turn) and turn[14] == "7":
+        return int(turn[:8] + turn[9:13], 16) >= int(moment * 1000)
+    started = get(task, "started_at")
+    return isinstance(started, int | float) and started >= int(moment)
+
+
 def read_rollouts(strands: Sequence[Strand], troubles: list[Trouble]) -> list[Rollout]:
     """The files of a thread from the eldest on; one that lies in two places, or also compressed, once."""
     copies: dict[str, list[list[DecodedLine]]] = {}
     for strand in sorted(strands, key=lambda one: (_name(one), one.place)):
         lines = [one for one in _lines(strand, troubles) if isinstance(one.value, dict)]
         copies.setdefault(_rollout_id(_name(strand)), []).append(lines)
-    rollouts = [
-        Rollout(id, [Line(one, number) for number, one in enumerate(_joined(some), 1)])
-        for id, some in copies.items()
-    ]
-    rollouts = [rollout for rollout in rollouts if rollout.lines]
+    rollouts = [rollout for id, some in copies.items() for rollout in _versions(id, some)]
     _mark_branches(rollouts)
     return rollouts
+
+
+def _versions(rollout: str, copies: list[list[DecodedLine]]) -> list[Rollout]:
+    """A file; before it, what it was when it was written in another generation, if it then said more.
+
+    `codex migrate-rollouts` writes old files anew.
+    """
+    found: dict[int, list[list[DecodedLine]]] = {}
+    for lines in copies:
+        is_third = _generation([line for line in lines if line.held] or lines) == 3
+        left = [line for line in lines if not line.held and _has_ordinal(line) != is_third]
+        ids = set(map(id, left))
+        for version in (left, [line for line in lines if id(line) not in ids]):
+            if version:
+                found.setdefault(_generation(version), []).append(version)
+    rollouts = [
+        Rollout(rollout, [Line(one, number) for number, one in enumerate(_joined(found[kind]), 1)])
+        for kind in sorted(found)
+    ]
+    newest = rollouts[-1:]
+    for earlier in rollouts[:-1]:
+        if not earlier.prompts <= newest[0].prompts:
+            for line in earlier.lines:
+                line.abandoned = True
+            newest.insert(-1, earlier)
+    return newest
 
 
 def _name(strand: Strand) -> str:
@@ -164,12 +238,17 @@ def _joined(copies: list[list[DecodedLine]]) -> list[DecodedLine]:
     """One list of lines from what lay in several places."""
     if len(copies) == 1:
         return copies[0]
-    found: dict[str, DecodedLine] = {}
+    found: dict[tuple[str, int], DecodedLine] = {}
     for lines in sorted(copies, key=len, reverse=True):
+        # A line may stand in a file more than once: those of the first generation have no time.
+        times: Counter[str] = Counter()
         for line in lines:
-            known = found.setdefault(text_of(line.value), line)
+            text = text_of(line.value)
+            times[text] += 1
+            key = (text, times[text])
+            known = found.setdefault(key, line)
             if line.present and not known.present:
-                found[text_of(line.value)] = known._replace(present=True)
+                found[key] = known._replace(present=True)
     return list(found.values())
 
 
@@ -181,9 +260,8 @@ def _mark_branches(rollouts: Sequence[Rollout]) -> None:
     current, end = rollouts[-1] if rollouts else None, float("inf")
     while current is not None and current.id not in limits:
         limits[current.id] = end
-        base = current.meta.get("history_base")
-        stop = get(base, "end_ordinal_exclusive")
-        current = by_id.get(string(base, "thread_id") or string(base, "rollout_id"))
+        stop = get(current.meta, "history_base", "end_ordinal_exclusive")
+        current = by_id.get(current.base)
         end = stop if isinstance(stop, int) else float("inf")
     for rollout in rollouts:
         limit = limits.get(rollout.id, 0)

@@ -10,33 +10,44 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from rireki.model.message import Display
 from rireki.model.parts import ResultStatus
 from rireki.sources.kit.decode import NotReadable, load
 from rireki.sources.kit.fields import get, items, string, words
 from rireki.sources.kit.rules import TextRule, tagged
 
-__all__ = ["INJECTED", "SHELL", "output_of", "shell_command"]
+__all__ = ["INJECTED", "SHELL", "directory_in", "output_of", "shell_command"]
 
 SHELL = "shell command"
+#: Earlier versions wrote these in the person's name; who types a warning of their own means it.
+_WARNINGS = (
+    "apply_patch was requested via ",
+    "The maximum number of unified exec processes",
+    "Your account was flagged for ",
+)
 _CONTEXT = (
     *("skill", "skills_instructions", "goal_context", "recommended_plugins", "model_switch"),
     *("current_time_reminder", "personality_spec", "collaboration_mode", "apps_instructions"),
     *("permissions instructions", "plugins_instructions", "multi_agent_mode", "multi_agent_role"),
-    *("realtime_conversation", "realtime_delegation", "codex_internal_context", "context_window"),
+    *("realtime_conversation", "realtime_delegation"),
 )
-_EXTERNAL = re.compile(r"\s*<external_([\w-]+)>.*</external_\1>\s*", re.DOTALL | re.IGNORECASE)
 
 
-class _External(TextRule):
-    """Context that an app gives, under a name of its own."""
+class _Pattern(TextRule):
+    """Texts whose opening marker has a name of its own in it: `opens` is an expression for the whole."""
 
     def hits(self, text: str) -> bool:
-        return _EXTERNAL.fullmatch(text) is not None
+        return re.fullmatch(self.opens, text.strip(), re.DOTALL | re.IGNORECASE) is not None
+
+
+def _marked(name: str, label: str, tag: str, display: Display = "chip") -> TextRule:
+    """A text between exactly these two tags. With attributes in it, the first one is none of the client's."""
+    return TextRule(name, label, f"<{tag}>", f"</{tag}>", display=display)
 
 
 INJECTED: tuple[TextRule, ...] = (
-    tagged("environment", "environment", "environment_context", "fold"),
-    tagged("instructions", "instructions", "user_instructions", "fold"),
+    _marked("environment", "environment", "environment_context", "fold"),
+    _marked("instructions", "instructions", "user_instructions", "fold"),
     TextRule(
         "instructions",
         "instructions of AGENTS.md",
@@ -44,16 +55,21 @@ INJECTED: tuple[TextRule, ...] = (
         "</INSTRUCTIONS>",
         display="fold",
     ),
-    tagged("interrupted", "interrupted", "turn_aborted", "hidden"),
-    tagged("sub-agent", "a sub-agent reported", "subagent_notification"),
-    tagged(SHELL, SHELL, "user_shell_command"),
-    tagged("picture", "picture", "image_resize_notice", "hidden"),
-    TextRule("picture", "picture", "<image ", ">", display="hidden"),
-    TextRule("picture", "picture", "</image>", exact=True, display="hidden"),
+    _marked("interrupted", "interrupted", "turn_aborted", "hidden"),
+    _marked("sub-agent", "a sub-agent reported", "subagent_notification"),
+    _marked(SHELL, SHELL, "user_shell_command"),
+    _marked("picture", "picture", "image_resize_notice", "hidden"),
+    _Pattern("picture", "picture", r"<image name=\[Image #\d+\][^<>]*>|</image>", display="hidden"),
     tagged("hook", "hook", "hook_prompt"),
-    *(tagged("context", name, name, "fold") for name in _CONTEXT),
-    _External("context", "context of an app", "", display="fold"),
-    TextRule("warning", "warning", "Warning: "),
+    *(_marked("context", name, name, "fold") for name in _CONTEXT),
+    *(
+        tagged("context", name, name, "fold")
+        for name in ("codex_internal_context", "context_window")
+    ),
+    _Pattern(
+        "context", "context of an app", r"<external_([\w-]+)>.*</external_\1>", display="fold"
+    ),
+    *(TextRule("warning", "warning", f"Warning: {warning}") for warning in _WARNINGS),
     TextRule(
         "summary",
         "summary",
@@ -61,7 +77,15 @@ INJECTED: tuple[TextRule, ...] = (
         display="fold",
     ),
 )
+#: How the client refuses, or tells that the person did.
+_REFUSED = re.compile(
+    r"aborted by user|aborted\s*\Z|((exec command|patch) )?rejected by user"
+    r"|exec_command failed for .{0,4000}?Rejected\(",
+    re.DOTALL,
+)
+_FAILED = ("Script failed", "execution error: ", "exec_command failed for ", "failed to parse ")
 _COMMAND = re.compile(r"<command>\n?(.*?)\n?</command>\s*<result>\n?(.*?)\n?</result>", re.DOTALL)
+_DIRECTORY = re.compile(r"<cwd>(.*?)</cwd>|^Current working directory: (.*)$", re.MULTILINE)
 _EXIT = re.compile(r"^(?:Exit code: |Process exited with code )(-?\d+)", re.MULTILINE)
 
 
@@ -69,6 +93,12 @@ def shell_command(text: str) -> tuple[str, str]:
     """A command that the person ran with `!`, and what came of it."""
     found = _COMMAND.search(text)
     return (found[1], found[2]) if found else (text, "")
+
+
+def directory_in(text: str) -> str:
+    """Where the agent is, as the description of the machine says."""
+    found = _DIRECTORY.search(text)
+    return (found[1] or found[2]).strip() if found else ""
 
 
 def output_of(payload: Any) -> tuple[str, ResultStatus]:
@@ -94,9 +124,10 @@ def _unwrapped(text: str) -> tuple[str, ResultStatus]:
             return text, "ok"
         code = get(wrapped, "metadata", "exit_code")
         return string(wrapped, "output"), "ok" if code in (0, None) else "error"
-    head = text[:400]
-    if head.rstrip().endswith("aborted by user") or head.startswith("aborted"):
+    # What the tool itself printed says nothing about how it ended.
+    head, marked, _ = text[:400].partition("\nOutput:")
+    if _REFUSED.match(text) or head.rstrip().endswith("aborted by user"):
         return text, "cancelled"
-    code = _EXIT.search(head)
-    failed = head.startswith("Script failed") or (code is not None and code[1] != "0")
+    code = _EXIT.search(head) if marked else _EXIT.match(text)
+    failed = head.startswith(_FAILED) or (code is not None and code[1] != "0")
     return text, "error" if failed else "ok"
