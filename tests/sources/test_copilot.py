@@ -244,6 +244,30 @@ def test_what_the_client_calls_by_itself_is_not_the_models_act(
     assert said[2].parts == [Notice("done")]
 
 
+def test_nor_is_it_where_other_answers_name_their_model(archive: Archive, home: Path) -> None:
+    told = event("system.notification", content="<system_notification>done</system_notification>")
+    again = event("system.message", content="You are the GitHub Copilot CLI.")
+    said = said_in(
+        archive, home, typed("go"), answered("Started.", model="m"), told, again, answered("", "c9")
+    )
+    assert [m.author for m in said if any(isinstance(p, ToolCall) for p in m.parts)] == ["harness"]
+
+
+def test_totals_that_a_client_repeats_after_it_was_only_opened_count_once(
+    archive: Archive, home: Path
+) -> None:
+    """1.0.102 writes the totals of the whole session, and notes each call besides."""
+    usage = {"model": "m", "inputTokens": 100, "outputTokens": 7}
+    totals = {"modelMetrics": {"m": {"usage": usage}}}
+    end = event("session.shutdown", accountingSnapshot=totals)
+    used = event("session.usage_record", usage=usage)
+    write(home, typed("a"), used, answered("b", model="m"), end, event("session.resume"), end)
+    take_in(archive, home)
+    counted = archive.find(f"copilot-cli/{SESSION}").conversation.usage
+    assert counted is not None
+    assert (counted.input_tokens, counted.output_tokens) == (100, 7)
+
+
 @pytest.mark.parametrize(
     ("data", "status"),
     [
@@ -270,7 +294,7 @@ def test_an_abort_after_the_end_says_nothing_about_a_person(
     end = [event("session.shutdown")] if ended else []
     abort = event("abort", reason="user initiated")
     said = said_in(archive, home, typed("a"), answered("b"), *end, abort)
-    assert said[-1].author == author
+    assert (said[-1].author, said[-1].display) == (author, "hidden" if ended else "chip")
     assert archive.find(SESSION).conversation.finished is ended
 
 
@@ -477,6 +501,43 @@ def test_a_copy_in_another_window_is_the_same_chat(archive: Archive, home: Path)
     log(chat_file(home), {"kind": 0, "v": whole(first, later)})
     said = chat(archive, home)
     assert (prompts(said), prompts(said, abandoned=True)) == (["one", "two"], [])
+
+
+def test_what_a_document_got_after_the_log_beside_it_was_not_taken_back(
+    archive: Archive, home: Path
+) -> None:
+    first, gone = asked("r1", "one", "1"), asked("r2", "two", "2")
+    later = asked("r3", "three", "3", timestamp=1794916900000)
+    path = log(chat_file(home), {"kind": 0, "v": whole(first)})
+    path.with_suffix(".json").write_text(json.dumps(whole(first, gone, later)))
+    said = chat(archive, home)
+    assert prompts(said) == ["one", "three"]
+    assert prompts(said, abandoned=True) == ["two"]
+
+
+def test_a_call_is_one_although_the_editor_made_up_an_id_for_it(
+    archive: Archive, home: Path
+) -> None:
+    shown = {
+        "kind": "toolInvocationSerialized",
+        "toolId": "copilot_readFile",
+        "toolCallId": "6f0f3f4e-made-up",
+        "isComplete": True,
+    }
+    call = {"id": "call_1", "name": "read_file", "arguments": '{"path":"a"}'}
+    metadata = {
+        "toolCallRounds": [{"id": "t", "response": "", "toolCalls": [call]}],
+        "toolCallResults": {"call_1": {"content": [{"value": "text"}]}},
+    }
+    request = asked("r1", "one", {"value": "Reading."}, shown, result={"metadata": metadata})
+    log(chat_file(home), {"kind": 0, "v": whole(request)})
+    parts = [part for m in chat(archive, home) for part in m.parts]
+    assert [part for part in parts if isinstance(part, ToolCall)] == [
+        ToolCall("call_1", "read_file", {"path": "a"})
+    ]
+    assert [part for part in parts if isinstance(part, ToolResult)] == [
+        ToolResult("call_1", "ok", "text")
+    ]
 
 
 def test_a_document_that_is_trimmed_loses_nothing(archive: Archive, home: Path) -> None:

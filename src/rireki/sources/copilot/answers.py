@@ -35,6 +35,7 @@ _SILENT = frozenset(
     )
 )
 _TEXTS = ("", "markdownContent", "markdownVuln", "treeData")
+_CALLS = ("toolInvocationSerialized", "toolInvocation")
 _EDITS = ("textEditGroup", "notebookEditGroup", "textEdit", "workspaceEdit")
 #: Tools whose confirmation was refused, or skipped, as numbers of VS Code.
 _REFUSED = (0, 5)
@@ -73,10 +74,11 @@ def read_response(request: Any) -> ChatResponse:
         for id, result in (results.items() if isinstance(results, dict) else ())
     }
     response = ChatResponse()
+    ids = _ids_of_calls(request, calls)
     for item in _items(request):
         agent = call_id(string(item, "subAgentInvocationId"))
         into = response.agents.setdefault(agent, ChatResponse()) if agent else response
-        _add(into, item, calls, outputs)
+        _add(into, _renamed(item, ids), calls, outputs)
     _add_rounds(response, rounds, calls, outputs)
     return response
 
@@ -84,6 +86,24 @@ def read_response(request: Any) -> ChatResponse:
 def call_id(id: str) -> str:
     """VS Code adds a number of its own."""
     return id.partition("__vscode-")[0]
+
+
+def _ids_of_calls(request: Any, calls: dict[str, Any]) -> dict[str, str]:
+    """The ids that the model gave to calls, by those on the screen, where the editor made up its own."""
+    shown = [
+        call_id(string(item, "toolCallId"))
+        for item in _items(request)
+        if string(item, "kind") in _CALLS and not string(item, "subAgentInvocationId")
+    ]
+    made_up = [id for id in shown if id not in calls]
+    left = [id for id in calls if id not in shown]
+    # Only where it is plain which is which.
+    return dict(zip(made_up, left, strict=True)) if len(made_up) == len(left) else {}
+
+
+def _renamed(item: Any, ids: dict[str, str]) -> Any:
+    id = ids.get(call_id(string(item, "toolCallId")))
+    return item | {"toolCallId": id} if id else item
 
 
 def _items(request: Any) -> list[Any]:
@@ -106,7 +126,7 @@ def _add(response: ChatResponse, item: Any, calls: dict[str, Any], outputs: dict
         value = get(item, "value")
         thought = "".join(map(words, value)) if isinstance(value, list) else words(value)
         response.parts += [Thinking(thought)] if thought else []
-    elif kind in ("toolInvocationSerialized", "toolInvocation"):
+    elif kind in _CALLS:
         _add_call(response, item, calls, outputs)
     elif kind in _EDITS:
         response.edits.append(_edit(item))

@@ -127,11 +127,15 @@ class EventReader:
     #: Tokens of answers since the client was started, where it does not note them call by call.
     _written: dict[str, int] = field(default_factory=dict)
     _metered: bool = False
+    #: Whether answers say which model gave them.
+    _names_models: bool = False
     _ended: bool = False
     _before: str = ""
 
     def read(self) -> None:
         for event in self.events:
+            answers = event.type == "assistant.message"
+            self._names_models |= answers and bool(string(event.data, "model"))
             for call in items(event.data, "toolRequests"):
                 self.calls[string(call, "toolCallId")] = get(call, "arguments")
         for event in self.events:
@@ -231,7 +235,10 @@ class EventReader:
             self.builder.note_usage(event.id, model, tokens(usage), event.at)
 
     def _shut_down(self, event: SessionEvent) -> None:
-        """Totals of the process that ends here, where its calls were not noted one by one."""
+        """Totals of the process that ends here, where calls are not noted one by one.
+
+        Where they are, the totals are those of all processes so far, and of the session it was forked from.
+        """
         data = event.data
         metrics = get(data, "modelMetrics") or get(data, "accountingSnapshot", "modelMetrics")
         for model, one in metrics.items() if isinstance(metrics, dict) else ():
@@ -239,7 +246,7 @@ class EventReader:
                 usage = tokens(get(one, "usage"))
                 self.builder.note_usage(f"{event.id}:{model}", model, usage, event.at)
                 self._written = {}
-        self._metered, self._ended = False, True
+        self._ended = True
 
     # ── what is said ──
 
@@ -270,7 +277,8 @@ class EventReader:
             for call in items(data, "toolRequests")
         ]
         written = get(data, "outputTokens")
-        if not model and not written and self._before == "system.notification":
+        notified = self._before == "system.notification" or self._names_models
+        if not model and not written and notified:
             # The client asks for the output of a command that ended; no model did.
             self._say(event, "harness", "fold", parts, "call of the client", "read by the client")
             return
@@ -341,7 +349,9 @@ class EventReader:
         by_person = not self._ended and reason.startswith("user")
         told = Notice("The turn was interrupted.", "warning")
         author: Author = "person" if by_person else "harness"
-        said = self._say(event, author, "chip", [told], "interrupted", "interrupted")
+        # After the end of the client there was no turn any more.
+        display: Display = "hidden" if self._ended else "chip"
+        said = self._say(event, author, display, [told], "interrupted", "interrupted")
         if not self._ended:
             said.ends = False
 

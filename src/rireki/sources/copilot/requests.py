@@ -223,12 +223,16 @@ def _size(chat: StoredChat) -> tuple[int, str]:
 
 
 def _supersede(chat: StoredChat, newer: Sequence[StoredChat]) -> None:
-    """What a log beside a document no longer has was removed, although the document still has it."""
+    """What a log beside a document no longer has was removed, although the document still has it.
+
+    What was asked after the last line of the log was not: a setting has the editor go back to documents.
+    """
     for log in newer:
         if log.strand.role == "log" and log.strand.place == f"{chat.strand.place}l":
             held = {request.id for request in log.requests if request.live}
+            last = max((request.time for request in log.requests), default=0)
             for request in chat.requests:
-                request.live = request.live and request.id in held
+                request.live = request.live and (request.id in held or request.time > last)
 
 
 def merged(chats: Sequence[StoredChat]) -> list[ChatRequest]:
