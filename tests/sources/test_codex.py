@@ -22,6 +22,7 @@ from tests.support.homes import FIXTURES, lay_out
 
 CHECKED = sorted((FIXTURES / "codex").glob("*/hand-checked.json"))
 THREAD = "01a1e95b-50f0-7033-9aad-66701f3a0522"
+OTHER = "01a1e958-0000-7000-8000-000000000000"
 PARENT = "01a1e959-7b36-7581-91b9-7e3214892af8"
 
 
@@ -563,6 +564,50 @@ def test_a_sub_agent_that_is_named_by_a_path_belongs_to_its_call(
     write(home, [agent], f"rollout-2026-11-17T10-00-01-{PARENT}.jsonl")
     (link,) = take_in(archive, home)[PARENT].links
     assert (link.id, link.call_id) == (f"codex/{THREAD}", "c1")
+
+
+def test_an_agent_that_is_spoken_with_is_none_that_was_started(
+    archive: Archive, home: Path
+) -> None:
+    """A sub-agent that tells its parent something notes that the same way."""
+    told = {"type": "sub_agent_activity", "event_id": "c9", "agent_thread_id": THREAD}
+    spoken = line("event_msg", **told, kind="interacted")
+    source = {"subagent": {"thread_spawn": {"parent_thread_id": OTHER}}}
+    write(home, [meta(source=source), typed("task")])
+    write(home, [meta(id=PARENT, source=source), spoken], f"rollout-1-{PARENT}.jsonl")
+    started = line("event_msg", type="collab_agent_spawn_end", call_id="c1", new_thread_id=THREAD)
+    write(home, [meta(id=OTHER), started], f"rollout-2-{OTHER}.jsonl")
+    (link,) = [one for one in take_in(archive, home)[THREAD].links if one.side == "parent"]
+    assert (link.id, link.call_id) == (f"codex/{OTHER}", "c1")
+
+
+def test_a_name_in_the_file_is_the_title_where_no_list_has_one(
+    archive: Archive, home: Path
+) -> None:
+    named = line("event_msg", type="thread_name_updated", thread_name="Mine")
+    write(home, [meta(), typed("hello"), named])
+    assert take_in(archive, home)[THREAD].title == "Mine"
+
+
+@pytest.mark.parametrize(
+    ("event", "told"),
+    [
+        ({"type": "error", "message": "no quota"}, Notice("no quota", "error")),
+        ({"type": "warning", "message": "long thread"}, Notice("long thread", "warning")),
+        ({"type": "agent_reasoning_raw_content", "text": "hm"}, Thinking("hm")),
+        ({"type": "entered_review_mode", "user_facing_hint": "main"}, Text("main")),
+        (
+            {"type": "exited_review_mode", "review_output": {"overall_explanation": "fine"}},
+            Text("fine"),
+        ),
+    ],
+)
+def test_events_of_other_versions_are_understood(
+    event: dict[str, Any], told: Any, archive: Archive, home: Path
+) -> None:
+    write(home, [meta(), typed("hello"), line("event_msg", **event)])
+    take_in(archive, home)
+    assert messages(archive, THREAD)[-1].parts == [told]
 
 
 def test_a_plan_is_the_agents(archive: Archive, home: Path) -> None:

@@ -8,12 +8,12 @@ from the items; the other copy is passed over. A file that has no such events is
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from rireki.model.message import Author, Display, Usage
 from rireki.model.parts import Attachment, Notice, Part, Text, Thinking, ToolCall, ToolResult
 from rireki.sources.codex.rollout import Line, Rollout
-from rireki.sources.codex.steps import end_of, step_of
+from rireki.sources.codex.steps import end_of, reviewed, step_of
 from rireki.sources.codex.texts import INJECTED, SHELL, directory_in, output_of, shell_command
 from rireki.sources.kit.decode import NotReadable, load
 from rireki.sources.kit.fields import get, items, string, words
@@ -27,10 +27,13 @@ _SILENT = frozenset(
     (
         *("world_state", "inter_agent_communication", "inter_agent_communication_metadata"),
         *("security_risk_score", "state", "task_started", "thread_settings_applied"),
-        *("context_compacted", "thread_goal_updated", "thread_name_updated", "mcp_tool_call_end"),
+        *("context_compacted", "thread_goal_updated", "mcp_tool_call_end"),
         *("web_search_end", "patch_apply_begin", "patch_apply_end", "exec_command_begin"),
         *("exec_command_end", "ghost_snapshot", "additional_tools", "compaction"),
-        *("ContextCompaction", "HookPrompt"),
+        *("ContextCompaction", "HookPrompt", "turn_started", "view_image_tool_call"),
+        *("compaction_summary", "compaction_trigger", "context_compaction", "image_generation_end"),
+        *("collab_agent_interaction_end", "collab_waiting_end", "collab_close_end"),
+        *("collab_resume_end", "dynamic_tool_call_request", "dynamic_tool_call_response"),
     )
 )
 #: Items that are calls, and the field with what is called for.
@@ -58,6 +61,8 @@ class RolloutReader:
         self.prefix = prefix
         #: Threads that this one started, and the calls that did.
         self.children: dict[str, str | None] = {}
+        #: What the thread was called last.
+        self.name = ""
         #: What there is to say of the file as a whole.
         self.note = ""
         self._line = rollout.lines[0]
@@ -194,7 +199,20 @@ class RolloutReader:
             case "thread_rolled_back":
                 self._divide("went back to an earlier point", words(get(payload, "num_turns")))
             case "entered_review_mode" | "exited_review_mode" as kind:
-                self._divide(kind.replace("_", " "), words(payload))
+                self._divide(kind.replace("_", " "), reviewed(payload))
+            case "agent_reasoning_raw_content":
+                self._think([string(payload, "text")])
+            case "thread_name_updated":
+                self.name = string(payload, "thread_name")
+            case "error" | "warning" as kind:
+                level: Literal["error", "warning"] = "error" if kind == "error" else "warning"
+                said = Notice(string(payload, "message") or words(payload), level)
+                self._say("harness", "chip", [said], kind).ends = False
+            case "collab_agent_spawn_end":
+                started = string(payload, "new_thread_id") or string(payload, "new_session_id")
+                self.children.setdefault(started, string(payload, "call_id") or None)
+            case "sub_agent_activity":
+                self._activity(payload, string(payload, "event_id"))
             case kind:
                 self._unknown(kind)
 
@@ -222,12 +240,13 @@ class RolloutReader:
                 self._command(item)
             case "CollabAgentToolCall":
                 for thread in items(item, "receiver_thread_ids"):
-                    self.children.setdefault(words(thread), self._caller(item))
+                    self.children.setdefault(words(thread), self._caller(string(item, "id")))
             case "SubAgentActivity":
-                task = self._tasks.get(string(item, "agent_path"))
-                self.children.setdefault(
-                    string(item, "agent_thread_id"), task or self._caller(item)
-                )
+                self._activity(item, string(item, "id"))
+            case "EnteredReviewMode":
+                self._divide("entered review mode", reviewed(item))
+            case "ExitedReviewMode":
+                self._divide("exited review mode", reviewed(item))
             case "Plan":
                 self._say("agent", "fold", [Text(string(item, "text"))], "plan", "plan")
             case _ if string(item, "id") in self._calls:
@@ -240,9 +259,14 @@ class RolloutReader:
             case kind:
                 self._unknown(kind)
 
-    def _caller(self, item: Any) -> str | None:
-        """The call that an item belongs to; what a script did belongs to the script's."""
-        id = string(item, "id")
+    def _activity(self, told: Any, id: str) -> None:
+        """An agent that was started here; one that is only spoken with may be this one's parent."""
+        if string(told, "kind") in ("started", ""):
+            task = self._tasks.get(string(told, "agent_path"))
+            self.children.setdefault(string(told, "agent_thread_id"), task or self._caller(id))
+
+    def _caller(self, id: str) -> str | None:
+        """The call of this id; what a script did belongs to the script's."""
         return id if id in self._calls else self._call_before
 
     def _asked(self, content: Sequence[Any]) -> None:

@@ -39,6 +39,7 @@ REASONS = {
     "tool results": "result of a tool",
     "shell command": "command the person ran with !",
     "command of a script": "command that a script of the model ran",
+    "error": "error that the program met",
     "step of a script": "what a script of the model did",
     "plan": "plan of the agent",
     "note": "note of the program",

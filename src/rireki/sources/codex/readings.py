@@ -37,6 +37,7 @@ def read_thread(thread: str, strands: Sequence[Strand]) -> list[Reading]:
     # A checkout that the client made belongs to the repository it was made from.
     builder.note_directory(next((one.project for one in files if one.project), None))
     children: dict[str, str | None] = {}
+    name = ""
     for number, rollout in enumerate(rollouts):
         again = [one.id for one in rollouts].index(rollout.id) != number
         prefix = f"{rollout.id[-12:]}-{'newer-' if again else ''}" if number else ""
@@ -46,11 +47,12 @@ def read_thread(thread: str, strands: Sequence[Strand]) -> list[Reading]:
             reader.note = ELSEWHERE if is_fork else NEVER_SEEN
         reader.read()
         children |= reader.children
+        name = reader.name or name
         own = [line for line in rollout.lines if not line.copied]
         builder.entries += len(own)
         builder.times += [at for line in own if (at := line.at)]
         builder.note_time(rollout.meta.get("timestamp"))
-    builder.title = _given_name(strands) or None
+    builder.title = _given_name(strands) or name or None
     builder.link_tokens = _link_tokens(thread, meta, children)
     if rollouts:
         builder.link_tokens += _origin(thread, rollouts, wants=not _is_agent(meta))

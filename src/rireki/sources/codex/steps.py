@@ -7,7 +7,7 @@ from typing import Any
 from rireki.model.parts import ResultStatus
 from rireki.sources.kit.fields import get, items, string, words
 
-__all__ = ["end_of", "step_of"]
+__all__ = ["end_of", "reviewed", "step_of"]
 
 
 def end_of(event: Any) -> ResultStatus | None:
@@ -49,6 +49,13 @@ def step_of(item: Any) -> str:
             return string(item, "query") or string(item, "kind")
         case _:
             return ""
+
+
+def reviewed(told: Any) -> str:
+    """What a review was asked for, or what came of it."""
+    output = get(told, "review_output")
+    hint = string(told, "user_facing_hint") or string(told, "review")
+    return hint or string(output, "overall_explanation") or words(output)
 
 
 def _change(one: Any) -> str:
