@@ -566,6 +566,27 @@ def test_a_sub_agent_that_is_named_by_a_path_belongs_to_its_call(
     assert (link.id, link.call_id) == (f"codex/{THREAD}", "c1")
 
 
+@pytest.mark.parametrize(
+    ("payload", "display", "text"),
+    [
+        ("Count the lines.", "bubble", "Count the lines."),
+        ("gAAAAABo", "fold", "Message Type: NEW_TASK\nPayload:\n\n(encrypted)"),
+    ],
+)
+def test_the_task_of_a_sub_agent_is_told_where_it_can_be_read(
+    payload: str, display: str, text: str, archive: Archive, home: Path
+) -> None:
+    content = [
+        {"type": "input_text", "text": "Message Type: NEW_TASK\nPayload:\n"},
+        {"type": "encrypted_content", "encrypted_content": payload},
+    ]
+    task = line("response_item", type="agent_message", author="/root", content=content)
+    write(home, [meta(thread_source="subagent", history_mode="paginated"), task])
+    take_in(archive, home)
+    (told,) = messages(archive, THREAD)
+    assert (told.author, told.display, text_of(told)) == ("harness", display, text)
+
+
 def test_an_agent_that_is_spoken_with_is_none_that_was_started(
     archive: Archive, home: Path
 ) -> None:

@@ -14,7 +14,14 @@ from rireki.model.message import Author, Display, Usage
 from rireki.model.parts import Attachment, Notice, Part, Text, Thinking, ToolCall, ToolResult
 from rireki.sources.codex.rollout import Line, Rollout
 from rireki.sources.codex.steps import end_of, reviewed, step_of
-from rireki.sources.codex.texts import INJECTED, SHELL, directory_in, output_of, shell_command
+from rireki.sources.codex.texts import (
+    INJECTED,
+    SHELL,
+    agent_words,
+    directory_in,
+    output_of,
+    shell_command,
+)
 from rireki.sources.kit.decode import NotReadable, load
 from rireki.sources.kit.fields import get, items, string, words
 from rireki.sources.kit.pending import ConversationBuilder, PendingMessage
@@ -349,8 +356,12 @@ class RolloutReader:
                     summary = items(payload, "summary") or items(payload, "content")
                     self._think([string(one, "text") for one in summary])
             case "agent_message":
-                label = f"from {string(payload, 'author') or 'another agent'}"
-                self._say("harness", "fold", [Text(_text(payload))], "between agents", label)
+                text, task = agent_words(payload)
+                if task and self.builder.nature == "subagent":
+                    self._ask([task], [], [])
+                else:
+                    label = f"from {string(payload, 'author') or 'another agent'}"
+                    self._say("harness", "fold", [Text(text)], "between agents", label)
             case kind:
                 self._unknown(kind)
 

@@ -16,7 +16,7 @@ from rireki.sources.kit.decode import NotReadable, load
 from rireki.sources.kit.fields import get, items, string, words
 from rireki.sources.kit.rules import TextRule, tagged
 
-__all__ = ["INJECTED", "SHELL", "directory_in", "output_of", "shell_command"]
+__all__ = ["INJECTED", "SHELL", "agent_words", "directory_in", "output_of", "shell_command"]
 
 SHELL = "shell command"
 #: Earlier versions wrote these in the person's name; who types a warning of their own means it.
@@ -93,6 +93,22 @@ def shell_command(text: str) -> tuple[str, str]:
     """A command that the person ran with `!`, and what came of it."""
     found = _COMMAND.search(text)
     return (found[1], found[2]) if found else (text, "")
+
+
+def agent_words(payload: Any) -> tuple[str, str]:
+    """What an agent says to another, and the task in it, if it is one that can be read."""
+    said = []
+    for one in items(payload, "content"):
+        sealed = string(one, "encrypted_content")
+        # The service gives and takes it sealed; others write what it says as it is.
+        is_plain = re.search(r"\s|[^\x00-\x7f]", sealed) is not None
+        said.append(
+            string(one, "text") or (sealed if is_plain else "(encrypted)" if sealed else "")
+        )
+    text = "\n".join(filter(None, said))
+    head, _, task = text.partition("Payload:\n")
+    is_task = "NEW_TASK" in head and task.strip() != "(encrypted)"
+    return text, task.strip() if is_task else ""
 
 
 def directory_in(text: str) -> str:
