@@ -263,6 +263,15 @@ def test_what_a_fork_copied_is_not_said_again(archive: Archive, home: Path) -> N
     assert copied == ["parent's", "parent's answer"]
 
 
+def test_a_fork_in_which_nothing_was_asked_yet_has_each_copy_once(
+    archive: Archive, home: Path
+) -> None:
+    parent = [meta(id=PARENT), for_the_model("user", "parent's"), typed("parent's")]
+    write(home, [meta(forked_from_id=PARENT), *parent])
+    assert take_in(archive, home)[THREAD].turns == 0
+    assert [text_of(m) for m in messages(archive, THREAD)] == ["parent's"]
+
+
 def test_a_checkout_of_its_own_belongs_to_its_repository(archive: Archive, home: Path) -> None:
     repository = home / "proj" / "demo"
     checkout = home / ".codex" / "worktrees" / "83af" / "demo"
@@ -467,6 +476,18 @@ def test_a_short_answer_that_a_summary_ends_with_is_an_answer(archive: Archive, 
     take_in(archive, home)
     said = messages(archive, THREAD)
     assert [text_of(m) for m in said if m.author == "agent"] == ["Done."]
+
+
+def test_an_answer_is_told_once_although_its_copy_has_marks_for_the_program(
+    archive: Archive, home: Path
+) -> None:
+    told = item(type="AgentMessage", id="msg_1", content=[{"type": "Text", "text": "Done."}])
+    text = "Done.<citation>x</citation>"
+    content = [{"type": "output_text", "text": text}]
+    copy = line("response_item", type="message", id="msg_1", role="assistant", content=content)
+    write(home, [meta(history_mode="paginated"), told, copy])
+    take_in(archive, home)
+    assert [text_of(m) for m in messages(archive, THREAD)] == ["Done."]
 
 
 def test_a_picture_that_a_tool_looked_at_belongs_to_no_prompt(archive: Archive, home: Path) -> None:

@@ -88,7 +88,7 @@ class RolloutReader:
 
     def _survey(self) -> None:
         """Which of two copies there is, and what is a summary rather than an answer."""
-        lines = [line for line in self.rollout.lines if not line.copied]
+        lines = self.rollout.lines
         events = [line.payload for line in lines if line.type == "event_msg"]
         if self.rollout.generation == 3:
             events = [item for event in events if isinstance(item := get(event, "item"), dict)]
@@ -102,6 +102,8 @@ class RolloutReader:
             call: end for event in events if (end := end_of(event)) for call in _ids(event)
         }
         self._spoken = {string(event, "message") or _text(event) for event in events}
+        #: Answers by their ids: what people see of one may lack marks for the program.
+        self._seen = {string(event, "id") for event in events} - {""}
         compacted = [line.payload for line in lines if line.type == "compacted"]
         told = [string(payload, "message").strip() for payload in compacted]
         # What the summary is stands in a line of its own before it.
@@ -348,7 +350,7 @@ class RolloutReader:
                 self._output(payload)
             case "message":
                 if string(payload, "role") == "assistant":
-                    self._copied_reply(_text(payload))
+                    self._copied_reply(_text(payload), string(payload, "id"))
                 else:
                     self._message(payload)
             case "reasoning":
@@ -365,10 +367,10 @@ class RolloutReader:
             case kind:
                 self._unknown(kind)
 
-    def _copied_reply(self, text: str) -> None:
+    def _copied_reply(self, text: str, id: str) -> None:
         if not self._has_answers:
             self._reply(text)
-        elif text not in self._spoken:
+        elif text not in self._spoken and id not in self._seen:
             self._say("harness", "fold", [Text(text)], "summary", "summary")
 
     def _message(self, payload: Any) -> None:

@@ -31,6 +31,7 @@ _SILENT = frozenset(
         *("session.mcp_servers_loaded", "session.mcp_server_status_changed"),
         *("session.skills_loaded", "session.extensions_loaded", "session.permissions_changed"),
         *("session.session_limits_changed", "session.title_changed", "session.context_changed"),
+        "session.usage_checkpoint",
         *("assistant.turn_start", "assistant.turn_end", "assistant.intent"),
         *("assistant.message_start", "assistant.message_delta", "assistant.reasoning_delta"),
         *("assistant.streaming_delta", "tool.execution_partial_result", "tool.execution_progress"),
