@@ -597,6 +597,14 @@ def test_other_editors_and_servers_are_looked_into(home: Path) -> None:
     assert all(one.found or "Code" in one.place or "data" in one.place for one in found.looked)
 
 
+def test_the_folder_of_an_editor_may_be_named_at_any_height(home: Path) -> None:
+    path = log(chat_file(home), {"kind": 0, "v": whole(asked("r1", "one"))})
+    places = [path, *path.parents][:7]
+    assert places[5].name == "Code"
+    found = [[one.conversation for one in CHAT.recognise(place)] for place in (*places[:6], home)]
+    assert found == [["s1"]] * 7
+
+
 def test_no_token_comes_into_the_archive(archive: Archive, home: Path) -> None:
     lay_out("vscode-copilot-chat-composed-earlier", home)
     lay_out("copilot-cli-1.0.24", home)

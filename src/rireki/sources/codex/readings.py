@@ -67,7 +67,8 @@ def _is_agent(meta: dict[str, Any]) -> bool:
 
 def _given_name(strands: Sequence[Strand]) -> str:
     """The name that the client's index has for the thread."""
-    for strand in strands:
+    # The client numbers its indexes: the last one counts.
+    for strand in sorted(strands, key=lambda one: (one.present, one.place), reverse=True):
         if strand.role == "state":
             try:
                 return string(load(strand.document()), "name")

@@ -65,6 +65,10 @@ class CopilotChat(FileReader):
         found.looked = [one for one in found.looked if one.found or one.place in usual]
         return found
 
+    def recognise(self, path: Path) -> list[Origin]:
+        """Also the folder of an editor, whose user folder is one of several in it."""
+        return super().recognise(path) or super().recognise(path / "User")
+
     def read(self, origin: Origin, known: Known) -> Iterator[Update | Roll]:
         project = project_of(_workspace(origin))
         for update in super().read(origin, known):
