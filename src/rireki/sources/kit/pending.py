@@ -130,6 +130,8 @@ class ConversationBuilder:
     pictures: Pictures = field(default_factory=Pictures)
     _named: dict[str, PendingMessage] = field(default_factory=dict)
     _versions: dict[str, int] = field(default_factory=dict)
+    #: Keys of answers whose tokens were noted.
+    _counted: set[str] = field(default_factory=set)
 
     # ── what is said ──
 
@@ -280,7 +282,9 @@ class ConversationBuilder:
 
     def note_usage(self, key: str, model: str, usage: Usage, at: str | None = None) -> None:
         """The tokens of an answer; told again under the same key, they count once, the last ones."""
-        self.answers = [one for one in self.answers if one.key != key]
+        if key in self._counted:
+            self.answers = [one for one in self.answers if one.key != key]
+        self._counted.add(key)
         self.answers.append(Answer(key, model, usage, at))
         self.note_model(model)
 
