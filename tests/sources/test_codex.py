@@ -478,6 +478,21 @@ def test_a_short_answer_that_a_summary_ends_with_is_an_answer(archive: Archive, 
     assert [text_of(m) for m in said if m.author == "agent"] == ["Done."]
 
 
+def test_a_summary_may_stand_in_what_replaces_the_history_alone(
+    archive: Archive, home: Path
+) -> None:
+    opening = "Another language model started to solve this problem and produced a summary.\nAll."
+    history = [{"role": "user", "content": [{"type": "input_text", "text": opening}]}]
+    compacted = line("compacted", message="", replacement_history=history)
+    write(home, [meta(), typed("a"), answered("All."), compacted])
+    take_in(archive, home)
+    assert [(m.author, m.display) for m in messages(archive, THREAD)] == [
+        ("person", "bubble"),
+        ("harness", "fold"),
+        ("harness", "divider"),
+    ]
+
+
 def test_an_answer_is_told_once_although_its_copy_has_marks_for_the_program(
     archive: Archive, home: Path
 ) -> None:

@@ -21,6 +21,7 @@ from rireki.sources.codex.texts import (
     directory_in,
     output_of,
     shell_command,
+    summaries_in,
 )
 from rireki.sources.kit.decode import NotReadable, load
 from rireki.sources.kit.fields import get, items, string, words
@@ -105,7 +106,7 @@ class RolloutReader:
         #: Answers by their ids: what people see of one may lack marks for the program.
         self._seen = {string(event, "id") for event in events} - {""}
         compacted = [line.payload for line in lines if line.type == "compacted"]
-        told = [string(payload, "message").strip() for payload in compacted]
+        told = [text.strip() for payload in compacted for text in summaries_in(payload)]
         # What the summary is stands in a line of its own before it.
         self._summaries = {*told, *(text.partition("\n")[2].strip() for text in told)} - {""}
 

@@ -16,9 +16,18 @@ from rireki.sources.kit.decode import NotReadable, load
 from rireki.sources.kit.fields import get, items, string, words
 from rireki.sources.kit.rules import TextRule, tagged
 
-__all__ = ["INJECTED", "SHELL", "agent_words", "directory_in", "output_of", "shell_command"]
+__all__ = [
+    "INJECTED",
+    "SHELL",
+    "agent_words",
+    "directory_in",
+    "output_of",
+    "shell_command",
+    "summaries_in",
+]
 
 SHELL = "shell command"
+_SUMMARY = "Another language model started to solve this problem and produced a summary"
 #: Earlier versions wrote these in the person's name; who types a warning of their own means it.
 _WARNINGS = (
     "apply_patch was requested via ",
@@ -73,7 +82,7 @@ INJECTED: tuple[TextRule, ...] = (
     TextRule(
         "summary",
         "summary",
-        "Another language model started to solve this problem and produced a summary",
+        _SUMMARY,
         display="fold",
     ),
 )
@@ -115,6 +124,13 @@ def directory_in(text: str) -> str:
     """Where the agent is, as the description of the machine says."""
     found = _DIRECTORY.search(text)
     return (found[1] or found[2]).strip() if found else ""
+
+
+def summaries_in(compacted: Any) -> list[str]:
+    """What was made of the thread so far: said outright, or among the texts that take its place."""
+    history = items(compacted, "replacement_history")
+    texts = [string(one, "text") for item in history for one in items(item, "content")]
+    return [string(compacted, "message"), *(text for text in texts if text.startswith(_SUMMARY))]
 
 
 def output_of(payload: Any) -> tuple[str, ResultStatus]:
