@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -791,7 +792,24 @@ def test_a_file_of_any_name_is_recognised_by_its_first_line(tmp_path: Path) -> N
     assert READER.recognise(path) == []
 
 
-def test_nothing_of_the_clients_secrets_is_read(archive: Archive, home: Path) -> None:
-    write(home, [meta(), typed("hello")])
-    (home / ".codex" / "auth.json").write_text('{"tokens": "canary-5c1f"}')
-    assert all("auth" not in one.place for one in READER.discover(Places.at(home)).origins)
+def test_no_token_comes_into_the_archive(archive: Archive, home: Path) -> None:
+    lay_out("codex-0.169.0-tui", home)
+    for name in ("auth.json", "config.toml", "sessions/auth.json", "log/codex-tui.log"):
+        path = home / ".codex" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text('{"tokens": "canary-5c1f"}')
+    index = sqlite3.connect(home / ".codex" / "state_5.sqlite")
+    index.execute("UPDATE threads SET cwd = 'canary-5c1f'")
+    index.execute("CREATE TABLE secrets (name TEXT, value TEXT)")
+    index.execute("INSERT INTO secrets VALUES ('token', 'canary-5c1f')")
+    index.commit()
+    index.close()
+    take_in(archive, home)
+    kept = [
+        strand.document(state)
+        for group in archive.groups()
+        for strand in archive.strands(group.family, group.conversation)
+        for state in strand.states
+    ]
+    assert any(b"My Codex thread" in one for one in kept)
+    assert not any(b"canary-5c1f" in one for one in kept)
