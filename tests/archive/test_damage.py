@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -17,7 +18,7 @@ from rireki.home import archive_path
 from rireki.intake.sweep import import_history
 from rireki.intake.verify import verify
 from rireki.sources.kit.places import Places
-from tests.support.damaged import pages_of, run, spoil, wipe
+from tests.support.damaged import PAGE, pages_of, run, spoil, wipe
 from tests.support.engine import ENGINE, sql_of
 from tests.support.homes import lay_out
 
@@ -191,6 +192,34 @@ def test_a_value_of_another_type_is_damage_and_no_mistake(
         # In words, where nothing else can be read.
         with suppress(RirekiError):
             ask(opened)
+        opened.close()
+
+
+def test_a_conversation_that_only_an_index_names_is_damage_and_no_mistake(
+    archive: Archive, home: Path, tmp_path: Path
+) -> None:
+    lay_out("claude-code-1.0.51", home)
+    import_history(archive, places=Places.at(home))
+    ids = {each.id for each in archive.headings()}
+    sql_of(archive).execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    archive.close()
+    path, emptied = Path(archive.address), tmp_path / "emptied"
+    shutil.copyfile(path, emptied)
+    with closing(sqlite3.connect(emptied)) as other, other:
+        (root,) = other.execute(
+            "SELECT rootpage FROM sqlite_schema WHERE name = 'conversation'"
+        ).fetchone()
+        other.execute("DELETE FROM conversation")
+    page = slice((root - 1) * PAGE, root * PAGE)
+    data = bytearray(path.read_bytes())
+    data[page] = emptied.read_bytes()[page]
+    path.write_bytes(data)
+    for id in ids:
+        opened = open_archive(path)
+        # Found in what can be rescued, or lost, as it is said.
+        with suppress(NotFound):
+            assert opened.find(id).conversation.id == id
+        assert opened.damage
         opened.close()
 
 

@@ -189,11 +189,14 @@ class Projection:
         return {id: found[id] for id in ids if id in found}
 
     def find(self, name: str) -> Found:
-        number = _find_number(self.rows, name)
         columns = "number, data, id, title, family, grouping, changed"
-        ((*told, family, grouping, changed),) = self.rows.get(
-            "conversation", columns, number=number
-        )
+        # Of one moment: what is named and not there was not forgotten in between.
+        with self.rows.reading():
+            number = _find_number(self.rows, name)
+            rows = self.rows.get("conversation", columns, number=number)
+        if not rows:
+            raise BadValue("table conversation", "a row that is named and not there")
+        ((*told, family, grouping, changed),) = rows
         return Found(_told(told, self._links([number])), family, grouping, changed)
 
     def kept_as(self, family: str, grouping: str) -> dict[str, StoredConversation]:
