@@ -240,6 +240,204 @@ def test_output_of_a_command_is_taken_from_what_was_shown(archive: Archive, home
     assert results(said)[0][1:] == ("ok", "a")
 
 
+def sent(home: Path, *messages: tuple[str, list[dict[str, Any]]]) -> None:
+    """What the model was sent in the task that was `shown`."""
+    path = tasks(home) / TASK / "api_conversation_history.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps([{"role": role, "content": parts} for role, parts in messages]))
+
+
+def text(words: str) -> dict[str, Any]:
+    return {"type": "text", "text": words}
+
+
+def use(id: str, name: str, **given: str) -> dict[str, Any]:
+    return {"type": "tool_use", "id": id, "name": name, "input": given}
+
+
+def tool(name: str, path: str) -> dict[str, Any]:
+    return say("tool", json.dumps({"tool": name, "path": path, "content": f"/proj/{path}"}))
+
+
+def test_calls_keep_their_ids_where_one_was_not_shown(archive: Archive, home: Path) -> None:
+    # A patch is shown for each file; a file that is not there is not shown at all.
+    shown(
+        home,
+        say("text", "go"),
+        say("command", "lsREQ_APP"),
+        tool("editedExistingFile", "a.py"),
+        tool("newFileCreated", "b.py"),
+        tool("readFile", "src/c.py"),
+    )
+    done = {"type": "tool_result", "tool_use_id": "t4", "content": [text("c")]}
+    sent(
+        home,
+        ("user", [text("<task>\ngo\n</task>")]),
+        ("assistant", [use("t0", "read_file", path="gone.py")]),
+        ("user", [{"type": "tool_result", "tool_use_id": "t0", "content": "no such file"}]),
+        ("assistant", [use("t1", "execute_command", command="ls")]),
+        ("user", [text("[execute_command for 'ls'] Result:\na.py")]),
+        ("assistant", [use("t2", "apply_patch", input="*** Update File: a.py")]),
+        ("user", [text("[apply_patch for 'a.py'] Result:"), text("patched")]),
+        ("assistant", [use("t4", "read_file", path="/proj/src/c.py")]),
+        ("user", [done]),
+    )
+    take_in(archive, home)
+    said = messages(archive, TASK)
+    assert [name for _, name in calls(said)] == [
+        "read_file",
+        "execute_command",
+        "apply_patch",
+        "newFileCreated",
+        "read_file",
+    ]
+    assert [(call, output) for call, _, output in results(said)] == [
+        ("t0", "no such file"),
+        ("t1", "a.py"),
+        ("t2", "patched"),
+        ("t4", "c"),
+    ]
+
+
+def test_calls_that_went_with_a_checkpoint_keep_their_results(archive: Archive, home: Path) -> None:
+    first = ("user", [text("<task>go</task>")])
+    shown(home, say("text", "go"), say("command", "ls"), say("command_output", "a"))
+    made = ("assistant", [use("t1", "execute_command", command="ls")])
+    told = ("user", [{"type": "tool_result", "tool_use_id": "t1", "content": "a"}])
+    sent(home, first, made, told)
+    take_in(archive, home)
+    shown(home, say("text", "go"))
+    sent(home, first)
+    take_in(archive, home)
+    said = messages(archive, TASK)
+    assert (calls(said), results(said)) == ([("t1", "execute_command")], [("t1", "ok", "a")])
+    assert [m.abandoned for m in said] == [False, True, True]
+
+
+def test_an_answer_that_was_chosen_is_the_persons(archive: Archive, home: Path) -> None:
+    asked = {"question": "Which?", "options": ["This", "That"], "selected": "That"}
+    suggested = {"question": "Now?", "suggest": [{"answer": "Yes"}, {"answer": "No"}]}
+    shown(
+        home,
+        say("text", "go"),
+        {"type": "ask", "ask": "followup", "text": json.dumps(asked)},
+        {"type": "ask", "ask": "followup", "text": json.dumps(suggested)},
+        say("user_feedback", "Later"),
+    )
+    found = take_in(archive, home)[TASK]
+    said = messages(archive, TASK)
+    assert (prompts(said), found.turns) == (["go", "That", "Later"], 3)
+    assert answers(said) == ["Which?\n- This\n- That", "Now?\n- Yes\n- No"]
+
+
+def test_what_the_program_wrote_behind_a_text_is_not_said(archive: Archive, home: Path) -> None:
+    shown(home, say("text", "go"), say("completion_result", "All done.HAS_CHANGES"))
+    take_in(archive, home)
+    assert answers(messages(archive, TASK)) == ["All done."]
+
+
+def test_a_record_that_was_left_unfinished_is_not_told_beside_the_whole(
+    archive: Archive, home: Path
+) -> None:
+    half = {"type": "ask", "ask": "tool", "text": '{"tool":"readFile","pa', "partial": True}
+    shown(
+        home,
+        say("text", "go"),
+        say("text", "Al", partial=True),
+        say("text", "All"),
+        half,
+        tool("readFile", "a.py"),
+        say("text", "Done", partial=True),
+    )
+    take_in(archive, home)
+    said = messages(archive, TASK)
+    assert answers(said) == ["All", "Done"]
+    assert [name for _, name in calls(said)] == ["readFile"]
+
+
+def test_pictures_of_a_browser_are_pictures(archive: Archive, home: Path) -> None:
+    dot = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
+    told = {"screenshot": f"data:image/png;base64,{dot}", "logs": "ready", "currentUrl": "http://a"}
+    launch = {"type": "ask", "ask": "browser_action_launch", "text": "http://a"}
+    shown(home, say("text", "go"), launch, say("browser_action_result", json.dumps(told)))
+    take_in(archive, home)
+    said = messages(archive, TASK)
+    assert results(said)[0][2] == "http://a\nready"
+    assert [p.media_type for m in said for p in m.parts if isinstance(p, Attachment)] == [
+        "image/png"
+    ]
+
+
+def test_tokens_of_requests_that_are_not_told_any_more_count(archive: Archive, home: Path) -> None:
+    gone = json.dumps({"tokensIn": 5, "tokensOut": 2})
+    agents = json.dumps({"source": "subagents", "tokensIn": 7, "tokensOut": 1, "cacheReads": 3})
+    shown(home, say("text", "go"), say("deleted_api_reqs", gone), say("subagent_usage", agents))
+    assert take_in(archive, home)[TASK].usage == Usage(12, 3, 3, 0)
+
+
+def test_of_a_task_without_what_was_shown_only_what_is_in_tags_was_typed(
+    archive: Archive, home: Path
+) -> None:
+    denied = "The user denied this operation:\n<feedback>\nNot so\n</feedback>"
+    machine = "# Current Working Directory (/home/dev/a (b)) Files"
+    spelled = "Look.\n<read_file>\n<path>a.py</path>\n</read_file>"
+    sent(
+        home,
+        ("user", [text("<task>\ngo\n</task>"), text("\n# task_progress RECOMMENDED\nUse it.")]),
+        ("assistant", [text(spelled)]),
+        (
+            "user",
+            [
+                text("[read_file for 'a.py'] Result:"),
+                text("import os"),
+                text(f"<environment_details>\n{machine}\n</environment_details>"),
+            ],
+        ),
+        ("assistant", [use("t1", "execute_command", command="rm a.py")]),
+        ("user", [{"type": "tool_result", "tool_use_id": "t1", "content": [text(denied)]}]),
+        (
+            "assistant",
+            [text("<attempt_completion>\n<result>\nDone.\n</result>\n</attempt_completion>")],
+        ),
+    )
+    found = take_in(archive, home)[TASK]
+    said = messages(archive, TASK)
+    assert (prompts(said), answers(said)) == (["go", "Not so"], ["Look.", "Done."])
+    assert [name for _, name in calls(said)] == ["read_file", "execute_command"]
+    ((read, _, output), (_, status, _)) = results(said)
+    assert (read, output, status) == (calls(said)[0][0], "import os", "cancelled")
+    assert found.project == "/home/dev/a (b)"
+
+
+def test_a_directory_is_known_where_only_what_was_shown_is_left(
+    archive: Archive, home: Path
+) -> None:
+    about = "<environment_details>\n# Current Working Directory (c:/work/app) Files\na.py"
+    request = json.dumps({"request": f"<task>go</task>\n{about}"})
+    shown(home, say("text", "go"), say("api_req_started", request))
+    assert take_in(archive, home)[TASK].project == "c:/work/app"
+
+
+def test_what_a_session_says_of_itself_counts_where_its_messages_do_not(
+    archive: Archive, home: Path
+) -> None:
+    folder = home / ".cline" / "data" / "sessions" / "1795024439999_abcde"
+    folder.mkdir(parents=True)
+    about = {
+        "session_id": folder.name,
+        "model": "gpt-lab",
+        "prompt": '<user_input mode="plan">Started in vain</user_input>',
+        "metadata": {"usage": {"inputTokens": 9, "outputTokens": 1, "cacheReadTokens": 4}},
+    }
+    (folder / f"{folder.name}.json").write_text(json.dumps(about))
+    found = take_in(archive, home)[folder.name]
+    assert (found.title, found.models, found.usage) == (
+        "Started in vain",
+        ["gpt-lab"],
+        Usage(5, 1, 4),
+    )
+
+
 # ── those made from it ──
 
 
@@ -288,6 +486,10 @@ def test_no_token_is_ever_in_the_archive(archive: Archive, home: Path) -> None:
         "AppData/Roaming/VSCodium/User",
         ".vscode-server/data/User",
         ".local/share/code-server/User",
+        ".vscode-remote/data/User",
+        ".var/app/com.vscodium.codium/config/VSCodium/User",
+        ".config/Code - OSS/User",
+        "Library/Application Support/Code/User/profiles/-5f3a",
     ],
 )
 def test_every_editor_is_looked_at(folder: str, tmp_path: Path) -> None:
@@ -304,6 +506,24 @@ def test_a_folder_that_was_moved_is_its_agents(tmp_path: Path) -> None:
     file = moved / ROO / "ui_messages.json"
     assert {one.conversation for one in ROO_CODE.recognise(file)} == {ROO}
     assert READER.recognise(file) == KILO_CODE.recognise(file) == []
+
+
+def test_a_folder_that_a_setting_moved_is_found(tmp_path: Path) -> None:
+    lay_out("roo-code-composed", tmp_path)
+    moved = tmp_path / "ロー" / "tasks"
+    moved.parent.mkdir()
+    shutil.move(tasks(tmp_path, ROO_CODE.extension), moved)
+    settings = tmp_path / ".config" / "Code" / "User" / "settings.json"
+    there = json.dumps(str(moved.parent))
+    settings.write_text(
+        '{\n  // "roo-cline.customStoragePath": "/nowhere",\n'
+        f'  "roo-cline.customStoragePath": {there}, // moved\n}}',
+        encoding="utf-8",
+    )
+    assert {ROO} < {one.conversation for one in ROO_CODE.discover(Places.at(tmp_path)).origins}
+    assert READER.discover(Places.at(tmp_path)).origins == []
+    settings.write_text('"roo-cline.customStoragePath": "\\x"')
+    assert ROO_CODE.discover(Places.at(tmp_path)).origins == []
 
 
 def test_another_folder_is_named_by_a_variable(tmp_path: Path) -> None:

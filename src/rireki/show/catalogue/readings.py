@@ -162,6 +162,7 @@ JAPANESE = {
     "in the user's name, but not typed": "ユーザー名義だが入力ではない",
     "instructions for the model": "モデルへの指示",
     "typed by the person": "本人の入力",
+    "chosen by the person from what the agent offered": "エージェントの選択肢から本人が選んだもの",
     "what another agent asked for": "別のエージェントからの依頼",
     # rules: Amazon Q in the IDE
     "asked to try again": "やり直しの依頼",

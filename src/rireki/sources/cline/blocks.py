@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from rireki.model.message import Usage
@@ -16,15 +16,38 @@ from rireki.sources.kit.pictures import Pictures
 from rireki.sources.kit.records import DecodedLine
 from rireki.sources.kit.rules import TextRule, rule_of, tagged
 
-__all__ = ["RESULT", "Sent", "number", "opened", "read_message", "sent_calls", "time_of"]
+__all__ = [
+    "Sent",
+    "is_wrapped",
+    "number",
+    "opened",
+    "picture",
+    "read_message",
+    "sent_calls",
+    "time_of",
+]
 
 #: What a person typed stands in one of these; the rest of such a text is the program's.
 _TYPED = re.compile(
     r"<(user_input|task|feedback|answer|user_message)\b[^>]*>(.*?)</\1>\s*", re.DOTALL
 )
 _INPUT = re.compile(r"\s*<user_input\b[^>]*>(.*)</user_input>\s*", re.DOTALL)
-#: How a result is told where tools had no ids.
-RESULT = re.compile(r"\[(\w+)(?: for [^\]]*)?\] Result:\n?(.*)", re.DOTALL)
+#: The tools that models called by tags in their answers.
+_SPELLED = (
+    *("read_file", "write_to_file", "replace_in_file", "apply_diff", "insert_content"),
+    *("search_and_replace", "execute_command", "search_files", "list_files", "browser_action"),
+    *("list_code_definition_names", "use_mcp_tool", "access_mcp_resource", "web_fetch"),
+    *("codebase_search", "fetch_instructions", "attempt_completion", "ask_followup_question"),
+    *("plan_mode_respond", "plan_mode_response", "new_task", "switch_mode", "update_todo_list"),
+)
+#: More than any tool is given.
+_MOST = 20
+#: A result that is what the person said to it.
+_SAID = re.compile(
+    r"\s*(?:<(?:answer|user_message|feedback)>|The user (?:has )?(?:provided|denied))"
+)
+#: How a result is told where tools had no ids: of which tool, and what that was called for.
+_RESULT = re.compile(r"\[(\w+)(?: for (.*?))?\] Result:\n?(.*)", re.DOTALL)
 _WRAPPED = (
     tagged("context", "environment", "environment_details", "hidden"),
     tagged("file for the model", "file", "file_content", "fold"),
@@ -41,8 +64,11 @@ _DENIED = ("The user denied", "Tool approval requires an interactive session")
 #: Tools that say something to the person: what they say is told as words.
 _SPEAKING = (
     *("attempt_completion", "ask_followup_question", "plan_mode_respond", "ask_question"),
+    "plan_mode_response",
     *("new_task", "switch_mode", "condense", "summarize_task", "update_todo_list", "focus_chain"),
 )
+#: What tells calls of one tool apart.
+_ABOUT = ("path", "file_path", "absolutePath", "command", "regex", "query", "url", "tool_name")
 
 
 class Sent(NamedTuple):
@@ -51,27 +77,61 @@ class Sent(NamedTuple):
     id: str
     name: str
     arguments: Any
+    #: What it was called for: a path, a command.
+    about: str = ""
+    held: bool = True
     status: ResultStatus = "ok"
     output: str | None = None
+    pictures: Sequence[Any] = ()
 
 
-def read_message(builder: ConversationBuilder, line: DecodedLine, name: str) -> None:
-    """What one message says; of a user's, what was typed and what the program put beside it."""
+def is_wrapped(line: DecodedLine) -> bool:
+    """Whether a message has words in the tags that a program puts around what was typed."""
+    texts = (string(one, "text") for one in _blocks(line.value))
+    is_users = string(line.value, "role") == "user"
+    return is_users and any(_TYPED.search(text) for text in texts)
+
+
+def read_message(
+    builder: ConversationBuilder, line: DecodedLine, name: str, *, wrapped: bool = False
+) -> None:
+    """What one message says; of a user's, what was typed and what the program put beside it.
+
+    `wrapped`: whatever was typed in this conversation stands in tags, and calls may as well.
+    """
     value = line.value
-    content = get(value, "content")
-    blocks = content if isinstance(content, list) else [{"type": "text", "text": words(content)}]
-    at, model = time_of(value), string(get(value, "modelInfo"), "id")
+    blocks = _blocks(value)
+    at, model = time_of(value), _model(value)
     if string(get(value, "metadata"), "displayRole") == "error":
         text = [Text(string(one, "text")) for one in blocks]
         builder.say(line, name, "harness", "chip", text, "API error", label="API error", at=at)
     elif string(value, "role") == "assistant":
         parts = [part for one in blocks for part in _parts(one, builder.pictures)]
+        if wrapped and not any(isinstance(part, ToolCall) for part in parts):
+            parts = [part for one in parts for part in _spelled(one, name)]
         builder.answer(line, name, parts, at=at, model=model or None)
         note_usage(builder, name, model, get(value, "metrics"), at)
     elif string(value, "role") == "user":
-        _ask(builder, line, name, blocks)
-    else:
+        _ask(builder, line, name, blocks, wrapped)
+    elif string(value, "type") != "reasoning":
+        # What a provider thinks for itself is stored as an item without a role, and encrypted.
         builder.unknown(line, name, string(value, "role") or "message", at=at)
+
+
+def _blocks(value: Any) -> list[Any]:
+    content = get(value, "content")
+    if not isinstance(content, list):
+        return [{"type": "text", "text": words(content)}]
+    blocks: list[Any] = []
+    for one in content:
+        # What a tool gave back may stand in the text behind the one that names the tool.
+        head = _RESULT.fullmatch(string(blocks[-1], "text")) if blocks else None
+        text = string(one, "text")
+        if head and text and not (head[3] or _RESULT.match(text) or rule_of(text, _WRAPPED[:1])):
+            blocks[-1] = {"type": "text", "text": f"{string(blocks[-1], 'text')}\n{text}"}
+        else:
+            blocks.append(one)
+    return blocks
 
 
 def note_usage(
@@ -81,20 +141,37 @@ def note_usage(
     read, stored = number(used, "cacheReadTokens"), number(used, "cacheWriteTokens")
     fresh = max(0, number(used, "inputTokens") - read - stored)
     usage = Usage(fresh, number(used, "outputTokens"), read, stored)
+    if counts := get(used, "tokens"):
+        # The extension counts what was cached beside the input, and does not tell which way.
+        read = number(counts, "cached")
+        usage = Usage(number(counts, "prompt"), number(counts, "completion"), read, 0)
     if usage != Usage():
         builder.note_usage(f"{builder.native_id}:{name}", model or "unknown", usage, at)
 
 
-def _ask(builder: ConversationBuilder, line: DecodedLine, name: str, blocks: list[Any]) -> None:
+def _model(value: Any) -> str:
+    info = get(value, "modelInfo")
+    return string(info, "id") or string(info, "modelId")
+
+
+def _ask(
+    builder: ConversationBuilder,
+    line: DecodedLine,
+    name: str,
+    blocks: Sequence[Any],
+    wrapped: bool,
+) -> None:
     at = time_of(line.value)
     typed: list[Part] = []
     results: list[Part] = []
     others: list[tuple[TextRule, Part]] = []
     for one in blocks:
         if string(one, "type") == "text":
-            for text, rule in _texts(string(one, "text")):
+            for text, rule in _texts(string(one, "text"), wrapped):
                 if rule is None:
                     typed.append(Text(text))
+                elif rule in _TOLD and (call := _open_call(builder, text, results)):
+                    results.append(call)
                 else:
                     others.append((rule, Text(text)))
         elif string(one, "type") == "file":
@@ -102,6 +179,9 @@ def _ask(builder: ConversationBuilder, line: DecodedLine, name: str, blocks: lis
             others.append((TextRule("file for the model", "file", "", display="fold"), Text(told)))
         elif string(one, "type") == "tool_result":
             results += _parts(one, builder.pictures)
+            output, _ = _output(one)
+            if _SAID.match(output):
+                typed += [Text(said[2].strip("\n")) for said in _TYPED.finditer(output)]
         else:
             typed += _parts(one, builder.pictures)
     if results:
@@ -115,12 +195,12 @@ def _ask(builder: ConversationBuilder, line: DecodedLine, name: str, blocks: lis
         builder.ask(line, f"{name}.{count}", [part], rule=rule, at=at)
 
 
-def _texts(text: str) -> Iterator[tuple[str, TextRule | None]]:
+def _texts(text: str, wrapped: bool) -> Iterator[tuple[str, TextRule | None]]:
     """A text, cut into what a person typed and what stands around it."""
     if whole := _INPUT.fullmatch(text):
         yield whole[1], None
         return
-    found = RESULT.match(text)
+    found = _RESULT.match(text)
     spoken = found is None or found[1] in _SPEAKING or any(told in text for told in _DENIED)
     if rule := rule_of(text, _WRAPPED if spoken else _TOLD):
         yield text, rule
@@ -132,7 +212,56 @@ def _texts(text: str) -> Iterator[tuple[str, TextRule | None]]:
         yield typed[2].strip("\n"), None
         end = typed.end()
     if rest := text[end:].strip():
-        yield (rest, rule_of(rest, _AROUND)) if end else (text, rule_of(text, _AROUND[:-1]))
+        outside = bool(end) or wrapped
+        yield (rest if outside else text), rule_of(rest, _AROUND if outside else _AROUND[:-1])
+
+
+def _spelled(part: Part, name: str) -> Iterator[Part]:
+    """Calls as models wrote them before they had tools: in tags, somewhere in the text."""
+    if not isinstance(part, Text):
+        yield part
+        return
+    end = 0
+    for count, (tool, start, inner, after) in enumerate(_tags(part.text, _SPELLED), 1):
+        if before := part.text[end:start].strip():
+            yield Text(before)
+        end = after
+        names = list(dict.fromkeys(re.findall(r"<(\w+)>", inner)[:_MOST]))
+        given = {one: value.strip("\n") for one, _, value, _ in _tags(inner, names)}
+        if tool in _SPEAKING:
+            yield Text(next(iter(given.values()), inner))
+        else:
+            yield ToolCall(f"{name}.{count}", tool, given)
+    if rest := part.text[end:].strip():
+        yield Text(rest)
+
+
+def _tags(text: str, names: Sequence[str]) -> Iterator[tuple[str, int, str, int]]:
+    """What stands in tags of these names: the name, where it starts, what is inside, where it ends."""
+    end, open_ones = 0, set[str]()
+    for tag in re.finditer("<(" + "|".join(names) + ")>", text) if names else ():
+        if tag.start() < end or tag[1] in open_ones:
+            continue
+        close = text.find(f"</{tag[1]}>", tag.end())
+        if close < 0:
+            open_ones.add(tag[1])
+            continue
+        end = close + len(f"</{tag[1]}>")
+        yield tag[1], tag.start(), text[tag.end() : close], end
+
+
+def _open_call(
+    builder: ConversationBuilder, text: str, results: Sequence[Part]
+) -> ToolResult | None:
+    """A result that names its tool alone, as that of a call in the last answer."""
+    found = _RESULT.match(text)
+    answer = next((m.message for m in reversed(builder.flow) if m.message.author == "agent"), None)
+    done = {one.call_id for one in results if isinstance(one, ToolResult)}
+    name, output = (found[1], found[3].strip()) if found else ("", "")
+    for call in answer.parts if answer else ():
+        if isinstance(call, ToolCall) and call.name == name and call.call_id not in done:
+            return ToolResult(call.call_id, "ok", output)
+    return None
 
 
 def _parts(block: Any, pictures: Pictures) -> list[Part]:
@@ -149,24 +278,34 @@ def _parts(block: Any, pictures: Pictures) -> list[Part]:
             return [ToolCall(call, string(block, "name"), get(block, "input"))]
         case "tool_result":
             output, status = _output(block)
-            return [ToolResult(string(block, "tool_use_id"), status, output)]
+            shots = [picture(one, pictures) for one in items(block, "content") if _is_picture(one)]
+            return [ToolResult(string(block, "tool_use_id"), status, output), *shots]
         case "image":
-            source = get(block, "source")
-            url = f"data:{string(source, 'media_type')};base64,{string(source, 'data')}"
-            found = pictures.add_url(url)
-            return [found] if found else [Unknown("picture", block)]
+            return [picture(block, pictures)]
         case kind:
             return [Unknown(kind or "block", block)]
+
+
+def _is_picture(block: Any) -> bool:
+    return string(block, "type") == "image"
+
+
+def picture(block: Any, pictures: Pictures) -> Part:
+    source = get(block, "source")
+    url = f"data:{string(source, 'media_type')};base64,{string(source, 'data')}"
+    return pictures.add_url(url) or Unknown("picture", block)
 
 
 def _output(block: Any) -> tuple[str, ResultStatus]:
     """The text of a result: per command or file, where there were several."""
     content = get(block, "content")
-    texts = [_one(item) for item in content] if isinstance(content, list) else [_told(content)]
-    output = "\n".join(texts)
-    failed = [item for item in items(block, "content") if get(item, "success") is False]
-    if any(told in output for told in _DENIED):
+    value = content if isinstance(content, list) else opened(content)
+    listed = value if isinstance(value, list) else None
+    told = [_one(item) for item in listed or () if not _is_picture(item)]
+    output = "\n".join(told) if listed is not None else _told(content)
+    if any(text in output for text in _DENIED):
         return output, "cancelled"
+    failed = any(get(item, "success") is False for item in listed or ())
     return output, "error" if failed or get(block, "is_error") is True else "ok"
 
 
@@ -185,34 +324,54 @@ def _told(content: Any) -> str:
     return string(value, "text") or words(get(value, "error")) or words(content)
 
 
-def sent_calls(lines: list[DecodedLine]) -> list[Sent]:
-    """The calls of tools in what the model was sent, in order; paired by id, or by order where none is."""
-    calls: dict[str, Sent] = {}
-    told: list[Sent] = []
+def sent_calls(lines: Sequence[DecodedLine]) -> list[Sent]:
+    """The calls of tools in what the model was sent, in order, with their results."""
+    calls: list[Sent] = []
+    places: dict[str, int] = {}
+    answered = 0
     for line in lines:
-        content = get(line.value, "content")
-        blocks = content if isinstance(content, list) else [{"type": "text", "text": content}]
-        for place, one in enumerate(blocks):
-            name, kind = string(one, "name"), string(one, "type")
-            if kind == "tool_use" and name not in _SPEAKING:
-                calls[string(one, "id")] = Sent(string(one, "id"), name, get(one, "input"))
-            elif kind == "tool_result" and (call := calls.get(string(one, "tool_use_id"))):
-                output, status = _output(one)
-                calls[call.id] = call._replace(status=status, output=output)
-            elif kind == "text" and string(line.value, "role") == "user":
-                told += _told_result(blocks, place)
-    return list(calls.values()) or told
+        if string(line.value, "role") == "assistant":
+            answered = len(calls)
+        for one in _blocks(line.value):
+            match string(one, "type"):
+                case "tool_use" if string(one, "name") not in _SPEAKING:
+                    places[string(one, "id")] = len(calls)
+                    calls.append(_call(one, line.held))
+                case "tool_result":
+                    place = places.get(string(one, "tool_use_id"))
+                    if place is not None:
+                        calls[place] = _closed(calls[place], one)
+                case "text" if string(line.value, "role") == "user":
+                    _close_told(calls, answered, string(one, "text"), line.held)
+    return calls
 
 
-def _told_result(blocks: list[Any], place: int) -> list[Sent]:
-    """A result of the time before ids: named in a text, which it follows at once or in the next."""
-    found = RESULT.match(string(blocks[place], "text"))
+def _call(block: Any, held: bool) -> Sent:
+    given = get(block, "input")
+    about = next(filter(None, (string(given, name) for name in _ABOUT)), "")
+    return Sent(string(block, "id"), string(block, "name"), given, about, held)
+
+
+def _closed(call: Sent, result: Any) -> Sent:
+    output, status = _output(result)
+    pictures = [part for part in items(result, "content") if _is_picture(part)]
+    return call._replace(status=status, output=output, pictures=pictures)
+
+
+def _close_told(calls: list[Sent], start: int, text: str, held: bool) -> None:
+    """A result that names its tool alone: that of the first such call of the last answer."""
+    found = _RESULT.match(text)
     if found is None or found[1] in _SPEAKING:
-        return []
-    after = string(blocks[place + 1], "text") if place + 1 < len(blocks) else ""
-    output = found[2].strip() or after
-    denied = any(text in output for text in _DENIED)
-    return [Sent("", found[1], None, "cancelled" if denied else "ok", output)]
+        return
+    output = found[3].strip()
+    status: ResultStatus = "cancelled" if any(told in output for told in _DENIED) else "ok"
+    for place in range(start, len(calls)):
+        if calls[place].id and calls[place].name == found[1] and calls[place].output is None:
+            calls[place] = calls[place]._replace(status=status, output=output)
+            return
+    quoted = (found[2] or "").split("'")
+    about = quoted[1] if len(quoted) > 1 else ""
+    calls.append(Sent("", found[1], None, about, held, status, output))
 
 
 def opened(text: Any) -> Any:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from rireki.errors import SourceTrouble
 from rireki.model.conversation import Conversation, Reading
 from rireki.model.strand import Strand
 from rireki.sources.kit.decode import NotReadable, load, text_of
@@ -23,6 +25,7 @@ from rireki.sources.kit.files import (
 )
 from rireki.sources.kit.pieces import Cuts
 from rireki.sources.kit.places import Places, in_project
+from rireki.sources.kit.stamps import open_plain
 from rireki.sources.kit.vscode import user_folders
 from rireki.sources.reader import Content, Known, Origin, Piece, Roll, Update
 
@@ -32,9 +35,16 @@ __all__ = ["KILO_CODE", "MESSAGES", "READER", "ROO_CODE", "Cline"]
 MESSAGES = "messages"
 _EDITORS = (
     *("Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf", "Positron", "Trae", "Kiro"),
-    "Antigravity",
+    *("Antigravity", "Code - OSS", "Windsurf - Next", "Void", "PearAI"),
 )
-_SERVERS = (".cursor-server", ".windsurf-server")
+_SERVERS = (".vscode-remote", ".vscode-oss-server", ".cursor-server", ".windsurf-server")
+#: Editors from Flathub have homes of their own.
+_CONTAINED = {
+    "com.visualstudio.code": "Code",
+    "com.vscodium.codium": "VSCodium",
+}
+#: More than the settings of an editor are long.
+_MOST = 256 << 10
 #: The files of a task of an extension, and what each is.
 _TASK = {
     "ui_messages.json": "shown",
@@ -48,6 +58,7 @@ _TASK = {
 _REASONS = {
     "answer": "answer of the model",
     "typed prompt": "typed by the person",
+    "chosen answer": "chosen by the person from what the agent offered",
     "task of a sub-agent": "what another agent asked for",
     "tool results": "result of a tool",
     "context": "context for the model",
@@ -84,14 +95,19 @@ class Cline(FileReader):
     def __init__(self, name: str, extension: str, command: str = "") -> None:
         self.name = self.family = name
         self.extension = extension
+        #: Where its tasks were moved to; Cline has no such setting.
+        self.setting = f"{extension.partition('.')[2]}.customStoragePath"
         self.command = command
 
     def below(self, places: Places) -> list[FilesBelow]:
-        folders = [
-            one / "globalStorage" / self.extension
-            for one in [*_user_folders(places), places.home / "globalStorage"]
-        ]
-        there = [folder for folder in folders if folder.is_dir()] or folders[:1]
+        usual = _user_folders(places)
+        users = [one for one in usual if one.is_dir()]
+        bases = [one for user in users for one in (user, *_profiles(user))]
+        folders = [one / "globalStorage" / self.extension for one in [*bases, places.home]]
+        if not self.command:
+            folders += [one for user in users if (one := _moved(user, self.setting))]
+        there = [folder for folder in folders if folder.is_dir()]
+        there = there or [usual[0] / "globalStorage" / self.extension]
         found = [FilesBelow(folder, _task_kinds(""), "{n} files") for folder in there]
         if self.command:
             kinds = [
@@ -157,7 +173,28 @@ def _user_folders(places: Places) -> list[Path]:
     """Where VS Code, and the editors made of it, keep what belongs to the user."""
     servers = [places.home / server / "data" / "User" for server in _SERVERS]
     hosted = places.home / ".local" / "share" / "code-server" / "User"
-    return [*user_folders(places, _EDITORS), *servers, hosted]
+    contained = [
+        places.home / ".var" / "app" / name / "config" / folder / "User"
+        for name, folder in _CONTAINED.items()
+    ]
+    return [*user_folders(places, _EDITORS), *servers, hosted, *contained]
+
+
+def _profiles(user: Path) -> list[Path]:
+    """Each profile of an editor has a storage of its own."""
+    return sorted(user.glob("profiles/*"))
+
+
+def _moved(user: Path, setting: str) -> Path | None:
+    """Where a setting of the editor says that the tasks lie; the file has comments, so it is no JSON."""
+    try:
+        with open_plain(str(user / "settings.json")) as file:
+            settings = file.read(_MOST).decode("utf-8", "replace")
+        named = re.search(rf'^[^/\n]*"{re.escape(setting)}"\s*:\s*("[^\n]+?")', settings, re.M)
+        path = load(named[1].encode()) if named else ""
+    except (SourceTrouble, OSError, NotReadable, ValueError):
+        return None
+    return Path(path) if path and os.path.isabs(path) else None  # noqa: PTH117
 
 
 def _item(task: str, item: Any) -> Update:

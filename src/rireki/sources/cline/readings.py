@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from rireki.model.conversation import LinkToken, Reading, Trouble
 from rireki.model.parts import Text
 from rireki.model.strand import Strand
-from rireki.sources.cline.blocks import read_message, sent_calls
+from rireki.sources.cline.blocks import is_wrapped, note_usage, opened, read_message, sent_calls
 from rireki.sources.cline.reader import MESSAGES
 from rireki.sources.cline.shown import TaskReader
 from rireki.sources.kit.fields import get, items, string
 from rireki.sources.kit.pending import ConversationBuilder
 from rireki.sources.kit.pieces import WHOLE
 from rireki.sources.kit.records import DecodedLine, document_of, head_of, records_of
+from rireki.sources.kit.rules import unwrapped
 
 __all__ = ["read_session", "read_task"]
 
 _AGENT = "__agent_"
-_DIRECTORY = re.compile(r"# Current (?:Working|Workspace) Directory \(([^)\n]+)\)")
+_DIRECTORY = re.compile(
+    r"# Current (?:Working|Workspace) Directory \((?:Primary: )?(.+?)\)(?: Files|$)", re.M
+)
 
 
 def read_session(source: str, id: str, strands: Sequence[Strand]) -> list[Reading]:
@@ -43,11 +46,23 @@ def read_session(source: str, id: str, strands: Sequence[Strand]) -> list[Readin
                 builder.say(line, rule, "harness", "hidden", told, rule, label=rule)
             builder.entries += 1
             read_message(builder, line, line.text("id") or f"message-{line.position}")
+    if not builder.flow:
+        builder.title = builder.title or unwrapped(string(about, "prompt"), "user_input") or None
+    if not builder.answers:
+        _note_total(builder, about)
+    if not builder.models:
+        builder.note_model(string(about, "model"))
     builder.link_tokens = [LinkToken("subagent", "offer", f"session:{id}")]
     if parent:
         builder.link_tokens.append(LinkToken("subagent", "want", f"session:{parent}"))
     builder.mark_left()
     return [builder.reading()] if builder.flow or builder.troubles or about else []
+
+
+def _note_total(builder: ConversationBuilder, about: Any) -> None:
+    """Where no answer says what it took, the session does."""
+    told = get(about, "usage") or get(about, "metadata", "usage")
+    note_usage(builder, "total", string(about, "model"), told, None)
 
 
 def read_task(source: str, id: str, strands: Sequence[Strand]) -> list[Reading]:
@@ -60,7 +75,7 @@ def read_task(source: str, id: str, strands: Sequence[Strand]) -> list[Reading]:
         return []
     for name in ("workspace", "cwdOnTaskInitialization", "shadowGitConfigWorkTree"):
         builder.note_directory(string(item, name))
-    builder.note_directory(_directory_in(sent))
+    builder.note_directory(_directory_in([*sent[:4], *shown[:8]]))
     parent = string(item, "parentTaskId")
     if parent:
         builder.nature = "subagent"
@@ -71,10 +86,11 @@ def read_task(source: str, id: str, strands: Sequence[Strand]) -> list[Reading]:
     model = next(filter(None, [*reversed(models), string(item, "modelId")]), "")
     builder.entries = len(shown or sent)
     if shown:
-        TaskReader(builder, sent_calls([line for line in sent if line.held]), model).read(shown)
+        TaskReader(builder, sent_calls(sent), model).read(shown)
     else:
+        wrapped = any(map(is_wrapped, sent))
         for line in sent:
-            read_message(builder, line, f"message-{line.position}")
+            read_message(builder, line, f"message-{line.position}", wrapped=wrapped)
     if not builder.flow and (task := string(item, "task")):
         builder.title = task
     builder.mark_left()
@@ -102,10 +118,11 @@ def _entries(strand: Strand, troubles: list[Trouble]) -> Iterator[DecodedLine]:
         yield DecodedLine(one, position, True, strand.present, [])
 
 
-def _directory_in(sent: Sequence[DecodedLine]) -> str:
-    """The directory that the first description of the machine names."""
-    for line in sent[:4]:
-        for block in items(line.value, "content"):
-            if found := _DIRECTORY.search(string(block, "text")):
+def _directory_in(lines: Iterable[DecodedLine]) -> str:
+    """The directory that the first description of the machine names, in either copy of it."""
+    for line in lines:
+        request = string(opened(line.text("text")), "request")
+        for text in [*(string(one, "text") for one in items(line.value, "content")), request]:
+            if found := _DIRECTORY.search(text):
                 return found[1]
     return ""
