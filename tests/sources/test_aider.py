@@ -203,6 +203,63 @@ def test_an_interrupted_answer_is_kept_and_not_finished(archive: Archive, projec
 # ── the file through time ──
 
 
+def test_an_answer_that_was_interrupted_in_a_code_block_hides_no_later_prompt(
+    archive: Archive, project: Path
+) -> None:
+    text = (
+        "\n#### go  \n\nSo:\n\n```py\nhalf\n> ^C again to exit  \n\n#### next  \n\n```py\nx\n```\n"
+    )
+    assert [text for author, text in said_in(archive, project, text) if author == "person"] == [
+        "go",
+        "next",
+    ]
+
+
+def test_what_was_typed_ends_a_code_block_that_was_left_open(
+    archive: Archive, project: Path
+) -> None:
+    typed = "\n# 2026-11-17 12:00:05.000001\n+go\n\n# 2026-11-17 12:00:09.000001\n+next\n"
+    (project / ".aider.input.history").write_text(typed)
+    text = "\n#### go  \n\nSo:\n\n```py\n#### no  \n\n#### next  \n\n```py\nx\n```\n"
+    assert [text for author, text in said_in(archive, project, text) if author == "person"] == [
+        "go",
+        "next",
+    ]
+
+
+def test_where_tokens_are_counted_an_answer_goes_on_until_they_are(
+    archive: Archive, project: Path
+) -> None:
+    text = (
+        "\n#### go  \n\nFirst.\n\n#### Heading  \n\nThen.\n\n> Tokens: 2.3k sent, 45 received.  \n"
+    )
+    assert said_in(archive, project, text)[:2] == [
+        ("person", "go"),
+        ("agent", "First.\n\n#### Heading  \n\nThen."),
+    ]
+
+
+def test_an_answer_that_aider_gave_itself_is_no_prompt(archive: Archive, project: Path) -> None:
+    ask = "Add file to the chat? (Y)es/(N)o/(A)ll/(S)kip all/(D)on't ask again [Yes]: "
+    text = f"\n#### go  \n> a.py  \n> {ask}a  \n> b.py  \n\n#### {ask}all  \n> {ask}a  \n\nDone.\n"
+    said = said_in(archive, project, text)
+    assert [text for author, text in said if author == "person"] == ["go"]
+    assert ("harness", f"{ask}all") in said
+    assert said[-1] == ("agent", "Done.")
+
+
+def test_early_versions_counted_no_tokens(archive: Archive, project: Path) -> None:
+    text = (
+        "\n#### go  \n\nPlease add a.py to the chat.\n\n\n#### /add a.py  \n> Added a.py to the chat  \n"
+        "\nDone.\n\n> Applied edit to a.py  \n> Commit 8c7927a aider: Done.  \n\n#### 次は？  \n\nText.\n"
+    )
+    assert [text for author, text in said_in(archive, project, text) if author == "person"] == [
+        "go",
+        "/add a.py",
+        "次は？",
+    ]
+
+
 def test_two_starts_in_one_second_are_two_sessions(archive: Archive, project: Path) -> None:
     (project / CHAT).write_text(START + START, encoding="utf-8")
     id = f"{project}@2026-11-17 12:00:00"

@@ -217,6 +217,15 @@ def test_going_back_to_a_checkpoint_leaves_a_branch(archive: Archive, home: Path
     assert take_in(archive, home)[TASK].upstream == "gone"
 
 
+def test_a_file_that_is_torn_leaves_no_branch(archive: Archive, home: Path) -> None:
+    path = shown(home, say("text", "first"), say("text", "one"))
+    take_in(archive, home)
+    path.write_bytes(path.read_bytes()[:40])
+    assert take_in(archive, home)[TASK].troubles
+    said = messages(archive, TASK)
+    assert [(text_of(m), m.abandoned) for m in said] == [("first", False), ("one", False)]
+
+
 def test_words_that_stream_are_said_once(archive: Archive, home: Path) -> None:
     asked = say("text", "go")
     for words in ("Al", "Almost", "Almost done"):

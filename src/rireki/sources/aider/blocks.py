@@ -18,6 +18,7 @@ _PROMPT = re.compile("####(?:[ \u00a0]|$)")
 _END = "  "
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})([^`]*)$")
 _TOKENS = re.compile(r"> Tokens: .* received\.")
+_STOPPED = "> ^C"
 
 
 class Block(NamedTuple):
@@ -57,6 +58,8 @@ class _Blocks:
         self.typed = typed
         #: An editor may have taken the spaces at the ends of lines away.
         self.is_spaced = any(one.endswith(_END) and _is_marked(one) for one in lines)
+        #: Whether every answer ends with the count of its tokens; versions before 0.38 had none.
+        self.is_counted = any(map(_TOKENS.match, lines))
         self.blocks: list[Block] = []
 
     @property
@@ -67,7 +70,7 @@ class _Blocks:
         at, fence = 0, ""
         while at < len(self.lines):
             line = self.lines[at]
-            if fence and _TOKENS.match(line) and not self._is_closed_soon(at, fence):
+            if fence and self._breaks(at, fence):
                 fence = ""
             if not fence and self._is_prompt(at):
                 at = self._take("prompt", at, self._end_of_prompt(at))
@@ -97,10 +100,19 @@ class _Blocks:
             return False
         if self.is_spaced and not line.endswith(_END):
             return False
-        if self.kind == "answer" and self.typed:
+        if self.kind == "answer" and (self.typed or self.is_counted):
             # No line of Aider's ended the answer: a heading in it, unless it is known to be typed.
             return prompt_line(line).strip() in self.typed
         return True
+
+    def _breaks(self, at: int, fence: str) -> bool:
+        """Whether an answer stops inside a code block: it was interrupted, or nobody closed the block."""
+        line = self.lines[at]
+        if _TOKENS.match(line):
+            return not self._is_closed_soon(at, fence)
+        if line.startswith(_STOPPED):
+            return line.endswith(_END)
+        return self._is_prompt(at) and prompt_line(line).strip() in self.typed
 
     def _end_of_prompt(self, at: int) -> int:
         while at < len(self.lines) and _PROMPT.match(self.lines[at]):

@@ -27,6 +27,8 @@ _COUNT = r"([\d.,]+[kM]?)"
 _TOKENS = re.compile(
     rf"> Tokens: {_COUNT} sent(?:, {_COUNT} cache write)?(?:, {_COUNT} cache hit)?, {_COUNT} received\."
 )
+#: Where a person said "all" before, Aider answers itself, and writes that as if it was typed.
+_ANSWERED = re.compile(r".*\(Y\)es/\(N\)o.* \[(?:Yes|No)\]: (?:all|skip)\s*")
 _CLEARED = ("> All chat history cleared", "> All files dropped and chat history cleared")
 _STOPPED = "> ^C"
 
@@ -184,6 +186,9 @@ class _Told:
 
     def _prompt(self, block: Block, text: str) -> None:
         line, name = self._line(block), self._name(block)
+        if _ANSWERED.fullmatch(text):
+            self._say(block, "harness", "fold", text, "status", "Aider")
+            return
         if text[:1] in ("/", "!"):
             at = self.typed.time_of(text)
             # Aider answers a command itself; where a model is to answer, the prompt is written again.

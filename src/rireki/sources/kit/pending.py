@@ -260,8 +260,11 @@ class ConversationBuilder:
         self.flow[:] = kept
 
     def mark_left(self) -> None:
-        """What went while the rest stayed was left: the person went back to an earlier point."""
-        if self.present:
+        """What went while the rest stayed was left: the person went back to an earlier point.
+
+        Where nothing stayed, there is no such point: the file is torn, or was emptied.
+        """
+        if any(one.message.upstream == "present" for one in self.flow):
             for one in self.flow:
                 one.message.abandoned = one.message.upstream == "gone"
 
