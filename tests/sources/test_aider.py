@@ -248,6 +248,11 @@ def test_an_answer_that_aider_gave_itself_is_no_prompt(archive: Archive, project
     assert said[-1] == ("agent", "Done.")
 
 
+def test_an_empty_line_is_no_prompt(archive: Archive, project: Path) -> None:
+    said = said_in(archive, project, "\n#### <blank>  \n\n#### go  \n\nDone.\n")
+    assert said == [("harness", "<blank>"), ("person", "go"), ("agent", "Done.")]
+
+
 def test_early_versions_counted_no_tokens(archive: Archive, project: Path) -> None:
     text = (
         "\n#### go  \n\nPlease add a.py to the chat.\n\n\n#### /add a.py  \n> Added a.py to the chat  \n"

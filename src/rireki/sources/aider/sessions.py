@@ -29,6 +29,8 @@ _TOKENS = re.compile(
 )
 #: Where a person said "all" before, Aider answers itself, and writes that as if it was typed.
 _ANSWERED = re.compile(r".*\(Y\)es/\(N\)o.* \[(?:Yes|No)\]: (?:all|skip)\s*")
+#: What stands for a line on which nothing was typed.
+_BLANK = "<blank>"
 _CLEARED = ("> All chat history cleared", "> All files dropped and chat history cleared")
 _STOPPED = "> ^C"
 
@@ -186,7 +188,7 @@ class _Told:
 
     def _prompt(self, block: Block, text: str) -> None:
         line, name = self._line(block), self._name(block)
-        if _ANSWERED.fullmatch(text):
+        if text == _BLANK or _ANSWERED.fullmatch(text):
             self._say(block, "harness", "fold", text, "status", "Aider")
             return
         if text[:1] in ("/", "!"):
