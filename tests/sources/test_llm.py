@@ -72,7 +72,7 @@ def test_every_thread_says_what_was_typed_and_answered(archive: Archive, log: Pa
         assert usage.output_tokens == one["token_totals"]["output"]
         assert READER.resume(thread) == f"llm chat --cid {one['native_id']}"
         assert thread.finished
-        assert all(m.at for m in bubbles)
+        assert all(m.at for m in said)
 
 
 def test_a_picture_that_llm_has_only_the_path_of_is_named(archive: Archive, log: Path) -> None:

@@ -89,10 +89,12 @@ class _Thread(_Rows):
         self.turns: dict[str, Any] = {}
         order = []
         for turn in sorted(self.rows("turns"), key=lambda row: row.text("id")):
-            for end in ("parent_message_hash", "tip_message_hash"):
-                self.turns.setdefault(turn.text(end), turn.value)
+            chain = self._chain(turn.text("tip_message_hash"), messages)
+            for hash in chain:
+                # What an earlier turn led to is that turn's.
+                self.turns.setdefault(hash, turn.value)
             self.use(turn.value, from_iso(turn.text("datetime_utc")))
-            order += self._chain(turn.text("tip_message_hash"), messages)
+            order += chain
         for hash in dict.fromkeys([*order, *live, *messages]):
             self.builder.entries += 1
             told = self._take(hash, messages[hash])
