@@ -144,6 +144,60 @@ def test_a_session_that_is_written_whole_again_keeps_what_it_lost(
     assert {file.name for file in back} == {f"{LISTED}.json", path.name}
 
 
+def session(home: Path, *messages: dict[str, Any], name: str = "") -> Path:
+    """A session of the terminal with these messages."""
+    folder = home / ".cline" / "data" / "sessions" / LISTED
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name or LISTED}.messages.json"
+    path.write_text(json.dumps({"version": 1, "messages": messages}), encoding="utf-8")
+    return folder
+
+
+def test_what_the_program_puts_beside_a_prompt_was_not_typed(archive: Archive, home: Path) -> None:
+    notice = "<mode_notice>The user switched from act mode to plan mode.</mode_notice>"
+    state = "<editor_state>\nActive file: a.py\n</editor_state>"
+    texts = [
+        f'<user_input mode="plan">{notice}\nare you okay?</user_input>',
+        f'{notice}\n<user_input mode="yolo">fix 直して\n\n{state}</user_input>',
+        '<user_command slash="team">spawn a team of agents for the following task: look</user_command>',
+        '<user_input mode="act">[TASK RESUMPTION] The task was interrupted.</user_input>',
+        '<user_input mode="act">The user approved switching to act mode. Continue.</user_input>',
+    ]
+    kinds = [{"kind": "recovery_notice"}, {"displayRole": "system"}, {"kind": "compaction_summary"}]
+    asked = [{"role": "user", "content": one} for one in texts]
+    told = [{"role": "user", "content": "Go on.", "metadata": one} for one in kinds]
+    session(home, *asked, *told)
+    found = take_in(archive, home)[LISTED]
+    said = messages(archive, LISTED)
+    assert prompts(said) == ["are you okay?", "fix 直して", "/team look"]
+    assert (found.turns, found.title) == (3, "are you okay?")
+    assert [(m.label, m.display) for m in said if m.author == "harness"] == [
+        ("mode changed", "chip"),
+        ("mode changed", "chip"),
+        ("environment", "hidden"),
+        ("task resumed", "fold"),
+        ("plan approved", "fold"),
+        ("notice", "fold"),
+        ("notice", "fold"),
+        ("context compacted", "divider"),
+    ]
+
+
+def test_one_of_a_team_is_a_sub_agent_and_a_compacted_copy_is_kept_aside(
+    archive: Archive, home: Path
+) -> None:
+    asked = {"role": "user", "content": '<user_input mode="act">go</user_input>'}
+    folder = session(home, asked)
+    session(home, {"role": "user", "content": "look"}, name="alice__task_1")
+    (folder / f"{LISTED}.json").write_text(json.dumps({"cwd": "/home/dev/proj"}))
+    (folder / f"{LISTED}.compaction.json").write_text(json.dumps({"messages": [asked]}))
+    found = take_in(archive, home)
+    assert found.keys() == {LISTED, f"{LISTED}__alice__task_1"}
+    assert (found[LISTED].project, found[LISTED].turns) == ("/home/dev/proj", 1)
+    agent = found[f"{LISTED}__alice__task_1"]
+    assert (agent.nature, [one.id for one in agent.links]) == ("subagent", [f"cline/{LISTED}"])
+
+
 # ── the extension ──
 
 

@@ -74,6 +74,8 @@ JAPANESE = {
     "codebase search result": "コード検索の結果",
     "subtask result": "サブタスクの結果",
     "task resumed": "作業の再開",
+    "mode changed": "モードの切り替え",
+    "plan approved": "計画の承認",
     # opencode
     "earlier version": "以前の内容",
     "files changed": "変更されたファイル",

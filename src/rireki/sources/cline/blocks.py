@@ -31,7 +31,10 @@ __all__ = [
 _TYPED = re.compile(
     r"<(user_input|task|feedback|answer|user_message)\b[^>]*>(.*?)</\1>\s*", re.DOTALL
 )
-_INPUT = re.compile(r"\s*<user_input\b[^>]*>(.*)</user_input>\s*", re.DOTALL)
+_INPUT = re.compile(r"\s*<user_(input|command)\b([^>]*)>(.*)</user_\1>\s*", re.DOTALL)
+_SLASH = re.compile(r'slash="([^"]+)"')
+#: What stands inside, before or behind the words, and was not typed.
+_ADDED = re.compile(r"\s*<(mode_notice|editor_state)>.*?</\1>\s*", re.DOTALL)
 #: The tools that models called by tags in their answers.
 _SPELLED = (
     *("read_file", "write_to_file", "replace_in_file", "apply_diff", "insert_content"),
@@ -50,16 +53,29 @@ _SAID = re.compile(
 _RESULT = re.compile(r"\[(\w+)(?: for (.*?))?\] Result:\n?(.*)", re.DOTALL)
 _WRAPPED = (
     tagged("context", "environment", "environment_details", "hidden"),
+    tagged("context", "environment", "editor_state", "hidden"),
+    tagged("notice", "mode changed", "mode_notice"),
+    tagged("context", "hook", "hook_context", "fold"),
     tagged("file for the model", "file", "file_content", "fold"),
     tagged("context", "instructions", "explicit_instructions", "fold"),
 )
 _TOLD = (TextRule("tool results", "tool results", "[", author="tool", display="fold"),)
+_RESUMED = (
+    TextRule("notice", "task resumed", "[TASK RESUMPTION]", display="fold"),
+    TextRule("notice", "plan approved", "The user approved switching to act mode.", display="fold"),
+)
 _AROUND = (
     *_WRAPPED,
-    TextRule("notice", "task resumed", "[TASK RESUMPTION]", display="fold"),
+    *_RESUMED,
     TextRule("notice", "notice", "[ERROR]", display="fold"),
     TextRule("not typed", "added by the program", "", display="fold"),
 )
+#: Messages in a person's place that the program wrote, by their kind.
+_NOTICES = (
+    *("recovery_notice", "loop_detection_notice", "mistake_stop_notice", "completion_reminder"),
+    "system",
+)
+_COMPACTED = ("compaction", "compaction_summary")
 _DENIED = ("The user denied", "Tool approval requires an interactive session")
 #: Tools that say something to the person: what they say is told as words.
 _SPEAKING = (
@@ -101,10 +117,16 @@ def read_message(
     """
     value = line.value
     blocks = _blocks(value)
-    at, model = time_of(value), _model(value)
-    if string(get(value, "metadata"), "displayRole") == "error":
-        text = [Text(string(one, "text")) for one in blocks]
+    at, model, about = time_of(value), _model(value), get(value, "metadata")
+    kinds = (string(about, "kind"), string(about, "displayRole"))
+    text = [Text(string(one, "text")) for one in blocks]
+    if "error" in kinds:
         builder.say(line, name, "harness", "chip", text, "API error", label="API error", at=at)
+    elif any(kind in _COMPACTED for kind in kinds) or get(value, "isSummary") is True:
+        label = "context compacted"
+        builder.say(line, name, "harness", "divider", text, label, label=label, at=at)
+    elif any(kind in _NOTICES for kind in kinds):
+        builder.say(line, name, "harness", "fold", text, "notice", label="notice", at=at)
     elif string(value, "role") == "assistant":
         parts = [part for one in blocks for part in _parts(one, builder.pictures)]
         if wrapped and not any(isinstance(part, ToolCall) for part in parts):
@@ -198,7 +220,7 @@ def _ask(
 def _texts(text: str, wrapped: bool) -> Iterator[tuple[str, TextRule | None]]:
     """A text, cut into what a person typed and what stands around it."""
     if whole := _INPUT.fullmatch(text):
-        yield whole[1], None
+        yield from _typed(whole[3], whole[2])
         return
     found = _RESULT.match(text)
     spoken = found is None or found[1] in _SPEAKING or any(told in text for told in _DENIED)
@@ -209,11 +231,25 @@ def _texts(text: str, wrapped: bool) -> Iterator[tuple[str, TextRule | None]]:
     for typed in _TYPED.finditer(text):
         if around := text[end : typed.start()].strip():
             yield around, rule_of(around, _AROUND)
-        yield typed[2].strip("\n"), None
+        yield from _typed(typed[2].strip("\n"), "")
         end = typed.end()
     if rest := text[end:].strip():
         outside = bool(end) or wrapped
         yield (rest if outside else text), rule_of(rest, _AROUND if outside else _AROUND[:-1])
+
+
+def _typed(inner: str, attributes: str) -> Iterator[tuple[str, TextRule | None]]:
+    """What stands in the tag of what was typed, without what the program put there as well."""
+    is_around = "</mode_notice>" in inner or "</editor_state>" in inner
+    added = list(_ADDED.finditer(inner)) if is_around else []
+    for one in added:
+        yield one[0].strip(), rule_of(one[0], _WRAPPED)
+    said = _ADDED.sub("", inner) if added else inner
+    if command := _SLASH.search(attributes):
+        said = said.strip().removeprefix("spawn a team of agents for the following task:")
+        said = f"/{command[1]} {said.strip()}".strip()
+    if said:
+        yield said, rule_of(said, _RESUMED)
 
 
 def _spelled(part: Part, name: str) -> Iterator[Part]:

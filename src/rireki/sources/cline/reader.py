@@ -64,6 +64,7 @@ _REASONS = {
     "context": "context for the model",
     "not typed": "in the user's name, but not typed",
     "notice": "notice of the program",
+    "context compacted": "summary of a compacted context",
     "file for the model": "file or folder that a prompt mentions",
     "system prompt": "instructions for the model",
 }
@@ -112,6 +113,7 @@ class Cline(FileReader):
         if self.command:
             kinds = [
                 FileKind("data/sessions/*/*.messages.json", "document", "messages", _session_of),
+                FileKind("data/sessions/*/*.compaction.json", "document", "aside", parent_of),
                 FileKind("data/sessions/*/*.json", "document", "session", parent_of),
                 *_task_kinds("data/"),
             ]

@@ -20,7 +20,8 @@ from rireki.sources.kit.rules import unwrapped
 
 __all__ = ["read_session", "read_task"]
 
-_AGENT = "__agent_"
+#: Between a session and whoever it started: a sub-agent, one of a team.
+_STARTED = "__"
 _DIRECTORY = re.compile(
     r"# Current (?:Working|Workspace) Directory \((?:Primary: )?(.+?)\)(?: Files|$)", re.M
 )
@@ -34,7 +35,7 @@ def read_session(source: str, id: str, strands: Sequence[Strand]) -> list[Readin
     for moment in ("started_at", "ended_at"):
         builder.note_time(get(about, moment))
     builder.title = string(get(about, "metadata"), "title") or None
-    parent = id.partition(_AGENT)[0] if _AGENT in id else ""
+    parent = id.partition(_STARTED)[0] if _STARTED in id else ""
     if parent:
         builder.nature = "subagent"
     for strand in (strand for strand in strands if strand.role == "messages"):
