@@ -362,6 +362,24 @@ def test_calls_keep_their_ids_where_one_was_not_shown(archive: Archive, home: Pa
     ]
 
 
+def test_a_call_that_says_something_has_its_id_where_it_was_shown_as_a_call(
+    archive: Archive, home: Path
+) -> None:
+    shown(home, say("text", "go"), tool("updateTodoList", ""), say("completion_result", "Done."))
+    told = {"type": "tool_result", "tool_use_id": "t1", "content": "updated"}
+    sent(
+        home,
+        ("user", [text("<task>go</task>")]),
+        ("assistant", [use("t1", "update_todo_list", todos="[x] a")]),
+        ("user", [told]),
+        ("assistant", [use("t2", "attempt_completion", result="Done.")]),
+    )
+    take_in(archive, home)
+    said = messages(archive, TASK)
+    assert (calls(said), answers(said)) == ([("t1", "update_todo_list")], ["Done."])
+    assert results(said) == [("t1", "ok", "updated")]
+
+
 def test_calls_that_went_with_a_checkpoint_keep_their_results(archive: Archive, home: Path) -> None:
     first = ("user", [text("<task>go</task>")])
     shown(home, say("text", "go"), say("command", "ls"), say("command_output", "a"))

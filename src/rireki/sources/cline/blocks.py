@@ -96,6 +96,8 @@ class Sent(NamedTuple):
     #: What it was called for: a path, a command.
     about: str = ""
     held: bool = True
+    #: It says something to the person: told as words, unless it was shown as a call.
+    is_said: bool = False
     status: ResultStatus = "ok"
     output: str | None = None
     pictures: Sequence[Any] = ()
@@ -370,7 +372,7 @@ def sent_calls(lines: Sequence[DecodedLine]) -> list[Sent]:
             answered = len(calls)
         for one in _blocks(line.value):
             match string(one, "type"):
-                case "tool_use" if string(one, "name") not in _SPEAKING:
+                case "tool_use":
                     places[string(one, "id")] = len(calls)
                     calls.append(_call(one, line.held))
                 case "tool_result":
@@ -385,7 +387,8 @@ def sent_calls(lines: Sequence[DecodedLine]) -> list[Sent]:
 def _call(block: Any, held: bool) -> Sent:
     given = get(block, "input")
     about = next(filter(None, (string(given, name) for name in _ABOUT)), "")
-    return Sent(string(block, "id"), string(block, "name"), given, about, held)
+    name = string(block, "name")
+    return Sent(string(block, "id"), name, given, about, held, name in _SPEAKING)
 
 
 def _closed(call: Sent, result: Any) -> Sent:
@@ -407,7 +410,7 @@ def _close_told(calls: list[Sent], start: int, text: str, held: bool) -> None:
             return
     quoted = (found[2] or "").split("'")
     about = quoted[1] if len(quoted) > 1 else ""
-    calls.append(Sent("", found[1], None, about, held, status, output))
+    calls.append(Sent("", found[1], None, about, held, False, status, output))
 
 
 def opened(text: Any) -> Any:

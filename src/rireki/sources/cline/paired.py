@@ -55,10 +55,11 @@ def _between(
     start = first = 0
     paired = [(n, at) for n, at in enumerate(found) if at is not None]
     for number, at in [*paired, (len(seen), len(sent))]:
+        left = [one for one in range(first, at) if not sent[one].is_said]
         if same is not None:
             _walk(found, seen, sent, start, number, first, at, same)
-        elif number - start == at - first:
-            found[start:number] = range(first, at)
+        elif [one.held for one in seen[start:number]] == [sent[one].held for one in left]:
+            found[start:number] = left
         start, first = number + 1, at + 1
 
 

@@ -191,7 +191,7 @@ class TaskReader:
     def _tell_unseen(self, end: int) -> None:
         """Calls that were made and not shown, as those that failed."""
         for place, sent in enumerate(self._sent[self._made : end], self._made + 1):
-            if not sent.held:
+            if sent.is_said or not sent.held:
                 continue
             call = sent.id or f"call-{place}"
             told = [ToolCall(call, sent.name, sent.arguments)]
