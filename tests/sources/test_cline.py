@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import time
 from pathlib import Path
 from typing import Any
 
@@ -488,6 +489,18 @@ def test_of_a_task_without_what_was_shown_only_what_is_in_tags_was_typed(
     ((read, _, output), (_, status, _)) = results(said)
     assert (read, output, status) == (calls(said)[0][0], "import os", "cancelled")
     assert found.project == "/home/dev/a (b)"
+
+
+def test_tags_that_nobody_closes_cost_no_time(archive: Archive, home: Path) -> None:
+    sent(
+        home,
+        ("user", [text("<task>go</task>" + "<feedback>" * 60_000)]),
+        ("assistant", [text("<read_file><path>" * 60_000)]),
+    )
+    started = time.process_time()
+    take_in(archive, home)
+    assert prompts(messages(archive, TASK)) == ["go"]
+    assert time.process_time() - started < 5
 
 
 def test_a_directory_is_known_where_only_what_was_shown_is_left(

@@ -28,13 +28,11 @@ __all__ = [
 ]
 
 #: What a person typed stands in one of these; the rest of such a text is the program's.
-_TYPED = re.compile(
-    r"<(user_input|task|feedback|answer|user_message)\b[^>]*>(.*?)</\1>\s*", re.DOTALL
-)
+_TYPED = ("user_input", "task", "feedback", "answer", "user_message")
 _INPUT = re.compile(r"\s*<user_(input|command)\b([^>]*)>(.*)</user_\1>\s*", re.DOTALL)
 _SLASH = re.compile(r'slash="([^"]+)"')
 #: What stands inside, before or behind the words, and was not typed.
-_ADDED = re.compile(r"\s*<(mode_notice|editor_state)>.*?</\1>\s*", re.DOTALL)
+_ADDED = ("mode_notice", "editor_state")
 #: The tools that models called by tags in their answers.
 _SPELLED = (
     *("read_file", "write_to_file", "replace_in_file", "apply_diff", "insert_content"),
@@ -107,7 +105,7 @@ def is_wrapped(line: DecodedLine) -> bool:
     """Whether a message has words in the tags that a program puts around what was typed."""
     texts = (string(one, "text") for one in _blocks(line.value))
     is_users = string(line.value, "role") == "user"
-    return is_users and any(_TYPED.search(text) for text in texts)
+    return is_users and any(True for text in texts for _ in _tags(text, _TYPED))
 
 
 def read_message(
@@ -205,7 +203,7 @@ def _ask(
             results += _parts(one, builder.pictures)
             output, _ = _output(one)
             if _SAID.match(output):
-                typed += [Text(said[2].strip("\n")) for said in _TYPED.finditer(output)]
+                typed += [Text(said.inner.strip("\n")) for said in _tags(output, _TYPED)]
         else:
             typed += _parts(one, builder.pictures)
     if results:
@@ -230,11 +228,11 @@ def _texts(text: str, wrapped: bool) -> Iterator[tuple[str, TextRule | None]]:
         yield text, rule
         return
     end = 0
-    for typed in _TYPED.finditer(text):
-        if around := text[end : typed.start()].strip():
+    for typed in _tags(text, _TYPED):
+        if around := text[end : typed.start].strip():
             yield around, rule_of(around, _AROUND)
-        yield from _typed(typed[2].strip("\n"), "")
-        end = typed.end()
+        yield from _typed(typed.inner.strip("\n"), "")
+        end = typed.end
     if rest := text[end:].strip():
         outside = bool(end) or wrapped
         yield (rest if outside else text), rule_of(rest, _AROUND if outside else _AROUND[:-1])
@@ -242,16 +240,40 @@ def _texts(text: str, wrapped: bool) -> Iterator[tuple[str, TextRule | None]]:
 
 def _typed(inner: str, attributes: str) -> Iterator[tuple[str, TextRule | None]]:
     """What stands in the tag of what was typed, without what the program put there as well."""
-    is_around = "</mode_notice>" in inner or "</editor_state>" in inner
-    added = list(_ADDED.finditer(inner)) if is_around else []
-    for one in added:
-        yield one[0].strip(), rule_of(one[0], _WRAPPED)
-    said = _ADDED.sub("", inner) if added else inner
+    said, end = "", 0
+    for added in _tags(inner, _ADDED):
+        said += inner[end : added.start].strip()
+        end = added.end
+        yield inner[added.start : end], rule_of(inner[added.start : end], _WRAPPED)
+    said += inner[end:].strip() if end else inner
     if command := _SLASH.search(attributes):
         said = said.strip().removeprefix("spawn a team of agents for the following task:")
         said = f"/{command[1]} {said.strip()}".strip()
     if said:
         yield said, rule_of(said, _RESUMED)
+
+
+class _Tag(NamedTuple):
+    """What stands in `<name …>` and `</name>`, and from where to where."""
+
+    name: str
+    inner: str
+    start: int
+    end: int
+
+
+def _tags(text: str, names: Sequence[str]) -> Iterator[_Tag]:
+    """Tags of these names, one after another; none that lies in another."""
+    end, left_open = 0, set[str]()
+    for tag in re.finditer(rf"<({'|'.join(names)})\b[^<>]*>", text) if names else ():
+        if tag.start() < end or tag[1] in left_open:
+            continue
+        close = text.find(f"</{tag[1]}>", tag.end())
+        if close < 0:
+            left_open.add(tag[1])
+        else:
+            end = close + len(f"</{tag[1]}>")
+            yield _Tag(tag[1], text[tag.end() : close], tag.start(), end)
 
 
 def _spelled(part: Part, name: str) -> Iterator[Part]:
@@ -260,32 +282,18 @@ def _spelled(part: Part, name: str) -> Iterator[Part]:
         yield part
         return
     end = 0
-    for count, (tool, start, inner, after) in enumerate(_tags(part.text, _SPELLED), 1):
-        if before := part.text[end:start].strip():
+    for count, tool in enumerate(_tags(part.text, _SPELLED), 1):
+        if before := part.text[end : tool.start].strip():
             yield Text(before)
-        end = after
-        names = list(dict.fromkeys(re.findall(r"<(\w+)>", inner)[:_MOST]))
-        given = {one: value.strip("\n") for one, _, value, _ in _tags(inner, names)}
-        if tool in _SPEAKING:
-            yield Text(next(iter(given.values()), inner))
+        end = tool.end
+        names = list(dict.fromkeys(re.findall(r"<(\w+)>", tool.inner)[:_MOST]))
+        given = {one.name: one.inner.strip("\n") for one in _tags(tool.inner, names)}
+        if tool.name in _SPEAKING:
+            yield Text(next(iter(given.values()), tool.inner))
         else:
-            yield ToolCall(f"{name}.{count}", tool, given)
+            yield ToolCall(f"{name}.{count}", tool.name, given)
     if rest := part.text[end:].strip():
         yield Text(rest)
-
-
-def _tags(text: str, names: Sequence[str]) -> Iterator[tuple[str, int, str, int]]:
-    """What stands in tags of these names: the name, where it starts, what is inside, where it ends."""
-    end, open_ones = 0, set[str]()
-    for tag in re.finditer("<(" + "|".join(names) + ")>", text) if names else ():
-        if tag.start() < end or tag[1] in open_ones:
-            continue
-        close = text.find(f"</{tag[1]}>", tag.end())
-        if close < 0:
-            open_ones.add(tag[1])
-            continue
-        end = close + len(f"</{tag[1]}>")
-        yield tag[1], tag.start(), text[tag.end() : close], end
 
 
 def _open_call(
