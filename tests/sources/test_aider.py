@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import time
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,7 @@ START = (
     "\n# aider chat started at 2026-11-17 12:00:00\n\n> /usr/bin/aider --model m  \n"
     "> Model: openai/gpt-lab with whole edit format  \n"
 )
+TOKENS = "> Tokens: 1 sent, 1 received.  \n"
 
 
 def take_in(archive: Archive, folder: Path) -> dict[str, Conversation]:
@@ -263,6 +265,21 @@ def test_early_versions_counted_no_tokens(archive: Archive, project: Path) -> No
         "/add a.py",
         "次は？",
     ]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "> a\nb\n",
+        "```\n> Tokens: 1 sent, 1 received.  \n\n#### x  \n\n",
+        "```py\n> Tokens: 1 sent, 1 received.  \n",
+    ],
+    ids=["never ending", "counted", "never closed"],
+)
+def test_a_long_session_is_read_in_time(lines: str, archive: Archive, project: Path) -> None:
+    started = time.process_time()
+    assert said_in(archive, project, "\n#### go  \n\n" + lines * 10_000)[0] == ("person", "go")
+    assert time.process_time() - started < 8
 
 
 def test_two_starts_in_one_second_are_two_sessions(archive: Archive, project: Path) -> None:

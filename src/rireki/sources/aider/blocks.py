@@ -8,7 +8,7 @@ line with two spaces. An answer may hold such marks as well, so this is a heuris
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 __all__ = ["Block", "BlockKind", "blocks_of", "fence_after", "prompt_line"]
@@ -61,6 +61,11 @@ class _Blocks:
         #: Whether every answer ends with the count of its tokens; versions before 0.38 had none.
         self.is_counted = any(map(_TOKENS.match, lines))
         self.blocks: list[Block] = []
+        # Looked up instead of searched for: a session may have a hundred thousand lines.
+        self._ends = _next(lines, lambda line: line.endswith(_END))
+        self._blanks = _next(lines, lambda line: not line.strip())
+        self._marks = _next(lines, _PROMPT.match)
+        self._fences = _next(lines, _is_bare_fence)
 
     @property
     def kind(self) -> BlockKind:
@@ -126,26 +131,34 @@ class _Blocks:
         if not self.is_spaced or self.lines[at].endswith(_END):
             return at + 1
         goes_on = self.kind == "start" or (self.kind != "answer" and self._is_direct(at))
-        for end in range(at + 1, len(self.lines)):
-            if self._is_prompt(end):
-                break
-            if self.lines[end].endswith(_END):
-                return end + 1
-            if not self.lines[end].strip() and not goes_on:
-                break
-        return at + 1 if goes_on else None
+        end = self._ends[at + 1]
+        is_cut = end == len(self.lines) or self._is_prompt(end)
+        if is_cut or (not goes_on and self._blanks[at + 1] < end):
+            return at + 1 if goes_on else None
+        return end + 1
 
     def _is_direct(self, at: int) -> bool:
         return at > 0 and bool(self.lines[at].strip()) and bool(self.lines[at - 1].strip())
 
     def _is_closed_soon(self, at: int, fence: str) -> bool:
         """Whether an open fence ends before the next line that looks typed: then it hides what is in it."""
-        for line in self.lines[at + 1 :]:
-            if _PROMPT.match(line):
-                return False
-            if not fence_after(line, fence):
-                return True
-        return False
+        mark, bare = self._marks[at + 1], self._fences[at + 1]
+        while bare < mark and fence_after(self.lines[bare], fence):
+            bare = self._fences[bare + 1]
+        return bare < mark
+
+
+def _next(lines: Sequence[str], hits: Callable[[str], object]) -> list[int]:
+    """For each line the number of the next one that hits, itself counted; their count where none does."""
+    found = [len(lines)] * (len(lines) + 2)
+    for number in range(len(lines) - 1, -1, -1):
+        found[number] = number if hits(lines[number]) else found[number + 1]
+    return found
+
+
+def _is_bare_fence(line: str) -> bool:
+    found = _FENCE.match(line.rstrip())
+    return found is not None and not found[2].strip()
 
 
 def _is_marked(line: str) -> bool:
