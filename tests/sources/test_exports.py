@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import time
 import zipfile
 from contextlib import closing
 from pathlib import Path
@@ -277,3 +278,16 @@ def test_a_zip_that_promises_gigabytes_is_refused(archive: Archive, tmp_path: Pa
     take_in(archive, path)
     (trouble,) = [one for *_, one in archive.troubles("chatgpt-export")]
     assert "not a list of conversations" in trouble.message
+
+
+def test_details_that_nobody_closes_cost_no_time(archive: Archive, tmp_path: Path) -> None:
+    text = '<details type="reasoning">\nHm</details>Yes' + '<details type="reasoning">' * 20_000
+    message = {"id": "m", "parentId": None, "childrenIds": [], "role": "assistant", "content": text}
+    chat = {"history": {"messages": {"m": message}, "currentId": "m"}}
+    path = tmp_path / "chats.json"
+    path.write_text(json.dumps([{"id": "a", "title": "t", "chat": chat}]))
+    started = time.process_time()
+    import_history(archive, places=Places.at(tmp_path), paths=[path])
+    said = read_conversation(archive, archive.find("open-webui/a")).messages()
+    assert time.process_time() - started < 5
+    assert [part.text for part in said[0].parts if isinstance(part, Thinking)] == ["Hm"]

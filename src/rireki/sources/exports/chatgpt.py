@@ -125,11 +125,18 @@ class _ChatGPT:
                 if self.calls[call] == name:
                     nearest = call
                     break
+            if string(get(self._node(call), "message", "author"), "role") == "user":
+                # A tool answers within the turn it was called in.
+                break
             call = self.parents.get(call)
         failed = string(get(message, "content"), "content_type") == "system_error"
         said = "\n".join(part.text for part in parts if isinstance(part, Text | Notice))
         others = [part for part in parts if not isinstance(part, Text | Notice)]
         return [ToolResult(nearest or id, "error" if failed else "ok", said), *others]
+
+    def _node(self, id: str) -> Any:
+        line = self.lines.get(id)
+        return line.value if line else None
 
     def _parts(self, content: Any, metadata: Any) -> list[Part]:
         found: list[Part] = []

@@ -24,6 +24,7 @@ __all__ = ["read_open_webui"]
 _DETAILS = re.compile(
     r'<details\s+type="(reasoning|tool_calls)"([^>]*)>(.*?)</details>\s*', re.DOTALL
 )
+_END = "</details>"
 _ATTRIBUTE = re.compile(r'([\w-]+)="([^"]*)"')
 _SUMMARY = re.compile(r"\s*<summary>.*?</summary>\s*", re.DOTALL)
 _COUNTS = (
@@ -130,7 +131,9 @@ def _answer(
 def _spoken(id: str, text: str) -> list[Part]:
     found: list[Part] = []
     end = 0
-    for number, block in enumerate(_DETAILS.finditer(text), 1):
+    # Behind the last end there is none to be looked for.
+    last = text.rfind(_END) + len(_END) if _END in text else 0
+    for number, block in enumerate(_DETAILS.finditer(text, 0, last), 1):
         found += _words(text[end : block.start()])
         end = block.end()
         inner = html.unescape(_SUMMARY.sub("", block[3], count=1)).strip()
