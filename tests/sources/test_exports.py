@@ -157,6 +157,19 @@ def test_the_same_export_again_adds_nothing(archive: Archive, tmp_path: Path) ->
     assert archive.number() - before <= 1
 
 
+def test_half_a_character_in_one_chat_costs_no_chat_and_no_byte(
+    archive: Archive, tmp_path: Path
+) -> None:
+    path = copied("chatgpt.json", tmp_path / "conversations.json")
+    (chat,) = json.loads(path.read_text("utf-8"))
+    cut = {**chat, "id": "cut", "conversation_id": "cut", "title": "Smile \ud83d"}
+    path.write_text(json.dumps([cut, chat], indent=1), encoding="utf-8")
+    assert set(take_in(archive, path)) == {"cut", PLOT}
+    (strand,) = archive.strands("chatgpt-export", "cut")
+    assert strand.document() in path.read_bytes()
+    assert archive.find("chatgpt-export/cut").conversation.title == "Smile \N{REPLACEMENT CHARACTER}"
+
+
 def test_an_unknown_content_is_kept_and_shown_folded(archive: Archive, tmp_path: Path) -> None:
     path = copied("chatgpt.json", tmp_path / "conversations.json")
     chats = json.loads(path.read_text("utf-8"))

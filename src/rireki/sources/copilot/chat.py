@@ -12,7 +12,7 @@ import msgspec
 from rireki.model.conversation import Reading
 from rireki.model.strand import Strand
 from rireki.sources.copilot.rules import REASONS
-from rireki.sources.kit.decode import NotReadable, load
+from rireki.sources.kit.decode import NotReadable, elements, load
 from rireki.sources.kit.digests import digest_of_bytes
 from rireki.sources.kit.fields import string
 from rireki.sources.kit.files import FileKind, FileReader, FilesBelow, no_conversation
@@ -120,8 +120,8 @@ def _updates(name: str, value: Any) -> Iterator[Update]:
 
 
 def _sessions(data: bytes) -> Mapping[str, bytes]:
-    parts = [bytes(raw) for raw in msgspec.json.decode(data, type=list[msgspec.Raw])]
-    return {_session_id(part) or f"{number}": part for number, part in enumerate(parts)}
+    parts = enumerate(elements(data))
+    return {_session_id(part) or f"{number}": part for number, part in parts}
 
 
 def _session_id(part: bytes) -> str:

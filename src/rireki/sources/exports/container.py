@@ -13,11 +13,9 @@ from collections.abc import Iterator, Mapping
 from io import BufferedReader, FileIO
 from typing import NamedTuple
 
-import msgspec
-
 from rireki.errors import SourceTrouble
 from rireki.model.strand import PIECES
-from rireki.sources.kit.decode import load
+from rireki.sources.kit.decode import elements, load
 from rireki.sources.kit.digests import digest_of_bytes
 from rireki.sources.kit.fields import string
 from rireki.sources.kit.jsonl import PIECE, too_large
@@ -101,8 +99,7 @@ def read_export(origin: Origin, known: Known, kind: ExportKind) -> Iterator[Upda
 def _chats(data: bytes, kind: ExportKind) -> Iterator[tuple[str, bytes]]:
     """The conversations of a list, each as it is written; one without an id is named by its content."""
     # Damage is told by msgspec's error, which is a ValueError.
-    for raw in msgspec.json.decode(data, type=list[msgspec.Raw]):
-        chat = bytes(raw)
+    for chat in elements(data):
         value = load(chat)
         named = (string(value, name) for name in kind.ids)
         yield next(filter(None, named), digest_of_bytes(chat).hex()), chat

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from typing import Any, TypeVar
 
 import msgspec
@@ -19,6 +20,7 @@ __all__ = [
     "TOO_DEEP",
     "NotReadable",
     "clean",
+    "elements",
     "fit",
     "fit_loosely",
     "is_too_deep",
@@ -61,6 +63,23 @@ def mended(data: bytes) -> bytes:
     JavaScript writes one where it cut a text in the middle of it, and msgspec then refuses all of it.
     """
     return _ESCAPES.sub(lambda found: b"\\ufffd" if found[1] else found[0], data)
+
+
+def elements(data: bytes) -> Iterator[bytes]:
+    """The items of a list, each as it is written. Raises msgspec's error where it is no list."""
+    try:
+        found = msgspec.json.decode(data, type=list[msgspec.Raw])
+    except (msgspec.MsgspecError, UnicodeError):
+        readable = mended(data)
+        found = msgspec.json.decode(readable, type=list[msgspec.Raw])
+    else:
+        readable = data
+    end = 0
+    for item in map(bytes, found):
+        # Between two items there are only signs and white space.
+        start = readable.index(item, end)
+        end = start + len(item)
+        yield data[start:end]
 
 
 def _load_patiently(data: bytes) -> Any:
