@@ -26,14 +26,14 @@ from rireki.sources.kit.pieces import WHOLE
 from rireki.sources.kit.records import DecodedLine, document_of, head_of, records_of
 from rireki.sources.kit.vscode import path_of_uri
 
-__all__ = ["read_thread"]
+__all__ = ["interpret"]
 
 _STATUS: dict[str, ResultStatus] = {"done": "ok", "error": "error"}
 #: The tool has nothing to say yet.
 _RUNNING = ("in-progress", "queued", "blocked-on-user")
 
 
-def read_thread(source: str, id: str, strands: Sequence[Strand]) -> list[Reading]:
+def interpret(source: str, id: str, strands: Sequence[Strand]) -> list[Reading]:
     builder = ConversationBuilder(source, id, strands)
     for strand in strands:
         about = head_of(strand, builder.troubles)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from rireki.model.conversation import Conversation, Reading
-from rireki.model.strand import Strand
+from rireki.model.conversation import Conversation
 from rireki.sources.kit.files import FileKind, FileReader, FilesBelow
 from rireki.sources.kit.pieces import Cuts
 from rireki.sources.kit.places import Places, in_project
@@ -28,6 +25,7 @@ REASONS = {
 class ThreadReader(FileReader):
     name = NAME
     family = NAME
+    meaning = "rireki.sources.amp.messages"
     reasons = REASONS
     cuts = {"main": Cuts({"messages": MESSAGES})}  # noqa: RUF012
 
@@ -35,12 +33,6 @@ class ThreadReader(FileReader):
         # Its folder also has secrets.json, which no pattern names.
         kinds = [FileKind("threads/T-*.json", "document")]
         return [FilesBelow(root, kinds, "{n} threads") for root in places.data_directories(NAME)]
-
-    def interpret(self, conversation: str, strands: Sequence[Strand]) -> list[Reading]:
-        # Imported late: most runs find nothing new.
-        from rireki.sources.amp.messages import read_thread
-
-        return read_thread(NAME, conversation, strands)
 
     def resume(self, conversation: Conversation) -> str | None:
         return in_project(conversation, "amp threads continue", with_id=True)

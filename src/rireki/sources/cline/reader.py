@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from rireki.errors import SourceTrouble
-from rireki.model.conversation import Conversation, Reading
-from rireki.model.strand import Strand
+from rireki.model.conversation import Conversation
 from rireki.sources.kit.decode import NotReadable, load, text_of
 from rireki.sources.kit.digests import digest_of_bytes
 from rireki.sources.kit.document import LANE, read_document
@@ -86,6 +85,7 @@ def _task_kinds(below: str) -> list[FileKind]:
 
 
 class Cline(FileReader):
+    meaning = "rireki.sources.cline.readings"
     reasons = _REASONS
     cuts = {  # noqa: RUF012
         "messages": Cuts({MESSAGES: MESSAGES}),
@@ -151,14 +151,6 @@ class Cline(FileReader):
         listed = {string(one, "id"): one for one in told if string(one, "id")}
         yield from (_item(id, one) for id, one in listed.items())
         yield Roll(list(listed))
-
-    def interpret(self, conversation: str, strands: Sequence[Strand]) -> list[Reading]:
-        # Imported late: most runs find nothing new.
-        from rireki.sources.cline.readings import read_session, read_task
-
-        if any(strand.role in ("session", "messages") for strand in strands):
-            return read_session(self.name, conversation, strands)
-        return read_task(self.name, conversation, strands)
 
     def resume(self, conversation: Conversation) -> str | None:
         """The terminal goes on with its sessions; an extension is asked in the editor."""

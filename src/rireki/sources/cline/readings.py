@@ -18,7 +18,7 @@ from rireki.sources.kit.pieces import WHOLE
 from rireki.sources.kit.records import DecodedLine, document_of, head_of, records_of
 from rireki.sources.kit.rules import unwrapped
 
-__all__ = ["read_session", "read_task"]
+__all__ = ["interpret"]
 
 #: Between a session and whoever it started: a sub-agent, one of a team.
 _STARTED = "__"
@@ -27,7 +27,13 @@ _DIRECTORY = re.compile(
 )
 
 
-def read_session(source: str, id: str, strands: Sequence[Strand]) -> list[Reading]:
+def interpret(source: str, id: str, strands: Sequence[Strand]) -> list[Reading]:
+    if any(strand.role in ("session", "messages") for strand in strands):
+        return _read_session(source, id, strands)
+    return _read_task(source, id, strands)
+
+
+def _read_session(source: str, id: str, strands: Sequence[Strand]) -> list[Reading]:
     """A session of the terminal, or a sub-agent of one."""
     builder = ConversationBuilder(source, id, strands)
     about = _about(strands, "session", builder.troubles)
@@ -66,7 +72,7 @@ def _note_total(builder: ConversationBuilder, about: Any) -> None:
     note_usage(builder, "total", string(about, "model"), told, None)
 
 
-def read_task(source: str, id: str, strands: Sequence[Strand]) -> list[Reading]:
+def _read_task(source: str, id: str, strands: Sequence[Strand]) -> list[Reading]:
     """A task of an extension: what the person saw; where that is not there, what the model was sent."""
     builder = ConversationBuilder(source, id, strands)
     item = _about(strands, "item", builder.troubles)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from rireki.model.conversation import Reading
-from rireki.model.strand import Strand
 from rireki.sources.copilot.rules import REASONS
 from rireki.sources.kit.decode import NotReadable, elements, load
 from rireki.sources.kit.digests import digest_of_bytes
@@ -37,6 +35,7 @@ _CUTS = Cuts({"requests": "requests"})
 class CopilotChat(FileReader):
     name = NAME
     family = NAME
+    meaning = "rireki.sources.copilot.chats"
     reasons = REASONS
     cuts = {"session": _CUTS}  # noqa: RUF012
 
@@ -90,12 +89,6 @@ class CopilotChat(FileReader):
             if known.thorough or known.cursors.get(key) != update.cursor:
                 yield update
         yield Roll(list(found))
-
-    def interpret(self, conversation: str, strands: Sequence[Strand]) -> list[Reading]:
-        # Imported late: most runs find nothing new.
-        from rireki.sources.copilot.chats import read_chat
-
-        return read_chat(NAME, conversation, strands)
 
 
 def _workspace(origin: Origin) -> Path:

@@ -21,14 +21,14 @@ from rireki.sources.kit.pictures import Pictures
 from rireki.sources.kit.rules import TextRule
 from rireki.sources.kit.vscode import path_of_uri
 
-__all__ = ["read_chat"]
+__all__ = ["interpret"]
 
 #: States of an answer, as numbers of VS Code.
 _PENDING, _CANCELLED = (0, 4), 2
 _BY_PROGRAM = TextRule("not typed", "sent by the program", "", display="fold")
 
 
-def read_chat(source: str, chat: str, strands: Sequence[Strand]) -> list[Reading]:
+def interpret(source: str, chat: str, strands: Sequence[Strand]) -> list[Reading]:
     """A chat from its files; where there is but the transcript of a hook, from that."""
     main = ConversationBuilder(source, chat, [s for s in strands if s.role in ("log", "session")])
     chats = read_chats(main.strands, main.troubles)

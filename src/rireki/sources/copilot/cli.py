@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
 from pathlib import Path
 from shlex import quote
 from typing import Any
 
 from rireki.errors import SourceTrouble
 from rireki.model.activity import Activity, ActivityState
-from rireki.model.conversation import Conversation, Reading
-from rireki.model.strand import Strand
+from rireki.model.conversation import Conversation
 from rireki.model.times import from_iso
 from rireki.sources.copilot.rules import REASONS
 from rireki.sources.kit.decode import NotReadable, load
@@ -36,6 +34,7 @@ _PEEK, _TAIL = 1 << 16, 1 << 18
 class CopilotCli(FileReader):
     name = NAME
     family = NAME
+    meaning = "rireki.sources.copilot.sessions"
     reasons = REASONS
     cuts = {"legacy": Cuts({"chatMessages": "chat", "timeline": "timeline"})}  # noqa: RUF012
 
@@ -58,12 +57,6 @@ class CopilotCli(FileReader):
             return True
         first = _first(origin.place)
         return string(first, "type") != "" and isinstance(get(first, "data"), dict)
-
-    def interpret(self, conversation: str, strands: Sequence[Strand]) -> list[Reading]:
-        # Imported late: most runs find nothing new.
-        from rireki.sources.copilot.sessions import read_session
-
-        return read_session(NAME, conversation, strands)
 
     def resume(self, conversation: Conversation) -> str | None:
         if conversation.nature != "conversation":

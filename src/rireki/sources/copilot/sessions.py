@@ -17,7 +17,7 @@ from rireki.sources.kit.pending import ConversationBuilder
 from rireki.sources.kit.pieces import WHOLE
 from rireki.sources.kit.records import DecodedLine, document_of, head_of, records_of
 
-__all__ = ["CHAT", "TIMELINE", "read_events", "read_session"]
+__all__ = ["CHAT", "TIMELINE", "interpret", "read_events"]
 
 #: Lanes of a session that is one JSON object.
 CHAT, TIMELINE = "chat", "timeline"
@@ -25,7 +25,7 @@ _FORKED = re.compile(r"Forked from .*?\(([0-9a-f]{8}-[0-9a-f-]{27})\)", re.DOTAL
 _FIELD = re.compile(r"([A-Za-z_][\w-]*):(?:[ \t]+(.*))?$")
 
 
-def read_session(source: str, session: str, strands: Sequence[Strand]) -> list[Reading]:
+def interpret(source: str, session: str, strands: Sequence[Strand]) -> list[Reading]:
     """What the files of one session say."""
     if any(strand.role == "events" for strand in strands):
         readings = read_events(source, session, strands)

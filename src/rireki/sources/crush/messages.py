@@ -26,14 +26,14 @@ from rireki.sources.kit.pending import ConversationBuilder
 from rireki.sources.kit.records import DecodedLine, records_of
 from rireki.sources.kit.rules import TextRule
 
-__all__ = ["read_session"]
+__all__ = ["interpret"]
 
 _TASK = TextRule("task of a sub-agent", "", "", display="bubble")
 #: Between the message and the call that a sub-agent is named by.
 _NAMED = "$$"
 
 
-def read_session(source: str, id: str, strands: Sequence[Strand]) -> list[Reading]:
+def interpret(source: str, id: str, strands: Sequence[Strand]) -> list[Reading]:
     builder = ConversationBuilder(source, id, strands)
     session = _Session(builder)
     for strand in strands:

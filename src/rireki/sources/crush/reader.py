@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rireki.errors import SourceTrouble
-from rireki.model.conversation import Conversation, Reading
-from rireki.model.strand import Strand
+from rireki.model.conversation import Conversation
 from rireki.sources.kit.decode import NotReadable, load
 from rireki.sources.kit.fields import items, string
 from rireki.sources.kit.files import (
@@ -60,6 +59,7 @@ REASONS = {
 class CrushReader(FileReader):
     name = NAME
     family = NAME
+    meaning = "rireki.sources.crush.messages"
     reasons = REASONS
 
     def below(self, places: Places) -> list[FilesBelow]:
@@ -97,12 +97,6 @@ class CrushReader(FileReader):
             if isinstance(update, Update):
                 update.project = origin.project
             yield update
-
-    def interpret(self, conversation: str, strands: Sequence[Strand]) -> list[Reading]:
-        # Imported late: most runs find nothing new.
-        from rireki.sources.crush.messages import read_session
-
-        return read_session(NAME, conversation, strands)
 
     def resume(self, conversation: Conversation) -> str | None:
         return in_project(conversation, "crush --session", with_id=True)

@@ -26,7 +26,7 @@ from rireki.sources.kit.records import DecodedLine, records_of
 from rireki.sources.kit.rows import ROWS
 from rireki.sources.kit.rules import TextRule
 
-__all__ = ["read_session"]
+__all__ = ["interpret"]
 
 _TASK = TextRule("task of a sub-agent", "", "", display="bubble")
 _SCHEDULED = TextRule("scheduled", "", "", display="bubble")
@@ -38,7 +38,7 @@ _UNNAMED = ("CLI Session", "New Chat", "New Session")
 _SILENT = ("toolConfirmationRequest", "actionRequired")
 
 
-def read_session(source: str, id: str, strands: Sequence[Strand]) -> list[Reading]:
+def interpret(source: str, id: str, strands: Sequence[Strand]) -> list[Reading]:
     builder = ConversationBuilder(source, id, strands)
     session = _Session(builder)
     said: list[_Said] = []

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from shlex import quote
 
-from rireki.model.conversation import Conversation, Reading
-from rireki.model.strand import Strand
+from rireki.model.conversation import Conversation
 from rireki.sources.kit.files import FileKind, FileReader, FilesBelow, no_conversation
 from rireki.sources.kit.places import Places, in_project
 from rireki.sources.kit.rows import RowKind, read_rows
@@ -50,6 +49,7 @@ REASONS = {
 class SessionReader(FileReader):
     name = NAME
     family = NAME
+    meaning = "rireki.sources.goose.messages"
     reasons = REASONS
 
     def below(self, places: Places) -> list[FilesBelow]:
@@ -71,12 +71,6 @@ class SessionReader(FileReader):
 
     def read_database(self, origin: Origin, known: Known) -> Iterator[Update | Roll]:
         return read_rows(origin, known, TABLES)
-
-    def interpret(self, conversation: str, strands: Sequence[Strand]) -> list[Reading]:
-        # Imported late: most runs find nothing new.
-        from rireki.sources.goose.messages import read_session
-
-        return read_session(NAME, conversation, strands)
 
     def resume(self, conversation: Conversation) -> str | None:
         id = quote(conversation.native_id)

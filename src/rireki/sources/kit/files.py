@@ -13,13 +13,15 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from importlib import import_module
 from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 import msgspec
 
-from rireki.model.conversation import Conversation, Trouble
+from rireki.model.conversation import Conversation, Reading, Trouble
+from rireki.model.strand import Strand
 from rireki.sources.kit.document import read_document
 from rireki.sources.kit.jsonl import read_lines
 from rireki.sources.kit.pieces import Cuts
@@ -114,6 +116,9 @@ class FileReader:
 
     name: str
     family: str
+    #: The module whose `interpret(source, conversation, strands)` knows what records mean: imported
+    #: when there is something new, which most runs do not find.
+    meaning: str
     #: Documents that are cut into pieces when they are read, by role.
     cuts: Mapping[str, Cuts] = {}
 
@@ -181,6 +186,11 @@ class FileReader:
     def read_database(self, origin: Origin, known: Known) -> Iterator[Update | Roll]:
         """For readers with a kind of that form."""
         raise NotImplementedError
+
+    def interpret(self, conversation: str, strands: Sequence[Strand]) -> list[Reading]:
+        module = import_module(self.meaning)
+        readings: list[Reading] = module.interpret(self.name, conversation, strands)
+        return readings
 
     def resume(self, conversation: Conversation) -> str | None:
         return None

@@ -18,13 +18,13 @@ from rireki.sources.kit.pending import ConversationBuilder, PendingMessage
 from rireki.sources.kit.records import DecodedLine, records_of
 from rireki.sources.kit.rules import TextRule
 
-__all__ = ["read_conversation"]
+__all__ = ["interpret"]
 
 _SYSTEM = TextRule("system prompt", "system prompt", "", author="person", display="fold")
 _FRAGMENT = TextRule("fragment", "fragment", "", author="person", display="fold")
 
 
-def read_conversation(source: str, id: str, strands: Sequence[Strand]) -> list[Reading]:
+def interpret(source: str, id: str, strands: Sequence[Strand]) -> list[Reading]:
     builder = ConversationBuilder(source, id, strands)
     for strand in strands:
         if any(run.lane == "threads" for run in strand.states[-1].runs):

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from shlex import quote
 
-from rireki.model.conversation import Conversation, Reading
-from rireki.model.strand import Strand
+from rireki.model.conversation import Conversation
 from rireki.sources.kit.files import FileKind, FileReader, FilesBelow, no_conversation
 from rireki.sources.kit.places import Places
 from rireki.sources.reader import Known, Origin, Roll, Update
@@ -28,6 +27,7 @@ REASONS = {
 class LogReader(FileReader):
     name = NAME
     family = NAME
+    meaning = "rireki.sources.llm.messages"
     reasons = REASONS
 
     def below(self, places: Places) -> list[FilesBelow]:
@@ -46,12 +46,6 @@ class LogReader(FileReader):
         from rireki.sources.llm.rows import read_log
 
         return read_log(origin, known)
-
-    def interpret(self, conversation: str, strands: Sequence[Strand]) -> list[Reading]:
-        # Imported late: most runs find a store that did not change.
-        from rireki.sources.llm.messages import read_conversation
-
-        return read_conversation(NAME, conversation, strands)
 
     def resume(self, conversation: Conversation) -> str | None:
         return f"llm chat --cid {quote(conversation.native_id)}"

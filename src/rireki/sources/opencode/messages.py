@@ -26,7 +26,7 @@ from rireki.sources.kit.pending import ANSWER, RESULTS, ConversationBuilder, Pen
 from rireki.sources.kit.rules import TextRule, rule_of, tagged
 from rireki.sources.opencode.store import GatheredSession, KeptVersion, gather
 
-__all__ = ["read_session"]
+__all__ = ["interpret"]
 
 _SHELL = "The following tool was executed by the user"
 #: Texts in a person's place that the program put there.
@@ -47,7 +47,7 @@ _SILENT = ("step-start", "step-finish", "snapshot", "agent")
 _CANCELLED = ("The user rejected permission", "Tool execution aborted", "The user dismissed")
 
 
-def read_session(source: str, id: str, strands: Sequence[Strand]) -> list[Reading]:
+def interpret(source: str, id: str, strands: Sequence[Strand]) -> list[Reading]:
     builder = ConversationBuilder(source, id, strands)
     session = gather(strands, builder.troubles)
     known = session.messages or session.info or session.parts or session.queued

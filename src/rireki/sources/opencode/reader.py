@@ -5,12 +5,11 @@ Kilo's terminal and its extension of 2026 are made from opencode, and keep the s
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from shlex import quote
 
-from rireki.model.conversation import Conversation, Reading
-from rireki.model.strand import Strand
+from rireki.model.conversation import Conversation
 from rireki.sources.kit.decode import NotReadable, load
 from rireki.sources.kit.fields import string
 from rireki.sources.kit.files import (
@@ -108,6 +107,7 @@ REASONS = {
 
 
 class OpenCode(FileReader):
+    meaning = "rireki.sources.opencode.messages"
     reasons = REASONS
 
     def __init__(self, name: str) -> None:
@@ -146,12 +146,6 @@ class OpenCode(FileReader):
 
     def read_database(self, origin: Origin, known: Known) -> Iterator[Update | Roll]:
         return read_rows(origin, known, TABLES)
-
-    def interpret(self, conversation: str, strands: Sequence[Strand]) -> list[Reading]:
-        # Imported late: most runs find nothing new.
-        from rireki.sources.opencode.messages import read_session
-
-        return read_session(self.name, conversation, strands)
 
     def resume(self, conversation: Conversation) -> str | None:
         return in_project(conversation, f"{self.name} --session", with_id=True)

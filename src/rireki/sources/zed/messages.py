@@ -17,13 +17,13 @@ from rireki.sources.kit.records import KEPT, DecodedLine, records_of
 from rireki.sources.kit.rules import TextRule
 from rireki.sources.kit.zstd import unpacked
 
-__all__ = ["read_thread"]
+__all__ = ["interpret"]
 
 _TASK = TextRule("task of a sub-agent", "", "", display="bubble")
 _CONTEXT = TextRule("context", "context", "", display="fold")
 
 
-def read_thread(source: str, id: str, strands: Sequence[Strand]) -> list[Reading]:
+def interpret(source: str, id: str, strands: Sequence[Strand]) -> list[Reading]:
     builder = ConversationBuilder(source, id, strands)
     thread = _Thread(builder)
     said: dict[tuple[int, str], DecodedLine] = {}

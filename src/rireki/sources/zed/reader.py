@@ -5,10 +5,8 @@ Other agents that run inside Zed keep files of their own.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from rireki.model.conversation import Reading
-from rireki.model.strand import Strand
 from rireki.sources.kit.files import FileKind, FileReader, FilesBelow, no_conversation
 from rireki.sources.kit.places import Places
 from rireki.sources.kit.rows import RowKind, read_rows
@@ -39,6 +37,7 @@ REASONS = {
 class ZedReader(FileReader):
     name = NAME
     family = NAME
+    meaning = "rireki.sources.zed.messages"
     reasons = REASONS
 
     def below(self, places: Places) -> list[FilesBelow]:
@@ -54,12 +53,6 @@ class ZedReader(FileReader):
 
     def read_database(self, origin: Origin, known: Known) -> Iterator[Update | Roll]:
         return read_rows(origin, known, TABLES)
-
-    def interpret(self, conversation: str, strands: Sequence[Strand]) -> list[Reading]:
-        # Imported late: most runs find nothing new.
-        from rireki.sources.zed.messages import read_thread
-
-        return read_thread(NAME, conversation, strands)
 
 
 READER = ZedReader()
