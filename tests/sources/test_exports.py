@@ -167,7 +167,9 @@ def test_half_a_character_in_one_chat_costs_no_chat_and_no_byte(
     assert set(take_in(archive, path)) == {"cut", PLOT}
     (strand,) = archive.strands("chatgpt-export", "cut")
     assert strand.document() in path.read_bytes()
-    assert archive.find("chatgpt-export/cut").conversation.title == "Smile \N{REPLACEMENT CHARACTER}"
+    assert (
+        archive.find("chatgpt-export/cut").conversation.title == "Smile \N{REPLACEMENT CHARACTER}"
+    )
 
 
 def test_an_unknown_content_is_kept_and_shown_folded(archive: Archive, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Collection
 from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
 
 from rireki.archive.base import Archive, Found, KnownOrigin
-from rireki.errors import NotFound, RirekiError
+from rireki.errors import ArchiveTrouble, NotFound, RirekiError
 from rireki.intake.interpret import with_subagents
 from rireki.model.names import as_path
 from rireki.model.record import digest_of_bytes
@@ -36,10 +36,14 @@ def restore(archive: Archive, found: Found, to: Path, as_of: str | None = None) 
     origins = {(origin.source, origin.place): origin for origin in archive.origins()}
     wanted: dict[Path, StrandBytes] = {}
     for strand in strands:
-        path = _free(to / _name(strand, origins[strand.source, strand.place]), wanted)
+        origin = origins.get((strand.source, strand.place))
         held = archive.held_bytes(strand.source, strand.place, strand.key, strand.states[-1])
-        assert held is not None, "the archive has just given this strand"
-        wanted[path] = held
+        if origin is None or held is None:
+            # The archive has just given this strand: its rows contradict each other.
+            raise ArchiveTrouble(
+                "data-damaged", place=strand.place, why="rows that name each other are not there"
+            )
+        wanted[_free(to / _name(strand, origin), wanted)] = held
     missing = {path: data for path, data in wanted.items() if not _is_there(path, to, data)}
     for path, data in missing.items():
         _make_folder(path.parent, to)
