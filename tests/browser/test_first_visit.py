@@ -25,7 +25,7 @@ def test_a_machine_without_history_shows_an_invented_one_until_there_is_some(
 ) -> None:
     page = visit(fresh.start()).open()
     expect(page.get_by_role("note")).to_contain_text("Invented history")
-    expect(page.locator("#list .row")).to_have_count(18)
+    expect(page.locator("#list .row")).to_have_count(36)
     page.get_by_role("link", name="Upgrade to SQLAlchemy 2.0").click()
     expect(page.get_by_role("note")).to_contain_text("Invented history")
     page.go_back()

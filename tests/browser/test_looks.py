@@ -229,7 +229,7 @@ def test_a_phone_has_the_side_in_a_drawer(shown: Site, visit: Visiting) -> None:
     expect(side).not_to_be_in_viewport()
     page.get_by_role("button", name="Menu").tap()
     expect(side).to_be_in_viewport()
-    side.get_by_role("link", name="kiro").tap()
+    side.get_by_role("link", name="kiro 4").tap()
     expect(page).to_have_url(f"{shown.base}/?source=kiro")
     expect(page.locator("#list .row")).to_have_count(4)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
+from collections import Counter
 from collections.abc import Callable
 from contextlib import closing
 from datetime import date, datetime, timedelta
@@ -20,7 +21,8 @@ from rireki.intake.interpret import read_conversation
 from rireki.intake.sweep import Report
 from rireki.model.conversation import Conversation
 from rireki.model.message import Message
-from rireki.model.parts import Text
+from rireki.model.parts import Text, Unknown
+from rireki.sources import registry
 
 TakeIn = Callable[[], Report]
 
@@ -28,7 +30,35 @@ Q = Path(".local/share/amazon-q/data.sqlite3")
 KIRO = Path(".local/share/kiro-cli/data.sqlite3")
 DATES = re.compile(r"(?<![\w-])20\d\d-\d\d-\d\d")
 TIMES = re.compile(r"(?<!\w)1[78]\d{11}(?!\w)|(?<!\w)1[78]\d{8}(?!\w)")
+#: A day in the name of a file, or as a folder for each part of it.
+NAMED = re.compile(r"20\d\d([-/])\d\d\1\d\d")
+#: What holds no moment: names of projects, and words whose moments lie elsewhere.
+TIMELESS = re.compile(r"\.meta\.json$|/workspace\.json$|/projects\.json$|/workspace-sessions/")
 JAPANESE = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
+#: Sources with one conversation: its directory, turns and calls, and what goes on with it.
+AGENTS = {
+    "aider": ("~", 2, 0, "aider"),
+    "amazon-q-ide": ("/home/aiko/infra/night-train", 2, 1, ""),
+    "amp": ("/home/aiko/dev/kissaten-api", 2, 1, "amp"),
+    "cline": ("/home/aiko/dev/kissaten-blog", 1, 1, "cline"),
+    "codex": ("/home/aiko/dev/kissaten-api", 2, 1, "codex"),
+    "copilot-cli": ("/home/aiko/dev/tea-timer", 2, 1, "copilot"),
+    "crush": ("~", 1, 1, "crush"),
+    "cursor": ("/home/aiko/dev/kissaten-blog", 2, 1, ""),
+    "gemini-cli": ("/home/aiko/dev/tea-timer", 2, 2, "gemini"),
+    "goose": ("/home/aiko/写真/京都", 1, 1, "goose"),
+    "kilo": ("/home/aiko/dev/tea-timer", 1, 1, "kilo"),
+    "kilo-code": ("/home/aiko/dev/kissaten-blog", 1, 1, ""),
+    "kiro-ide": ("/home/aiko/仕事/注文サービス", 1, 1, ""),
+    "llm": (None, 2, 0, "llm"),
+    "opencode": ("/home/aiko/dev/tea-timer", 1, 1, "opencode"),
+    "qwen-code": ("/home/aiko/dev/haiku-bot", 2, 1, "qwen"),
+    "roo-code": ("/home/aiko/dev/kissaten-api", 2, 2, ""),
+    "vscode-copilot-chat": ("/home/aiko/dev/喫茶店メニュー", 2, 1, ""),
+    "zed": ("/home/aiko/dev/dotfiles", 2, 1, ""),
+}
+#: Files that a person downloads and names, and what programs of ours write.
+NOT_SHOWN = ("chatgpt-export", "claude-ai-export", "open-webui", "rireki", "chatkit", "bridge")
 
 
 @pytest.fixture
@@ -69,16 +99,23 @@ def rows(path: Path, sql: str) -> list[Any]:
 
 
 def texts(home: Path) -> dict[str, str]:
-    """Every file as text, databases as their rows."""
+    """Every file as text, databases as their rows; a path as it goes on behind its days."""
     found = {}
     for path in (path for path in home.rglob("*") if path.is_file()):
-        name = str(path.relative_to(home))
-        if path.suffix == ".sqlite3":
-            table = "conversations_v2" if "kiro" in name else "conversations"
-            found[name] = str(sorted(rows(path, f"SELECT * FROM {table}")))
+        name = NAMED.sub("DAY", str(path.relative_to(home)))
+        if path.suffix in (".sqlite3", ".vscdb", ".db"):
+            with closing(sqlite3.connect(path)) as database:
+                found[name] = "\n".join(sorted(database.iterdump()))
         else:
             found[name] = path.read_text("utf-8")
     return found
+
+
+def days_in_names(home: Path) -> list[date]:
+    """The days that files and folders are called by, of all files in the order of their other names."""
+    paths = {NAMED.sub("DAY", str(path)): str(path) for path in home.rglob("*") if path.is_file()}
+    found = (NAMED.search(path) for _, path in sorted(paths.items()))
+    return [date.fromisoformat(day[0].replace("/", "-")) for day in found if day]
 
 
 # ── the files ──
@@ -120,9 +157,12 @@ def test_every_date_is_moved_by_the_same_whole_weeks(tmp_path: Path) -> None:
         ]
         seconds = [int(number[:10]) + 7 * 7 * 86_400 for number in TIMES.findall(text)]
         assert seconds == [int(number[:10]) for number in TIMES.findall(moved[name])]
-        assert found or TIMES.search(text) or name.endswith(".meta.json"), name
+        assert found or TIMES.search(text) or TIMELESS.search(name), name
         rest = [TIMES.sub("", DATES.sub("", each)) for each in (text, moved[name])]
         assert rest[0] == rest[1].replace("date(2026, 12, 21)", "date(2026, 11, 2)")
+    named, later = (days_in_names(tmp_path / str(day)) for day in days)
+    assert len(named) > 2
+    assert [day + timedelta(weeks=7) for day in named] == later
 
 
 def test_a_day_before_the_data_moves_nothing(tmp_path: Path) -> None:
@@ -237,6 +277,10 @@ def text(messages: list[Message]) -> str:
     return "\n".join(part.text for part in parts if isinstance(part, Text))
 
 
+def one_each(archive: Archive) -> list[Conversation]:
+    return [each for each in archive.conversations() if each.source in AGENTS]
+
+
 def troubles(report: Report) -> list[Any]:
     return [trouble for source in report.sources for trouble in source.troubles]
 
@@ -246,14 +290,28 @@ def test_it_is_taken_in_without_trouble(archive: Archive, demo: Path, take_in: T
     assert troubles(report) == []
     assert all(each.troubles == [] for each in archive.conversations(Filter(subagents=True)))
     sources = [each.source for each in archive.conversations()]
-    assert {name: sources.count(name) for name in sorted(set(sources))} == {
-        "amazon-q": 4,
-        "claude-code": 8,
-        "kiro": 4,
-        "opencode": 1,
-    }
+    several = {"amazon-q": 4, "claude-code": 8, "kiro": 4}
+    assert Counter(sources) == several | dict.fromkeys(AGENTS, 1)
+    assert {reader.name for reader in registry.readers()} == {*several, *AGENTS, *NOT_SHOWN}
+    take_in()  # A folder that is called by a hash: by now its directory is known.
     again = take_in()
     assert not any(source.read for source in again.sources), "nothing changed meanwhile"
+
+
+@pytest.mark.parametrize("source", AGENTS)
+def test_every_agent_has_a_conversation_that_is_whole(
+    archive: Archive, demo: Path, take_in: TakeIn, source: str
+) -> None:
+    take_in()
+    (found,) = archive.conversations(Filter(source=source))
+    project, turns, calls, resumed = AGENTS[source]
+    assert found.project == (str(demo) if project == "~" else project)
+    assert (found.turns, found.tool_calls, found.finished) == (turns, calls, True)
+    assert (found.calls_without_result, found.upstream) == (0, "present")
+    messages = read_conversation(archive, archive.find(found.id)).messages()
+    assert not any(isinstance(part, Unknown) for each in messages for part in each.parts)
+    command = registry.reader(source).resume(found)
+    assert (command or "").rpartition(" && ")[2].partition(" ")[0] == resumed
 
 
 def test_it_speaks_japanese_and_english(archive: Archive, demo: Path, take_in: TakeIn) -> None:
@@ -262,6 +320,8 @@ def test_it_speaks_japanese_and_english(archive: Archive, demo: Path, take_in: T
         found = list(archive.conversations(Filter(source=source)))
         japanese = [each for each in found if JAPANESE.search(each.title)]
         assert 0 < len(japanese) < len(found)
+    others = [text(story(archive, each.title)) for each in one_each(archive)]
+    assert sum(bool(JAPANESE.search(each)) for each in others) > len(others) / 2
     assert titled(archive, "喫茶店").project == "/home/aiko/dev/喫茶店メニュー"
 
 

@@ -130,11 +130,11 @@ def test_the_theme_is_remembered(pages: httpx.Client) -> None:
 
 def test_the_list_is_newest_first_and_can_be_narrowed(pages: httpx.Client) -> None:
     whole = _rows(pages.get("/").text)
-    assert len(whole) == 18
+    assert len(whole) == 36
     kiro = _rows(pages.get("/?source=kiro").text)
     assert kiro == [id for id in whole if id.startswith("kiro/")]
     assert GONE in _rows(pages.get("/?state=gone").text)
-    assert len(_rows(pages.get("/?subagents=1").text)) == 20
+    assert len(_rows(pages.get("/?subagents=1").text)) == 38
     in_project = _rows(pages.get("/", params={"project": NIGHT_TRAIN}).text)
     assert 0 < len(in_project) < len(whole)
     assert "Nothing in the archive fits" in pages.get("/?source=kiro&project=/nowhere").text

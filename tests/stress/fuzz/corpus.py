@@ -64,11 +64,9 @@ def _homes(folder: Path) -> list[Path]:
     homes = [lay_out(name, folder / name) for name in NAMES]
     make_demo_home(folder / "demo")
     _write_third_engine(folder / "demo" / ".kiro" / "sessions" / "abc" / "sess_s3")
-    kilo = folder / "demo" / ".local" / "share" / "kilo"
-    kilo.mkdir(parents=True)
     shutil.copyfile(
         FIXTURES / "opencode" / "1.2.27" / ".local" / "share" / "opencode" / "opencode.db",
-        kilo / "kilo.db",
+        folder / "demo" / ".local" / "share" / "kilo" / "kilo-next.db",
     )
     return [*homes, folder / "demo"]
 

@@ -20,7 +20,8 @@ __all__ = ["change_demo_home", "is_demo_home", "make_demo_home"]
 
 _HOME = Path(__file__).parent / "home"
 _LATER = Path(__file__).parent / "later"
-_DATABASE = ".sqlite3.json"
+#: What becomes a database, called so without the last ending.
+_DATABASE = re.compile(r"\.(?:sqlite3|vscdb|db)\.json\Z")
 #: The day after the newest conversation of the data.
 _TODAY = date(2026, 11, 15)
 _TYPED = Path("claude", "history.jsonl")
@@ -29,8 +30,10 @@ _CLEANED = Path(
     "claude/projects/-home-aiko-dev-haiku-bot/f5e20f6a-53dd-52f9-90d5-548212613e70.jsonl"
 )
 _DAY = re.compile(r"(?<![\w-])20\d\d-\d\d-\d\d(?!\d)|(?<=date\()20\d\d, \d\d?, \d\d?(?=\))")
-#: Seconds or milliseconds since 1970, as numbers of JSON.
-_EPOCH = re.compile(r"(?<=[:,\[ ])(17\d{8})(\d{3})?(?=[,}\]])")
+#: A day in the name of a file, or a folder for each part of it.
+_NAMED = re.compile(r"20\d\d([-/])\d\d\1\d\d")
+#: Seconds or milliseconds since 1970, as numbers of JSON, or as texts that are nothing else.
+_EPOCH = re.compile(r"(?<=[:,\[ \"])(17\d{8})(\d{3})?(?=[,}\]\"])")
 
 
 def make_demo_home(directory: Path, today: date | None = None) -> None:
@@ -45,7 +48,8 @@ def make_demo_home(directory: Path, today: date | None = None) -> None:
     for path in sorted(_HOME.rglob("*")):
         if path.is_file():
             text = _shifted(path.read_text("utf-8"), weeks)
-            _write(_place(directory, path.relative_to(_HOME)), text)
+            name = _shifted_name(path.relative_to(_HOME), weeks)
+            _write(_place(directory, name), text)
 
 
 def is_demo_home(directory: Path) -> bool:
@@ -56,7 +60,7 @@ def is_demo_home(directory: Path) -> bool:
 def change_demo_home(directory: Path) -> None:
     """Let time pass: a chat is overwritten, another compacted, a transcript cleaned away."""
     weeks = _weeks_of(directory)
-    for path in sorted(_LATER.rglob(f"*{_DATABASE}")):
+    for path in sorted(_LATER.rglob("*.json")):
         text = _shifted(path.read_text("utf-8"), weeks)
         _write(_place(directory, path.relative_to(_LATER)), text)
     _place(directory, _CLEANED).unlink(missing_ok=True)
@@ -69,7 +73,7 @@ def _place(directory: Path, relative: Path) -> Path:
 
 def _write(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    if path.name.endswith(_DATABASE):
+    if _DATABASE.search(path.name):
         path = path.with_suffix("")
         tables = json.loads(text)
         _save(path, tables.pop("schema", []), tables)
@@ -79,13 +83,13 @@ def _write(path: Path, text: str) -> None:
 
 
 def _save(path: Path, schema: list[str], tables: dict[str, list[list[object]]]) -> None:
-    """Save rows as Amazon Q does: what lay under the same key is overwritten."""
+    """Save rows as agents do: what lay under the same key is overwritten."""
     with closing(sqlite3.connect(path)) as database, database:
         for statement in schema:
             database.execute(statement)
         for table, rows in tables.items():
             for row in rows:
-                values = [_spelled(value) if isinstance(value, dict) else value for value in row]
+                values = [_spelled(v) if isinstance(v, dict | list) else v for v in row]
                 marks = ", ".join("?" * len(values))
                 database.execute(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", values)
 
@@ -116,6 +120,15 @@ def _shifted(text: str, weeks: int) -> str:
     seconds = int(timedelta(weeks=weeks).total_seconds())
     text = _EPOCH.sub(lambda found: f"{int(found[1]) + seconds}{found[2] or ''}", text)
     return _DAY.sub(lambda found: _shifted_day(found[0], weeks), text)
+
+
+def _shifted_name(name: Path, weeks: int) -> Path:
+    """Agents also call files and folders by dates."""
+    return Path(_NAMED.sub(lambda found: _shifted_named(found[0], weeks), name.as_posix()))
+
+
+def _shifted_named(told: str, weeks: int) -> str:
+    return _shifted_day(told.replace("/", "-"), weeks).replace("-", told[4])
 
 
 def _shifted_day(told: str, weeks: int) -> str:
