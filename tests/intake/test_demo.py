@@ -293,7 +293,6 @@ def test_it_is_taken_in_without_trouble(archive: Archive, demo: Path, take_in: T
     several = {"amazon-q": 4, "claude-code": 8, "kiro": 4}
     assert Counter(sources) == several | dict.fromkeys(AGENTS, 1)
     assert {reader.name for reader in registry.readers()} == {*several, *AGENTS, *NOT_SHOWN}
-    take_in()  # A folder that is called by a hash: by now its directory is known.
     again = take_in()
     assert not any(source.read for source in again.sources), "nothing changed meanwhile"
 

@@ -551,23 +551,6 @@ def test_short_names_of_sub_agents_are_told_apart_by_their_sessions(
     ]
 
 
-def test_no_token_of_an_account_comes_into_the_archive(archive: Archive, home: Path) -> None:
-    lay_out("gemini-cli-0.61.0-terminal", home)
-    lay_out("qwen-code-0.24.4", home)
-    canary = "canary-4711-token"
-    for folder in (".gemini", ".qwen"):
-        for name in ("oauth_creds.json", "google_accounts.json", "settings.json", ".env"):
-            (home / folder / name).write_text(json.dumps({"access_token": canary}))
-    take_in(archive, home)
-    held = b"".join(
-        strand.document()
-        for group in archive.groups()
-        for strand in archive.strands(group.family, group.conversation)
-    )
-    assert canary.encode() not in held
-    assert b"access_token" not in held
-
-
 def test_a_file_named_by_hand_is_known_by_its_content(home: Path, tmp_path: Path) -> None:
     chat = write(home, [user("u1", "one")])
     loose = tmp_path / "saved.jsonl"

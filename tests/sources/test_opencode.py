@@ -163,7 +163,7 @@ def test_a_session_in_both_stores_is_there_once(archive: Archive, home: Path) ->
     before = {id: messages(archive, id) for id in take_in(archive, home)}
     with closing(sqlite3.connect(storage(home) / "opencode.db", isolation_level=None)) as database:
         database.executescript(SCHEMA)
-        _migrate(storage(home) / "storage", database)
+        migrate(storage(home) / "storage", database)
     found = take_in(archive, home)
     assert found.keys() == before.keys()
     for id, said in before.items():
@@ -175,7 +175,7 @@ def test_a_session_in_both_stores_is_there_once(archive: Archive, home: Path) ->
     assert {c.upstream for c in take_in(archive, home).values()} == {"present"}
 
 
-def _migrate(files: Path, database: sqlite3.Connection) -> None:
+def migrate(files: Path, database: sqlite3.Connection) -> None:
     """What the first start of 1.2 does: rows with the same ids, and the files stay."""
     for path in files.glob("session/*/*.json"):
         value = json.loads(path.read_text())
