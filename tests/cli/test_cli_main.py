@@ -90,6 +90,20 @@ def test_a_short_command_imports_nothing_it_does_not_need(
         assert "msgspec" not in modules
 
 
+def test_a_look_at_all_sources_loads_nothing_that_interprets(tmp_path: Path) -> None:
+    """Most imports find nothing new: twenty readers may cost little then."""
+    code = f"""import sys
+from pathlib import Path
+from rireki.sources import registry
+from rireki.sources.kit.places import Places
+places = Places.at(Path({str(tmp_path)!r}))
+print(sum(len(reader.discover(places).looked) for reader in registry.readers()))
+print([name for name in sys.modules if name == "rireki.sources.kit.pending"])"""
+    looked, loaded = run("-c", code).stdout.splitlines()
+    assert int(looked) > 20
+    assert loaded == "[]"
+
+
 def test_help_and_the_completion_of_names_import_no_command() -> None:
     """Every command has its line in the table: a file per command would be read for one screen."""
     asked = {"COMP_WORDS": "rireki s", "COMP_CWORD": "1", "_RIREKI_COMPLETE": "zsh_complete"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import time
 from pathlib import Path
@@ -360,6 +361,16 @@ def test_a_project_may_have_settings_of_its_own(home: Path, project: Path) -> No
     (found,) = READER.discover(places).origins
     assert (found.place, found.role) == (str(project / "talk.md"), "chat")
     assert READER.locate(places, found.place) == [found]
+
+
+def test_a_pipe_in_place_of_settings_or_a_history_is_not_opened(home: Path, project: Path) -> None:
+    """Somebody else's project may have one, and whoever opens it waits for ever."""
+    (project / CHAT).write_text(START, encoding="utf-8")
+    for name in (".aider.conf.yml", "talk.md"):
+        os.mkfifo(project / name)
+    places = Places.at(home).knowing(lambda: [str(project)])
+    assert [one.place for one in READER.discover(places).origins] == [str(project / CHAT)]
+    assert READER.recognise(project / "talk.md") == []
 
 
 def test_a_file_that_was_named_is_told_by_how_it_begins(project: Path) -> None:

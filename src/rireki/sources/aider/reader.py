@@ -11,11 +11,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rireki.errors import SourceTrouble
 from rireki.late import LateModule
 from rireki.model.conversation import Conversation, Reading
 from rireki.model.strand import Strand
 from rireki.sources.kit.files import FileKind, FileReader, FilesBelow, origin_at
 from rireki.sources.kit.places import Places, in_project
+from rireki.sources.kit.stamps import open_plain
 from rireki.sources.reader import Discovery, Known, Origin, Roll, Scanned, Update, Watched
 
 if TYPE_CHECKING:
@@ -40,6 +42,8 @@ _OPTIONS = {CHAT: "chat-history-file", INPUT: "input-history-file", MODEL: "llm-
 _DEPTH = 5
 #: Folders that are looked into below one that was named.
 _MOST = 20_000
+#: How much of a file of settings is read.
+_PEEK = 1 << 16
 #: Projects that are looked into, the latest ones.
 _PROJECTS = 1000
 #: Folders that are watched, those of the latest projects; the others are looked into by every import.
@@ -160,8 +164,9 @@ def _named(places: Places) -> list[tuple[str, str]]:
 def _told_in(folder: str, home: Path) -> list[tuple[str, str]]:
     """Files that the settings in a folder name."""
     try:
-        settings = Path(folder, _SETTINGS).read_text("utf-8", "replace")
-    except (OSError, ValueError):
+        with open_plain(os.path.join(folder, _SETTINGS)) as file:
+            settings = file.read(_PEEK).decode("utf-8", "replace")
+    except (SourceTrouble, OSError, ValueError):
         return []
     found = []
     for role, option in _OPTIONS.items():
@@ -202,9 +207,9 @@ def _below(folder: str) -> Iterator[str]:
 
 def _begins_as_history(path: Path) -> bool:
     try:
-        with path.open("rb") as file:
+        with open_plain(str(path)) as file:
             return file.read(64).lstrip().startswith(b"# aider chat started at ")
-    except OSError:
+    except (SourceTrouble, OSError):
         return False
 
 

@@ -13,7 +13,6 @@ from typing import Any
 from rireki.errors import SourceTrouble
 from rireki.model.conversation import Conversation, Reading
 from rireki.model.strand import Strand
-from rireki.sources.codex.rollout import UUID, thread_id
 from rireki.sources.kit.decode import NotReadable, load
 from rireki.sources.kit.digests import digest_of_bytes
 from rireki.sources.kit.document import LANE
@@ -24,9 +23,11 @@ from rireki.sources.kit.sqlite import open_database
 from rireki.sources.kit.stamps import open_plain
 from rireki.sources.reader import Content, Known, Origin, Piece, Roll, Update
 
-__all__ = ["READER"]
+__all__ = ["READER", "UUID"]
 
 NAME = "codex"
+#: In names of files: first the thread, and last what other files call this one.
+UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 #: The groups of files that belong to no single thread.
 PROMPTS, NAMES = "@history", "@names"
 #: How much of a first line is looked at for a name or a directory.
@@ -128,7 +129,8 @@ class Codex(FileReader):
 def _thread(path: str) -> str:
     """The thread of a file: its name tells, or else its first line."""
     name = os.path.basename(path)  # noqa: PTH119
-    return thread_id(name) if UUID.search(name) else _named_in(path) or thread_id(name)
+    found = UUID.search(name)
+    return found[0] if found else _named_in(path) or name.partition(".jsonl")[0]
 
 
 def _first(path: str) -> Any:

@@ -6,7 +6,6 @@ on which file it is based, and up to where. What a line says to people is told b
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from typing import Any
 from rireki.model.conversation import Trouble
 from rireki.model.strand import Ref, Strand
 from rireki.model.times import from_iso, to_datetime
+from rireki.sources.codex.reader import UUID
 from rireki.sources.codex.texts import INJECTED
 from rireki.sources.kit.decode import NotReadable, load, text_of
 from rireki.sources.kit.fields import get, items, string
@@ -23,17 +23,10 @@ from rireki.sources.kit.records import KEPT, DecodedLine, records_of
 from rireki.sources.kit.rules import rule_of
 from rireki.sources.kit.zstd import unpacked
 
-__all__ = ["UUID", "Line", "Rollout", "read_rollouts", "thread_id"]
+__all__ = ["Line", "Rollout", "read_rollouts"]
 
-UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 #: Lines that a fork of the second generation copied were all written within this many seconds.
 _COPYING = 0.25
-
-
-def thread_id(name: str) -> str:
-    """The thread of a file: the first id in its name."""
-    found = UUID.findall(name)
-    return found[0] if found else name.partition(".jsonl")[0]
 
 
 def _rollout_id(name: str) -> str:

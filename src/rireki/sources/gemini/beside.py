@@ -14,16 +14,15 @@ from rireki.model.message import Display
 from rireki.model.parts import Notice, Part, Text
 from rireki.model.strand import Ref, Strand
 from rireki.model.times import from_iso, from_ms
+from rireki.sources.gemini.reader import TYPED
 from rireki.sources.gemini.texts import shell_command
 from rireki.sources.kit.decode import NotReadable, load, text_of
 from rireki.sources.kit.fields import get, items, string
 from rireki.sources.kit.pending import ConversationBuilder
 from rireki.sources.kit.records import DecodedLine, records_of
 
-__all__ = ["COMMAND", "TYPED", "put_between", "say_survivors", "saved_history", "typed_lines"]
+__all__ = ["COMMAND", "put_between", "say_survivors", "saved_history", "typed_lines"]
 
-#: The lane of prompts.
-TYPED = "typed"
 SURVIVORS = "Only what was typed survives of this session; its chat was never seen."
 COMMAND, LOST = "command", "typed, and not in the chat"
 

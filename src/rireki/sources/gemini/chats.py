@@ -16,6 +16,7 @@ from typing import Any
 from rireki.model.conversation import Trouble
 from rireki.model.strand import Ref, Strand
 from rireki.model.times import from_iso, to_datetime
+from rireki.sources.gemini.reader import MESSAGES
 from rireki.sources.gemini.texts import content_of
 from rireki.sources.kit.decode import text_of
 from rireki.sources.kit.fields import get, items, string
@@ -23,10 +24,8 @@ from rireki.sources.kit.pictures import Pictures
 from rireki.sources.kit.pieces import WHOLE
 from rireki.sources.kit.records import DecodedLine, head_of, records_of
 
-__all__ = ["MESSAGES", "REWIND", "UNKNOWN", "ChatMessage", "ChatSession", "joined", "lines_of"]
+__all__ = ["REWIND", "UNKNOWN", "ChatMessage", "ChatSession", "joined", "lines_of"]
 
-#: The lane of the messages of a whole file.
-MESSAGES = "messages"
 #: Types of what is no message.
 REWIND, UNKNOWN = "$rewindTo", "$unknown"
 #: Messages that are said again, and the list that has them, are written within this many seconds.

@@ -13,8 +13,6 @@ from urllib.parse import unquote
 from rireki.errors import SourceTrouble
 from rireki.model.conversation import Conversation, Reading
 from rireki.model.strand import Strand
-from rireki.sources.gemini.beside import TYPED
-from rireki.sources.gemini.chats import MESSAGES
 from rireki.sources.kit.decode import NotReadable, load
 from rireki.sources.kit.digests import digest_of_bytes
 from rireki.sources.kit.fields import get, items, string
@@ -24,8 +22,10 @@ from rireki.sources.kit.places import Places, in_project
 from rireki.sources.kit.stamps import open_plain
 from rireki.sources.reader import Content, Discovery, Known, Origin, Piece, Roll, Update
 
-__all__ = ["GEMINI", "QWEN"]
+__all__ = ["GEMINI", "MESSAGES", "QWEN", "TYPED"]
 
+#: The lanes of the messages of a whole file, and of prompts.
+MESSAGES, TYPED = "messages", "typed"
 #: The groups of files that belong to no single session.
 LISTS, PROJECTS = "@typed", "@projects"
 #: A folder that is called after the SHA-256 of its project's path.

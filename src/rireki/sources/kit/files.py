@@ -324,7 +324,7 @@ def origin_at(
         form=kind.form,
         role=kind.role,
         conversation=kind.conversation(path),
-        stamp=database_stamp(Path(path)) if kind.form == "database" else file_stamp(status),
+        stamp=database_stamp(path) if kind.form == "database" else file_stamp(status),
         size=status.st_size,
     )
 
