@@ -422,7 +422,8 @@ def test_japanese_words_take_their_room(demo: dict[str, str]) -> None:
 
 def test_japanese_tables_stand_in_columns(demo: dict[str, str]) -> None:
     spoken = demo | {"LANG": "ja_JP.UTF-8", "COLUMNS": "120"}
-    tokens = _run(spoken, "stats").stdout.partition("\nトークン\n")[2].splitlines()
+    *tokens, legend = _run(spoken, "stats").stdout.partition("\nトークン\n")[2].splitlines()
+    assert legend.startswith("  ≥ ")
     assert len(tokens) > 1 and {width(row) for row in tokens} == {width(tokens[0])}
     rows = _run(spoken, "explain", "5a7c", "--compare").stdout.splitlines()
     head = next(row for row in rows if row.endswith("理由"))
