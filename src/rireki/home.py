@@ -73,6 +73,11 @@ class Home:
         return private_path(self.archive, self.archive.with_suffix(".token").name)
 
     @cached_property
+    def masking_key(self) -> Path:
+        """The key behind the numbers of masked secrets: never given away, and not part of a backup."""
+        return private_path(self.archive, self.archive.with_suffix(".masking").name)
+
+    @cached_property
     def server(self) -> Path:
         """The lock of the server that shows the archive. Whoever follows its address sends the token."""
         return private_path(self.archive, f"{self.archive.name}.serve")

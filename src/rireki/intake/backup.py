@@ -18,8 +18,8 @@ from rireki.model.conversation import Trouble
 
 __all__ = ["Backup", "backup"]
 
-#: Locks, tokens, and what SQLite keeps beside a database, which is in the copy of it already.
-_LEFT_OUT = (".lock", ".keeper", ".token", "-wal", "-shm", "-journal")
+#: Locks, tokens, keys, and what SQLite keeps beside a database, which is in the copy of it already.
+_LEFT_OUT = (".lock", ".keeper", ".token", ".masking", "-wal", "-shm", "-journal")
 BLOCK = 1 << 20
 
 

@@ -1,0 +1,124 @@
+"""Texts, messages, conversations and raw records with their secrets masked, and what that was.
+
+Knows what is made of what; where secrets stand is `scan`'s.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+from collections import Counter
+from typing import Any, NamedTuple
+
+import msgspec
+
+from rireki.home import Home
+from rireki.masking.key import ensure_key
+from rireki.masking.scan import find
+from rireki.model.conversation import Conversation, Trouble
+from rireki.model.message import Message
+from rireki.model.parts import (
+    Attachment,
+    Notice,
+    Part,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Unknown,
+)
+
+__all__ = ["Mark", "Masker"]
+
+
+class Mark(NamedTuple):
+    """What stands where a secret was; equal secrets have equal numbers."""
+
+    kind: str
+    number: str
+
+    def __str__(self) -> str:
+        return f"[masked: {self.kind} #{self.number}]"
+
+
+class Masker:
+    """Masks what it is given, and counts in `found` what that was."""
+
+    def __init__(self, key: bytes) -> None:
+        self._key = key
+        #: How often each secret was masked.
+        self.found: Counter[Mark] = Counter()
+
+    @classmethod
+    def for_home(cls, home: Home) -> Masker:
+        return cls(ensure_key(home))
+
+    def text(self, text: str) -> str:
+        data = text.encode("utf-8", "surrogatepass")
+        masked = self._bytes(data)
+        return text if masked is data else masked.decode("utf-8", "surrogatepass")
+
+    def record(self, data: bytes) -> bytes:
+        """A raw record: what was JSON still is."""
+        return self._bytes(data)
+
+    def message(self, message: Message) -> Message:
+        label = message.label and self.text(message.label)
+        parts = [self._part(part) for part in message.parts]
+        return msgspec.structs.replace(message, label=label, parts=parts)
+
+    def conversation(self, conversation: Conversation) -> Conversation:
+        project = conversation.project and self.text(conversation.project)
+        return msgspec.structs.replace(
+            conversation,
+            title=self.text(conversation.title),
+            project=project,
+            trail=[self.text(folder) for folder in conversation.trail],
+            troubles=[self._trouble(trouble) for trouble in conversation.troubles],
+        )
+
+    def _trouble(self, trouble: Trouble) -> Trouble:
+        return Trouble(
+            self.text(trouble.place), self.text(trouble.message), self.text(trouble.hint)
+        )
+
+    def _part(self, part: Part) -> Part:
+        replace = msgspec.structs.replace
+        match part:
+            case Text() | Thinking() | Notice():
+                return replace(part, text=self.text(part.text))
+            case ToolCall():
+                return replace(part, arguments=self._value(part.arguments))
+            case ToolResult():
+                return replace(part, output=self.text(part.output))
+            case Attachment():
+                return replace(part, name=self.text(part.name))
+            case Unknown():
+                return replace(part, raw=self._value(part.raw))
+
+    def _value(self, value: Any) -> Any:
+        """A value of JSON, with what its keys say about their values."""
+        if value is None:
+            return None
+        if isinstance(value, str):
+            return self.text(value)
+        data = json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass")
+        masked = self._bytes(data)
+        return value if masked is data else json.loads(masked.decode("utf-8", "surrogatepass"))
+
+    def _bytes(self, data: bytes) -> bytes:
+        """The very same object where there is nothing to mask."""
+        findings = find(data)
+        if not findings:
+            return data
+        pieces: list[bytes] = []
+        end = 0
+        for finding in findings:
+            mark = Mark(finding.kind, self._number(data[finding.start : finding.end]))
+            self.found[mark] += 1
+            pieces += [data[end : finding.start], str(mark).encode()]
+            end = finding.end
+        return b"".join([*pieces, data[end:]])
+
+    def _number(self, secret: bytes) -> str:
+        return hmac.digest(self._key, secret, "sha256")[:2].hex()
