@@ -1,20 +1,22 @@
 """Texts, messages, conversations and raw records with their secrets masked, and what that was.
 
-Knows what is made of what; where secrets stand is `scan`'s.
+Knows what is made of what; where secrets stand is `find`'s.
 """
 
 from __future__ import annotations
 
 import hmac
 import json
+import os
 from collections import Counter
 from typing import Any, NamedTuple
 
 import msgspec
 
-from rireki.home import Home
+from rireki.home import SETTINGS, Home, data_directory
+from rireki.masking.find import Finder, finder
 from rireki.masking.key import ensure_key
-from rireki.masking.scan import find
+from rireki.masking.known import known_values
 from rireki.model.conversation import Conversation, Trouble
 from rireki.model.message import Message
 from rireki.model.parts import (
@@ -44,14 +46,17 @@ class Mark(NamedTuple):
 class Masker:
     """Masks what it is given, and counts in `found` what that was."""
 
-    def __init__(self, key: bytes) -> None:
+    def __init__(self, key: bytes, finder: Finder) -> None:
         self._key = key
+        self._finder = finder
         #: How often each secret was masked.
         self.found: Counter[Mark] = Counter()
 
     @classmethod
     def for_home(cls, home: Home) -> Masker:
-        return cls(ensure_key(home))
+        """With the key of the archive, and the values of this environment and the user's settings."""
+        values = known_values(os.environ, data_directory() / SETTINGS)
+        return cls(ensure_key(home), finder(tuple(values.items())))
 
     def text(self, text: str) -> str:
         data = text.encode("utf-8", "surrogatepass")
@@ -108,13 +113,13 @@ class Masker:
 
     def _bytes(self, data: bytes) -> bytes:
         """The very same object where there is nothing to mask."""
-        findings = find(data)
+        findings = self._finder.find(data)
         if not findings:
             return data
         pieces: list[bytes] = []
         end = 0
         for finding in findings:
-            mark = Mark(finding.kind, self._number(data[finding.start : finding.end]))
+            mark = Mark(finding.kind, self._number(finding.secret))
             self.found[mark] += 1
             pieces += [data[end : finding.start], str(mark).encode()]
             end = finding.end

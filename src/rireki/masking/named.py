@@ -1,0 +1,173 @@
+"""Values beside a name that says secret: `password=…`, `"apiKey": "…"`, `export DB_TOKEN=…`.
+
+Alone such a value tells nothing, so it must look like a secret; and how much is asked of it
+depends on the name. Cookies are the same under another roof.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from rireki.masking.checks import is_chosen, is_password, is_random
+
+__all__ = ["COOKIES", "NAMES", "TOKENS", "Value", "cookies_at", "token_at", "value_at"]
+
+_LOWER = """password passwd passphrase secret api_key api-key apikey access_key access-key accesskey
+    private_key private-key privatekey auth_key auth-key authkey credential"""
+_OTHERS = """apiKey ApiKey Api-Key API-Key APIKey accessKey AccessKey privateKey PrivateKey authKey AuthKey
+    _KEY _PASS _PWD PWD= Pwd= pwd= pass= pass" pass: _pass _auth _AUTH DSN uthorization
+    パスワード トークン 秘密鍵"""
+#: Agents count tokens in every message: only what may follow the name of one is looked for.
+_TOKENS = [
+    f"{token}{end}"
+    for token in ("token", "Token", "TOKEN")
+    for end in "\"'`=:_-]\\> ,AKSV0123456789"
+]
+#: What a name may hold, as it may be written; `find` looks for these.
+NAMES: tuple[bytes, ...] = tuple(
+    dict.fromkeys(
+        name.encode() for word in _LOWER.split() for name in (word, word.capitalize(), word.upper())
+    )
+) + tuple(_OTHERS.encode().split())
+TOKENS: tuple[bytes, ...] = tuple(token.encode() for token in _TOKENS)
+
+_VALUE = re.compile(
+    rb"""(?P<rest>[\w-]{0,40}+)
+    (?:
+        (?:\\*["'`])? \]? [ \t]{0,8} (?: => | := | [=:] | \xef\xbc\x9a | (?<=>) ) [ \t]{0,8}
+        (?: (?:str|string|String) [ ]? = [ ]? )?
+      | \\*["'] \s* , (?:\s|\\n){0,20} \\*["']value\\*["'] \s* : \s*       # {"name": .., "value": ..}
+      | (?P<comma> \\*["'] , [ ]? (?= \\*["'] ) )                                      # setenv("..", "..")
+      | (?P<element> > )
+      | (?P<space> [ \t]{1,4} )
+    )
+    (?P<scheme> (?:Bearer|bearer|Basic|basic|Token|token) [ ] | [bfru]{1,2}(?=["']) )?
+    (?:
+        (?P<quote> \\*["'`] ) (?P<quoted> [^\s"'`\\<>\x00-\x1f\x80-\xff]{8,512}+ ) (?= \\*["'`] )
+      | (?P<bare> [^\s"'`\\<>,;(){}\[\]|&\x00-\x1f\x80-\xff]{8,512}+ ) (?! [(\[{] )
+      | (?P<line> [^\s"'`\\<>\x00-\x1f\x80-\xff]{8,512}+ )
+    )""",
+    re.VERBOSE,
+)
+_NAME_BEFORE = re.compile(rb"[A-Za-z0-9_.-]*\Z")
+#: What stands before a name at the beginning of a line of an .env file, a shell, a Dockerfile.
+_LINE_BEFORE = re.compile(
+    rb"(?:\A|[\n\r]|\\n|\\r|[\"'`]|^)[ \t>+-]{0,8}(?:[0-9]+(?:\t|\xe2\x86\x92))?[ \t+-]{0,4}"
+    rb"(?:export |ENV |ARG |set |SET |setx |-e |--env |env |- |\$env:)*\Z"
+)
+_HUMPS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+
+_ASIDE = """public pub max min num count total length len size limit budget type kind name names path file
+    files filename dir url uri endpoint expires expiry expire expiration expired ttl age header field column
+    prefix suffix regex regexp pattern format placeholder label hint title description policy algorithm alg
+    version rotation cache sort partition primary foreign idempotency index input output usage used completion
+    completions prompt cached tokens class func handler provider manager service reset arn ref next page
+    cursor continuation sync pagination fingerprint digest checksum sha etag stop start end eos bos pad unk
+    special batch id ids env var variable scopes scope mode method status error message enabled required
+    valid invalid ring rings board boards store keyid issuer audience tokenizer created updated at
+    verification strength by idx pos position range span ast node stream per rate"""
+#: A name with one of these says something about a secret, or is of another kind of key or token.
+_OTHER = frozenset(_ASIDE.split())
+_STRONG = frozenset(("password", "passwd", "passphrase", "pwd", "pass", "secret", "credential"))
+
+
+class Value(NamedTuple):
+    start: int
+    end: int
+    kind: str
+
+
+def value_at(data: bytes, start: int, end: int) -> Iterable[Value]:
+    """The secret beside the name that holds `data[start:end]`, if there is one."""
+    found = _VALUE.match(data, end)
+    if found is None or data[start - 1 : start] == data[end : end + 1] == b":":
+        # Between two colons it is part of an address, as AWS has them.
+        return ()
+    before = _NAME_BEFORE.search(data[max(0, start - 60) : start])
+    first = before[0] if before else b""
+    name = (first + data[start:end] + found["rest"]).decode("utf-8", "replace")
+    words = [word.lower() for word in _HUMPS.findall(name)]
+    is_option = name.startswith("--")
+    if _OTHER.intersection(words):
+        return ()
+    if found["space"] and not is_option and not _is_netrc(data, start):
+        return ()
+    is_line = _is_line(data, start - len(first), name)
+    group = next(group for group in ("quoted", "bare", "line") if found[group])
+    value = found[group]
+    if found["element"] and not data.startswith((b"</", b"<\\/"), found.end()):
+        return ()
+    if found["comma"] and not (len(value) >= 16 and is_random(value)):
+        return ()
+    if not is_line and (group == "line" or (group == "bare" and _ATTRIBUTE.fullmatch(value))):
+        return ()
+    if not _accepts(words, value, group == "quoted", is_line or is_option):
+        return ()
+    return (Value(*found.span(group), _kind(words, value)),)
+
+
+def token_at(data: bytes, start: int, end: int) -> Iterable[Value]:
+    """The same, where the name is followed by one character of `data[start:end]`."""
+    return value_at(data, start, end - 1)
+
+
+def _is_line(data: bytes, start: int, name: str) -> bool:
+    """Whether the name stands where a shell or an .env file assigns."""
+    if not name.replace("_", "").replace("-", "").isupper():
+        return False
+    return bool(_LINE_BEFORE.search(data[max(0, start - 40) : start]))
+
+
+def _is_netrc(data: bytes, start: int) -> bool:
+    return bool(re.search(rb"login[ \t]+\S+(?:\s|\\n)+\Z", data[max(0, start - 80) : start]))
+
+
+def _accepts(words: list[str], value: bytes, is_quoted: bool, is_assigned: bool) -> bool:
+    if words and _STRONG.isdisjoint(words):
+        if is_assigned and _UUID.fullmatch(value):
+            return "api" in words or "access" in words
+        return len(value) >= 12 and is_random(value)
+    if is_assigned:
+        return is_chosen(value)
+    # Without quotes it may be code: the name of something is no password.
+    return is_password(value) if is_quoted or not _IDENTIFIER.fullmatch(value) else is_random(value)
+
+
+_UUID = re.compile(rb"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+#: In code what stands beside a name is another name.
+_ATTRIBUTE = re.compile(rb"[A-Za-z_]\w{0,30}(?:\.[A-Za-z_]\w{0,30})+")
+_IDENTIFIER = re.compile(rb"[A-Za-z_][\w.]*[:]?")
+
+
+def _kind(words: list[str], value: bytes) -> str:
+    if "secret" in words and ("aws" in words or "access" in words) and len(value) == 40:
+        return "aws-secret-key"
+    if "session" in words and "token" in words and len(value) > 100:
+        return "aws-session-token"
+    if _STRONG.isdisjoint(words):
+        return next((kind for kind in ("token", "key", "dsn") if kind in words), "credential")
+    return next((kind for kind in ("secret", "credential") if kind in words), "password")
+
+
+# ── cookies ──
+
+COOKIES: tuple[bytes, ...] = (b"ookie:", b'ookie":', b"OOKIE:", b"OOKIE=", b"ookie ")
+_COOKIES = re.compile(
+    rb"(?:ookie|OOKIE)2?\\*[\"']?[ \t]*[:=]?[ \t]*\\*[\"']?(?P<pairs>[^\"'`\n\r\\<>]{10,8192})"
+)
+_PAIR = re.compile(rb"(?:^|;[ ]?)(?P<name>[\w.%-]{1,80})=(?P<value>[^\s;,]{8,4096})")
+_SESSION = re.compile(
+    rb"sess|sid|auth|token|jwt|csrf|xsrf|secret|login|remember|key", re.IGNORECASE
+)
+
+
+def cookies_at(data: bytes, start: int, end: int) -> Iterator[Value]:
+    """The values of a header's cookies."""
+    found = _COOKIES.match(data, start)
+    for pair in _PAIR.finditer(found["pairs"]) if found else ():
+        value = pair["value"]
+        if is_random(value) if not _SESSION.search(pair["name"]) else is_password(value):
+            at = found.start("pairs") if found else 0
+            yield Value(at + pair.start("value"), at + pair.end("value"), "cookie")
