@@ -24,19 +24,20 @@ import msgspec
 from rireki.archive.base import Archive, Filter, Found
 from rireki.archive.open import StorageError, explain, open_archive
 from rireki.errors import ArchiveTrouble, NotFound, RirekiError, Wording
-from rireki.home import archive_path
+from rireki.home import Home, archive_path
 from rireki.model.conversation import Conversation, Reading, Trouble
 from rireki.model.message import Message
 from rireki.model.names import directory_of
 from rireki.model.spelling import ensure_among
 from rireki.model.when import when
 from rireki.search.results import Results, SearchOptions
-from rireki.show.transcript import Transcript, choose, is_over
+from rireki.show.transcript import Transcript, choose, is_over, mask_transcript
 
 # What reads records and what searches is imported by the verbs that need it: a list needs neither.
 if TYPE_CHECKING:
     from rireki.intake.progress import Progress
     from rireki.live.feed import News
+    from rireki.masking import Masker
     from rireki.search.search import Search
 
 __all__ = ["DAMAGED", "Library", "TranscriptReader", "ensure_source", "open"]
@@ -158,11 +159,12 @@ class Library:
         *,
         everything: bool = False,
         nested: bool = False,
+        masked: bool = False,
     ) -> Transcript:
         """A conversation with its messages, as its source held it at a time or holds it now.
 
         `everything`: also hidden messages and earlier versions of rewritten ones. The sub-agents it
-        started are `children`, `nested` with their messages.
+        started are `children`, `nested` with their messages. `masked`: without the secrets in it.
         """
         moment = _moment(as_of, end_of_day=True)
 
@@ -170,7 +172,15 @@ class Library:
             reader = TranscriptReader(archive, moment, everything=everything, nested=nested)
             return reader.read(archive.find(id))
 
-        return self.ask(work)
+        story = self.ask(work)
+        return mask_transcript(story, self.masker()) if masked else story
+
+    def masker(self) -> Masker:
+        """Takes secrets out of what is given away; `found` of it says which those were."""
+        # Imported late: what is shown to its owner does without.
+        from rireki.masking import Masker
+
+        return self.ask(lambda archive: Masker.for_home(Home(Path(archive.name))))
 
     def attachment(self, id: str, digest: str) -> bytes | None:
         """The bytes of an attachment, by the digest in its part; None if they were never kept."""
@@ -192,16 +202,22 @@ class Library:
         newest: bool = False,
         context: int = 0,
         hits: int = 2,
+        masked: bool = False,
     ) -> Results:
         """Conversations with their best hits, in the query language of `rireki search`.
 
-        Brings the index beside the archive up to date where much is missing. Raises QueryError for a
-        query that cannot be understood.
+        Brings the index beside the archive up to date where much is missing. `masked`: without secrets,
+        nor what only they would answer. Raises QueryError for a query that cannot be understood.
         """
         _ensure_counts(1, limit=limit, hits=hits)
         _ensure_counts(0, offset=offset, context=context)
         options = SearchOptions(
-            limit=limit, offset=offset, newest=newest, context=context, hits=hits
+            limit=limit,
+            offset=offset,
+            newest=newest,
+            context=context,
+            hits=hits,
+            masker=self.masker() if masked else None,
         )
         with self._search_lock:
             try:

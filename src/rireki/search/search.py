@@ -203,6 +203,9 @@ class Search:
         counted = None if apart else hunt.counts(page)
         talks = page_of(self.archive, hunt, page)
         found = counted or Counts(hunt.messages, len(groups), not hunt.exhausted)
+        if hunt.withheld:
+            # The numbers of all would tell whether a guess at what is masked is right.
+            found = Counts(sum(len(talk.hits) for talk in talks), len(talks), False)
         return Results(
             query=query.text,
             talks=talks,
@@ -218,7 +221,8 @@ class Search:
                 direct=len(view.direct),
                 slower=self._why_slower(view),
             ),
-            near=_near(view, query) if not groups and query.has_words else [],
+            # A word of the archive may be a secret, and by itself does not look like one.
+            near=_near(view, query) if not (groups or wish.masker) and query.has_words else [],
         )
 
     def _why_slower(self, view: IndexView) -> str:

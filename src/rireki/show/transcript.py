@@ -8,12 +8,15 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterable, Sequence
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rireki.model.conversation import Conversation
 from rireki.model.message import Message
 from rireki.model.parts import Notice, Text
 from rireki.model.times import to_datetime
+
+if TYPE_CHECKING:
+    from rireki.masking import Masker
 
 __all__ = [
     "NEVER_ANSWERED",
@@ -21,6 +24,7 @@ __all__ = [
     "choose",
     "error_in",
     "is_over",
+    "mask_transcript",
     "plain_text",
     "prompts_before",
     "short_message",
@@ -52,6 +56,15 @@ class Transcript(NamedTuple):
     children: Sequence[Transcript] = ()
     #: Nothing more is to be expected of it just now.
     over: bool = True
+
+
+def mask_transcript(story: Transcript, masker: Masker) -> Transcript:
+    """The same without the secrets in it, nor in its sub-agents."""
+    return story._replace(
+        conversation=masker.conversation(story.conversation),
+        messages=[masker.message(message) for message in story.messages],
+        children=[mask_transcript(child, masker) for child in story.children],
+    )
 
 
 def choose(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rireki.archive.base import Archive
 from rireki.model.conversation import Conversation
 from rireki.model.message import Author
@@ -28,7 +30,9 @@ def page_of(archive: Archive, hunt: Hunt, groups: list[Group]) -> list[Conversat
     # It may have been forgotten in this very moment.
     left = [group for group in groups if group.heading.id in conversations]
     hunt.bring_texts([hit for group in left for hit in _shown_of(hunt, group)])
-    return [_talk(hunt, group, conversations[group.heading.id]) for group in left]
+    told = [_talk(hunt, group, conversations[group.heading.id]) for group in left]
+    # Where all that was found is masked, there is nothing to tell.
+    return [talk for talk in told if talk.hits or not hunt.wish.masker]
 
 
 def _dropped(hunt: Hunt, groups: list[Group]) -> dict[str, Conversation]:
@@ -45,9 +49,15 @@ def _talk(hunt: Hunt, group: Group, conversation: Conversation) -> ConversationH
     total = hunt.total(conversation.id)
     if total is None and (hunt.exhausted or conversation.id in hunt.direct_conversations):
         total = len(group.messages)
+    shown = _shown_of(hunt, group)
+    hits = [hit for candidate in shown if (hit := _hit(hunt, group, candidate)) is not None]
+    if hunt.wish.masker is not None:
+        conversation = hunt.wish.masker.conversation(conversation)
+        # Otherwise the number would tell whether a guess is right.
+        total = total if len(hits) == len(shown) else len(hits)
     return ConversationHits(
         conversation=conversation,
-        hits=[_hit(hunt, group, candidate) for candidate in _shown_of(hunt, group)],
+        hits=hits,
         total=total,
         title_marks=marks_in(conversation.title, hunt.matcher),
     )
@@ -61,10 +71,15 @@ def _shown_of(hunt: Hunt, group: Group) -> list[Candidate]:
     return [*leading, *others][:enough]
 
 
-def _hit(hunt: Hunt, group: Group, candidate: Candidate) -> Hit:
+def _hit(hunt: Hunt, group: Group, candidate: Candidate) -> Hit | None:
+    """None where what was found is masked."""
     doc = candidate.doc
     assert doc is not None, "its text was fetched before"
-    where, shown = _shown(hunt, doc)
+    found = _shown(hunt, doc)
+    if found is None:
+        hunt.withheld += 1
+        return None
+    where, shown = found
     before, after = _neighbours(hunt, group, doc) if hunt.wish.context else ([], [])
     return Hit(
         message=doc.message,
@@ -79,12 +94,23 @@ def _hit(hunt: Hunt, group: Group, candidate: Candidate) -> Hit:
     )
 
 
-def _shown(hunt: Hunt, doc: Doc) -> tuple[Where, Snippet]:
-    best = best_snippet(doc.parts, hunt.matcher)
+def _shown(hunt: Hunt, doc: Doc) -> tuple[Where, Snippet] | None:
+    parts = _parts(hunt, doc)
+    best = best_snippet(parts, hunt.matcher)
     if best is not None:
         return best
-    where, text = next(iter(doc.parts), ("text", ""))
+    if parts != doc.parts and best_snippet(doc.parts, hunt.matcher) is not None:
+        return None
+    where, text = next(iter(parts), ("text", ""))
     return where, beginning(text)
+
+
+def _parts(hunt: Hunt, doc: Doc) -> Sequence[tuple[Where, str]]:
+    """Its texts. Masked whole: half a secret at the edge of a snippet would not be known for one."""
+    masker = hunt.wish.masker
+    if masker is None:
+        return doc.parts
+    return [(where, masker.text(text)) for where, text in doc.parts]
 
 
 def _author(doc: Doc) -> Author | None:
@@ -98,13 +124,13 @@ def _neighbours(hunt: Hunt, group: Group, doc: Doc) -> tuple[list[Neighbour], li
         return [], []
     reach = hunt.wish.context
     return (
-        [_neighbour(each) for each in docs[max(0, at - reach) : at]],
-        [_neighbour(each) for each in docs[at + 1 : at + 1 + reach]],
+        [_neighbour(hunt, each) for each in docs[max(0, at - reach) : at]],
+        [_neighbour(hunt, each) for each in docs[at + 1 : at + 1 + reach]],
     )
 
 
-def _neighbour(doc: Doc) -> Neighbour:
-    text = beginning(next((text for _, text in doc.parts), ""))
+def _neighbour(hunt: Hunt, doc: Doc) -> Neighbour:
+    text = beginning(next((text for _, text in _parts(hunt, doc)), ""))
     return Neighbour(
         message=doc.message or "",
         author=_author(doc) or "harness",

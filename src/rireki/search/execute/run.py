@@ -104,6 +104,8 @@ class Hunt:
         self.view = view
         self.query = query
         self.wish = wish
+        #: Hits of the page in which all that was found is masked.
+        self.withheld = 0
         self.matcher = Matcher(query)
         #: Without words there is no rank: the newest come first.
         self.by_time = wish.newest or next(query.leaves(), None) is None
