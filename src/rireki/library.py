@@ -217,20 +217,21 @@ class Library:
             newest=newest,
             context=context,
             hits=hits,
-            masker=self.masker() if masked else None,
         )
+        masker = self.masker() if masked else None
         with self._search_lock:
             try:
-                return self._found(query, options)
+                return self._found(query, options, masker)
             except ArchiveOutdated:
-                return self._found(query, options)
+                return self._found(query, options, masker)
 
-    def _found(self, query: str, options: SearchOptions) -> Results:
+    def _found(self, query: str, options: SearchOptions, masker: Masker | None) -> Results:
         # Imported late: the search engine, which a list does without.
         from rireki.search.search import Search
 
         if self._search is None:
             self._search = Search(self._take(), self._progress() if self._progress else None)
+        self._search.masker = masker
         archive = self._search.archive
         try:
             with _explained(archive):

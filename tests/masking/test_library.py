@@ -2,47 +2,20 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from rireki.archive.open import open_archive
-from rireki.intake.sweep import import_history
 from rireki.library import Library
 from rireki.library import open as open_library
-from rireki.sources.kit.places import Places
-from tests.support.secrets import secrets
-
-SECRET = next(s for s in secrets(400) if s.kind == "github-token").value
-PASSWORD = next(s for s in secrets(400) if s.kind == "url-password")
-PROJECT = "/home/ann/shop"
-
-
-def entry(role: str, content: object, **more: object) -> dict[str, object]:
-    message = {"role": role, "content": content, "id": f"m{len(more)}", "model": "claude"}
-    return {"type": role, "message": message, "sessionId": "s1", "cwd": PROJECT, **more}
+from tests.support.secret_history import PASSWORD, SECRET, archive_with_secrets
 
 
 @pytest.fixture
-def library(tmp_path: Path) -> Library:
-    home = tmp_path / "home"
-    folder = home / ".claude" / "projects" / "-home-ann-shop"
-    folder.mkdir(parents=True)
-    call = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": f"push {SECRET}"}}
-    result = {"type": "tool_result", "tool_use_id": "t1", "content": PASSWORD.text}
-    entries = [
-        entry("user", f"deploy with {SECRET} please", uuid="a", timestamp="2026-01-01T00:00:00Z"),
-        entry("assistant", [call], uuid="b", parentUuid="a", timestamp="2026-01-01T00:00:01Z"),
-        entry("user", [result], uuid="c", parentUuid="b", timestamp="2026-01-01T00:00:02Z"),
-    ]
-    lines = "".join(json.dumps(each) + "\n" for each in entries)
-    (folder / "5471a680-0000-4000-8000-000000000001.jsonl").write_text(lines)
-    path = tmp_path / "archive.sqlite3"
-    archive = open_archive(path, create=True)
-    import_history(archive, places=Places(home=home))
-    archive.close()
-    return open_library(path)
+def library(tmp_path: Path) -> Iterator[Library]:
+    with open_library(archive_with_secrets(tmp_path)) as library:
+        yield library
 
 
 def test_a_conversation_has_none_of_its_secrets(library: Library) -> None:

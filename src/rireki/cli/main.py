@@ -59,6 +59,7 @@ SECTIONS = {
         "verify": "Check that everything is there and whole.",
         "rebuild": "Interpret every conversation anew.",
         "forget": "Remove a conversation for good.",
+        "secrets": "Which keys and passwords stand in conversations, and where.",
         "token": "The token of the web app; --new locks everybody out.",
     },
     "Shell": {

@@ -65,11 +65,34 @@ class Masker:
 
     def record(self, data: bytes) -> bytes:
         """A raw record: what was JSON still is."""
-        return self._bytes(data)
+        masked = self._bytes(data)
+        if masked is data or not _is_json(data) or _is_json(masked):
+            return masked
+        # A finding that reached over the end of a string: value by value, none can.
+        value = self._walked(json.loads(data))
+        return json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass")
+
+    def _walked(self, value: Any) -> Any:
+        match value:
+            case str():
+                return self.text(value)
+            case list():
+                return [self._walked(each) for each in value]
+            case dict():
+                return {key: self._walked(each) for key, each in value.items()}
+        return value
+
+    def file(self, data: bytes) -> bytes:
+        """The bytes of an attachment; those of a picture, or of anything that is no text, as they are."""
+        try:
+            data.decode()
+        except UnicodeDecodeError:
+            return data
+        return self.record(data)
 
     def message(self, message: Message) -> Message:
         label = message.label and self.text(message.label)
-        parts = [self._part(part) for part in message.parts]
+        parts = [self.part(part) for part in message.parts]
         return msgspec.structs.replace(message, label=label, parts=parts)
 
     def conversation(self, conversation: Conversation) -> Conversation:
@@ -87,7 +110,7 @@ class Masker:
             self.text(trouble.place), self.text(trouble.message), self.text(trouble.hint)
         )
 
-    def _part(self, part: Part) -> Part:
+    def part(self, part: Part) -> Part:
         replace = msgspec.structs.replace
         match part:
             case Text() | Thinking() | Notice():
@@ -107,8 +130,12 @@ class Masker:
             return None
         if isinstance(value, str):
             return self.text(value)
-        data = json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass")
-        masked = self._bytes(data)
+        try:
+            data = json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass")
+        except (TypeError, ValueError, RecursionError):
+            # No JSON, or nested deeper than it can be written.
+            return self._walked(value)
+        masked = self.record(data)
         return value if masked is data else json.loads(masked.decode("utf-8", "surrogatepass"))
 
     def _bytes(self, data: bytes) -> bytes:
@@ -127,3 +154,11 @@ class Masker:
 
     def _number(self, secret: bytes) -> str:
         return hmac.digest(self._key, secret, "sha256")[:2].hex()
+
+
+def _is_json(data: bytes) -> bool:
+    try:
+        json.loads(data)
+    except (ValueError, RecursionError):
+        return False
+    return True

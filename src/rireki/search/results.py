@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import msgspec
 
 from rireki.model.conversation import Conversation
 from rireki.model.message import Author, Upstream
-
-if TYPE_CHECKING:
-    from rireki.masking import Masker
 
 __all__ = ["Hit", "Neighbour", "Results", "Scope", "Snippet", "ConversationHits", "SearchOptions"]
 
@@ -111,5 +108,3 @@ class SearchOptions(msgspec.Struct, frozen=True, kw_only=True):
     context: int = 0
     #: Hits per conversation to bring along.
     hits: int = 2
-    #: Takes the secrets out of all that is shown; what only they would answer is not found.
-    masker: Masker | None = None

@@ -28,6 +28,7 @@ from rireki.search.results import Results, Scope, SearchOptions
 from rireki.search.text.text_store import TextStore
 
 if TYPE_CHECKING:
+    from rireki.masking import Masker
     from rireki.search.execute import across_messages, suggestions
     from rireki.search.index import update
     from rireki.sources import registry
@@ -75,6 +76,8 @@ class Search:
         self.index: Index | None = None
         self.view: IndexView | None = None
         self.slower = ""
+        #: Takes the secrets out of what is shown; what only they would answer is not found then.
+        self.masker: Masker | None = None
 
     def find(
         self,
@@ -199,6 +202,7 @@ class Search:
         apart = None if groups else _apart(self.library, view, query, wish)
         if apart is not None:
             hunt, groups = apart
+        hunt.masker = self.masker
         page = groups[wish.offset : wish.offset + wish.limit]
         counted = None if apart else hunt.counts(page)
         talks = page_of(self.archive, hunt, page)
@@ -222,7 +226,7 @@ class Search:
                 slower=self._why_slower(view),
             ),
             # A word of the archive may be a secret, and by itself does not look like one.
-            near=_near(view, query) if not (groups or wish.masker) and query.has_words else [],
+            near=_near(view, query) if not (groups or self.masker) and query.has_words else [],
         )
 
     def _why_slower(self, view: IndexView) -> str:

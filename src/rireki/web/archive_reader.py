@@ -29,6 +29,7 @@ from rireki.web.driving import JournalPosition, journal_of
 
 if TYPE_CHECKING:
     from rireki.live.keeper import Keeper
+    from rireki.masking import Masker
     from rireki.sources.kit.places import Places
 
 __all__ = ["ArchiveReader", "OpenConversation", "Recent"]
@@ -91,6 +92,15 @@ class OpenConversation(msgspec.Struct, frozen=True, eq=False):
     children: list[Conversation]
     #: How far the bridge's journals of it were read, where agents are driven.
     journal: JournalPosition = JournalPosition()
+
+    def masked(self, masker: Masker) -> OpenConversation:
+        """The same without the secrets in it."""
+        return msgspec.structs.replace(
+            self,
+            conversation=masker.conversation(self.conversation),
+            messages=[masker.message(message) for message in self.messages],
+            children=[masker.conversation(child) for child in self.children],
+        )
 
 
 class ArchiveReader:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
@@ -13,21 +14,28 @@ from rireki.cli.options import archive_option, json_option, no_pager_option
 from rireki.cli.output import StandardOutput, now, time_of
 from rireki.cli.waiting import waiting_now
 from rireki.errors import NotFound
+from rireki.home import Home
+from rireki.late import LateModule
 from rireki.library import TranscriptReader
 from rireki.model.providers import PROVIDERS
 from rireki.show.catalogue import language, say
 from rireki.show.formats import FORMATS, FormatOptions, write
 from rireki.show.safe import escaped, safe
 from rireki.show.text import TextOptions, render_transcript
-from rireki.show.transcript import Transcript, choose, short_message
+from rireki.show.transcript import Transcript, choose, mask_transcript, short_message
 from rireki.sources import registry
 
 if TYPE_CHECKING:
+    from rireki import masking
     from rireki.archive.base import Archive, Found
+    from rireki.masking import Masker
     from rireki.model.conversation import Reading
     from rireki.model.message import Message
     from rireki.model.parts import Attachment
     from rireki.show.text import TextBlock
+
+else:
+    masking = LateModule("rireki.masking")
 
 __all__ = ["command", "open_at"]
 
@@ -55,6 +63,7 @@ _MARKED = 50
 )
 @click.option("--model", metavar="NAME", help="The model that a provider's form is for.")
 @click.option("--find", "query", metavar="WORDS", help="Mark what a search finds in ID#MESSAGE.")
+@click.option("--mask", is_flag=True, help="Without keys, tokens and passwords: marks instead.")
 @click.option("--raw", is_flag=True, help="The very bytes the agent wrote; --all: every version.")
 @no_pager_option
 @json_option
@@ -69,6 +78,7 @@ def command(
     form: str,
     model: str | None,
     query: str | None,
+    mask: bool,
     raw: bool,
     no_pager: bool,
     as_json: bool,
@@ -93,11 +103,15 @@ def command(
     moment = time_of(as_of, end_of_day=True)
     with opened() as archive:
         found = archive.find(name)
+        masker = masking.Masker.for_home(Home(Path(archive.name))) if mask else None
         if raw:
-            _raw(archive, found, moment, everything, screen.terminal)
+            _raw(archive, found, moment, everything, screen.terminal, masker)
             return
         teller = _Reading(archive, moment, everything, upstream, nested)
         story = teller.story(found, place)
+        if masker is not None:
+            story = mask_transcript(story, masker)
+            teller.mask(masker)
         if form == "html" or form in PROVIDERS:
             # Asked for once, all bytes are at hand after the archive is closed.
             teller.bytes_with("")
@@ -171,6 +185,16 @@ class _Reading(TranscriptReader):
     def bytes_with(self, digest: str) -> bytes | None:
         found = (bytes_of(digest) for bytes_of in self.attachments)
         return next((data for data in found if data), None)
+
+    def mask(self, masker: Masker) -> None:
+        """Give the bytes of attachments that are text without secrets, too."""
+        plain = self.attachments
+
+        def bytes_with(digest: str) -> bytes | None:
+            data = next((data for bytes_of in plain if (data := bytes_of(digest))), None)
+            return data and masker.file(data)
+
+        self.attachments = [bytes_with]
 
 
 def _message_named(
@@ -278,7 +302,12 @@ def _place(told: Sequence[TextBlock], at: str) -> BlockLine:
 
 
 def _raw(
-    archive: Archive, found: Found, as_of: str | None, everything: bool, terminal: bool
+    archive: Archive,
+    found: Found,
+    as_of: str | None,
+    everything: bool,
+    terminal: bool,
+    masker: Masker | None,
 ) -> None:
     """The bytes as they are; a terminal gets them without what could steer it."""
     for strand in archive.strands(found.family, found.grouping, as_of):
@@ -287,7 +316,7 @@ def _raw(
             records = [record.data for lane in lanes for record in strand.story(lane)]
         else:
             records = [strand.document()]
-        for record in records:
+        for record in map(masker.record, records) if masker else records:
             ended = record if record.endswith(b"\n") or not everything else record + b"\n"
             if terminal:
                 click.echo(safe(ended.decode(errors="replace")))

@@ -32,7 +32,7 @@ def page_of(archive: Archive, hunt: Hunt, groups: list[Group]) -> list[Conversat
     hunt.bring_texts([hit for group in left for hit in _shown_of(hunt, group)])
     told = [_talk(hunt, group, conversations[group.heading.id]) for group in left]
     # Where all that was found is masked, there is nothing to tell.
-    return [talk for talk in told if talk.hits or not hunt.wish.masker]
+    return [talk for talk in told if talk.hits or not hunt.masker]
 
 
 def _dropped(hunt: Hunt, groups: list[Group]) -> dict[str, Conversation]:
@@ -51,8 +51,8 @@ def _talk(hunt: Hunt, group: Group, conversation: Conversation) -> ConversationH
         total = len(group.messages)
     shown = _shown_of(hunt, group)
     hits = [hit for candidate in shown if (hit := _hit(hunt, group, candidate)) is not None]
-    if hunt.wish.masker is not None:
-        conversation = hunt.wish.masker.conversation(conversation)
+    if hunt.masker is not None:
+        conversation = hunt.masker.conversation(conversation)
         # Otherwise the number would tell whether a guess is right.
         total = total if len(hits) == len(shown) else len(hits)
     return ConversationHits(
@@ -107,7 +107,7 @@ def _shown(hunt: Hunt, doc: Doc) -> tuple[Where, Snippet] | None:
 
 def _parts(hunt: Hunt, doc: Doc) -> Sequence[tuple[Where, str]]:
     """Its texts. Masked whole: half a secret at the edge of a snippet would not be known for one."""
-    masker = hunt.wish.masker
+    masker = hunt.masker
     if masker is None:
         return doc.parts
     return [(where, masker.text(text)) for where, text in doc.parts]

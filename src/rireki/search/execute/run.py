@@ -13,7 +13,7 @@ from heapq import merge
 from itertools import islice
 from math import log
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -26,6 +26,9 @@ from rireki.search.language.query import And, FilterNode, Node, Or, Phrase, Quer
 from rireki.search.results import SearchOptions
 from rireki.search.text.text_store import TextStore
 from rireki.search.text.tokens import fold, runs, terms
+
+if TYPE_CHECKING:
+    from rireki.masking import Masker
 
 __all__ = ["LOOKS", "Candidate", "Group", "Hunt"]
 
@@ -104,7 +107,8 @@ class Hunt:
         self.view = view
         self.query = query
         self.wish = wish
-        #: Hits of the page in which all that was found is masked.
+        #: Takes the secrets out of what is shown; and how many hits of the page were nothing else.
+        self.masker: Masker | None = None
         self.withheld = 0
         self.matcher = Matcher(query)
         #: Without words there is no rank: the newest come first.

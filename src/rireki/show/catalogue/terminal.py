@@ -282,6 +282,17 @@ JAPANESE = {
     "{path}: 1 conversation, 1 other file, {size}, checked.": (
         "{path}: 会話 1 件、ほかのファイル 1 件、{size}、検証済み"
     ),
+    "looking for secrets": "秘密情報を探しています",
+    "No secrets were found.": "秘密情報は見つかりませんでした。",
+    "{hint} in all; none is shown.": "全部で{hint}（値は表示しません）",
+    "1 secret": "秘密情報 1 件",
+    "{n} secrets": "秘密情報 {n} 件",
+    "1 place": "1 か所",
+    "{n} places": "{n} か所",
+    "{hint}, from {first} to {last}": "{hint}、{first} から {last} まで",
+    "… and {hint}": "… ほか{hint}",
+    "1 more place": " 1 か所",
+    "{n} more places": " {n} か所",
     "The archive is sound.": "アーカイブに問題はありません。",
     "{path}: {hint} saved, and checked.": "{path}: {hint}を保存し、検証しました。",
     "1 thing could not be saved.": "1 件は保存できませんでした。",

@@ -27,7 +27,7 @@ from rireki.sources import registry
 from rireki.web.archive_reader import OpenConversation
 from rireki.web.pages.drive import drive_region, goes_on_elsewhere, obstacle_of
 from rireki.web.parts.frame import archive_reader_of, doing_now, is_on, number_of, page, piece, told
-from rireki.web.parts.render_cache import RenderedConversation, told_of
+from rireki.web.parts.render_cache import RenderedConversation, masker_of, told_of
 
 __all__ = [
     "UnitRange",
@@ -84,7 +84,9 @@ async def show_conversation(request: Request) -> Response:
     id = talk.conversation.id
     doing = (await doing_now(request)).get(id)
     target = ready.place(at) if at else None
-    region = drive_region(request, talk) if as_of_of(request) is None else None
+    # What is being written by an agent comes to the page as it is.
+    is_current = as_of_of(request) is None and not is_on(request, "mask")
+    region = drive_region(request, talk) if is_current else None
     lively = doing is not None or _is_lively(talk) or bool(region and region.session)
     at_end = target is None and _opens_at_end(request, lively)
     window = _window(len(ready), target, at_end)
@@ -97,9 +99,10 @@ async def show_conversation(request: Request) -> Response:
         doing=doing,
         region=region,
         formats=[(name, each.title) for name, each in FORMATS.items()],
-        obstacle=obstacle_of(request, talk) if as_of_of(request) is None else None,
-        elsewhere=as_of_of(request) is None and goes_on_elsewhere(request, talk),
+        obstacle=obstacle_of(request, talk) if is_current else None,
+        elsewhere=is_current and goes_on_elsewhere(request, talk),
         everything=everything,
+        masked=is_on(request, "mask"),
         as_of=as_of_of(request),
         window=window,
         units=await run_in_threadpool(_rendered, request, ready, window, target),
@@ -115,11 +118,11 @@ async def told_at(request: Request, at: str | None) -> tuple[RenderedConversatio
     """The conversation, with all it has when that is asked for or a hidden message is."""
     id = request.path_params["id"]
     as_of = as_of_of(request)
-    everything = is_on(request, "all")
-    ready = await told_of(request, id, everything, as_of)
+    everything, mask = is_on(request, "all"), is_on(request, "mask")
+    ready = await told_of(request, id, everything, as_of, mask)
     if at and ready.place(at) is None:
         if not everything:
-            ready, everything = await told_of(request, id, True, as_of), True
+            ready, everything = await told_of(request, id, True, as_of, mask), True
         if ready.place(at) is None:
             raise NotFound("no-message-at", id=ready.talk.conversation.id, message=at)
     return ready, everything
@@ -194,8 +197,12 @@ def _found_words(request: Request, ready: RenderedConversation, target: int | No
 async def _around(request: Request, talk: OpenConversation) -> dict[str, Any]:
     """What it is tied to, and how to go on with it."""
     about = talk.conversation
+    ties = await archive_reader_of(request).read(lambda archive: _ties(archive, about))
+    if is_on(request, "mask"):
+        masker = masker_of(request)
+        ties = [(relation, masker.conversation(other)) for relation, other in ties]
     return {
-        "ties": await archive_reader_of(request).read(lambda archive: _ties(archive, about)),
+        "ties": ties,
         "children": talk.children,
         "resume": _resume(about),
     }

@@ -6,6 +6,7 @@ import re
 from functools import cache
 from urllib.parse import quote
 
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -19,7 +20,7 @@ from rireki.show.transcript import Transcript
 from rireki.web.locale.words import locale_of
 from rireki.web.pages.conversation import as_of_of
 from rireki.web.parts.frame import archive_reader_of, is_on, told
-from rireki.web.parts.render_cache import story_of
+from rireki.web.parts.render_cache import masker_of, story_of
 
 __all__ = ["export_conversation"]
 
@@ -28,13 +29,15 @@ _UNFIT = re.compile(r'[\\/:*?"<>|%\x00-\x1f]+')
 
 @told
 async def export_conversation(request: Request) -> Response:
-    """`/export/ID?format=NAME`, with `all`, `full` and `as_of` as on the page."""
+    """`/export/ID?format=NAME`, with `all`, `full`, `as_of` and `mask` as on the page."""
     form = request.query_params.get("format", "markdown")
     if form not in FORMATS:
         raise RirekiError("no-format", name=form, names=[*FORMATS])
     as_of = as_of_of(request)
     archive_reader = archive_reader_of(request)
     talk = await archive_reader.talk(request.path_params["id"], as_of)
+    if is_on(request, "mask"):
+        talk = await run_in_threadpool(talk.masked, masker_of(request))
     story = story_of(talk, is_on(request, "all"), as_of)
     options = FormatOptions(locale_of(request), is_on(request, "full"))
     document = await archive_reader.read(

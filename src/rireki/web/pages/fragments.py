@@ -109,7 +109,7 @@ async def _changed(request: Request, ready: RenderedConversation, number: int) -
         "title": str(piece(request, "_title.html", about=ready.talk.conversation)),
         "regions": await regions_of(request, ready.talk),
         # Whether an agent can go on with it from this page.
-        "continues": drive_region(request, ready.talk) is not None,
+        "continues": not is_on(request, "mask") and drive_region(request, ready.talk) is not None,
         "outline": [
             {"id": p.id, "html": piece(request, "_prompt.html", told=ready, prompt=p)}
             for p in prompts

@@ -9,13 +9,14 @@ from collections import Counter
 from collections.abc import Container, Sequence
 from datetime import datetime, timezone
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
 from rireki.errors import NotFound
+from rireki.home import Home
 from rireki.model.message import Message
 from rireki.search.text.documents import docs_of
 from rireki.show.html.page import RenderOptions
@@ -28,7 +29,10 @@ from rireki.web.pages.drive import begun_conversation
 from rireki.web.parts import urls
 from rireki.web.parts.frame import archive_reader_of
 
-__all__ = ["Branch", "OutlinePrompt", "RenderedConversation", "story_of", "told_of"]
+if TYPE_CHECKING:
+    from rireki.masking import Masker
+
+__all__ = ["Branch", "OutlinePrompt", "RenderedConversation", "masker_of", "story_of", "told_of"]
 
 #: Conversations that are kept ready, and rendered units of each.
 KEPT, RENDERED = 16, 400
@@ -178,20 +182,25 @@ class RenderedConversation:
 
 
 async def told_of(
-    request: Request, id: str, everything: bool = False, as_of: str | None = None
+    request: Request,
+    id: str,
+    everything: bool = False,
+    as_of: str | None = None,
+    mask: bool = False,
 ) -> RenderedConversation:
     """The conversation as it is, or as it was at a time. Raises NotFound or Ambiguous."""
     talk = await _talk(request, id, as_of)
     now = await archive_reader_of(request).talk(id) if as_of else talk
     locale = locale_of(request)
     over = is_over(talk.conversation, datetime.now(timezone.utc))
-    about = (talk.conversation.id, talk.changed, as_of, everything, over)
+    about = (talk.conversation.id, talk.changed, as_of, everything, over, mask)
     name = (archive_reader_of(request).path, locale, *about)
     lately = _rendered_lately(request)
     known = lately.known(name)
     if known is not None:
         return known
-    make = partial(_make, talk, now, locale, everything, as_of)
+    masker = masker_of(request) if mask else None
+    make = partial(_make, talk, now, locale, everything, as_of, masker)
     return await run_in_threadpool(lately.get, name, make)
 
 
@@ -215,14 +224,35 @@ def _rendered_lately(request: Request) -> Recent[tuple[object, ...], RenderedCon
     return rendered
 
 
+def masker_of(request: Request) -> Masker:
+    """Takes the secrets out of what is given away."""
+    # Imported late: pages show their owner all there is, unless told otherwise.
+    from rireki.masking import Masker
+
+    return Masker.for_home(Home(archive_reader_of(request).path))
+
+
 def _make(
-    talk: OpenConversation, now: OpenConversation, locale: str, everything: bool, as_of: str | None
+    talk: OpenConversation,
+    now: OpenConversation,
+    locale: str,
+    everything: bool,
+    as_of: str | None,
+    masker: Masker | None,
 ) -> RenderedConversation:
     id = talk.conversation.id
+    if masker is not None:
+        talk = talk.masked(masker)
     look = RenderOptions(
         locale=locale,
         conversation_url=urls.conversation_url,
-        message_url=partial(urls.message_url, id, as_of=as_of, all="1" if everything else None),
+        message_url=partial(
+            urls.message_url,
+            id,
+            as_of=as_of,
+            all="1" if everything else None,
+            mask="1" if masker else None,
+        ),
         # What came back from a call is told with it, and has records of its own.
         raw_url=lambda message: urls.raw_url(id, told.messages_with(message)),
         attachment_url=lambda part: urls.attachment_url(id, part.digest) if part.digest else None,

@@ -77,9 +77,10 @@ export class Stream {
    * @returns {Promise<Fragments>}
    */
   async fetch(query) {
-    const { all, asOf } = this.element.dataset;
+    const { all, asOf, mask } = this.element.dataset;
     const asked = new URLSearchParams(query);
     if (all) asked.set("all", "1");
+    if (mask) asked.set("mask", "1");
     if (asOf) asked.set("as_of", asOf);
     const response = await fetch(`${this.url}?${asked}`);
     if (response.status >= 500) throw new Error(`${this.url} failed: ${response.status}`);
