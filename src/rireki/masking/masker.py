@@ -9,12 +9,13 @@ import hmac
 import json
 import os
 from collections import Counter
+from operator import is_
 from typing import Any, NamedTuple
 
-import msgspec
+from msgspec.structs import replace
 
 from rireki.home import SETTINGS, Home, data_directory
-from rireki.masking.find import Finder, finder
+from rireki.masking.find import Finder, Finding, finder
 from rireki.masking.key import ensure_key
 from rireki.masking.known import known_values
 from rireki.model.conversation import Conversation, Trouble
@@ -31,6 +32,10 @@ from rireki.model.parts import (
 )
 
 __all__ = ["Mark", "Masker"]
+
+
+#: Nothing shorter is a secret, nor a name with one.
+SHORTEST = 8
 
 
 class Mark(NamedTuple):
@@ -59,9 +64,11 @@ class Masker:
         return cls(ensure_key(home), finder(tuple(values.items())))
 
     def text(self, text: str) -> str:
+        if len(text) < SHORTEST:
+            return text
         data = text.encode("utf-8", "surrogatepass")
-        masked = self._bytes(data)
-        return text if masked is data else masked.decode("utf-8", "surrogatepass")
+        findings = self._finder.find(data)
+        return self._masked(data, findings).decode("utf-8", "surrogatepass") if findings else text
 
     def record(self, data: bytes) -> bytes:
         """A raw record: what was JSON still is."""
@@ -91,13 +98,16 @@ class Masker:
         return self.record(data)
 
     def message(self, message: Message) -> Message:
+        """The very same one where there is nothing to mask, as most are."""
         label = message.label and self.text(message.label)
         parts = [self.part(part) for part in message.parts]
-        return msgspec.structs.replace(message, label=label, parts=parts)
+        if label is message.label and all(map(is_, parts, message.parts)):
+            return message
+        return replace(message, label=label, parts=parts)
 
     def conversation(self, conversation: Conversation) -> Conversation:
         project = conversation.project and self.text(conversation.project)
-        return msgspec.structs.replace(
+        return replace(
             conversation,
             title=self.text(conversation.title),
             project=project,
@@ -111,18 +121,21 @@ class Masker:
         )
 
     def part(self, part: Part) -> Part:
-        replace = msgspec.structs.replace
         match part:
-            case Text() | Thinking() | Notice():
-                return replace(part, text=self.text(part.text))
-            case ToolCall():
-                return replace(part, arguments=self._value(part.arguments))
-            case ToolResult():
-                return replace(part, output=self.text(part.output))
-            case Attachment():
-                return replace(part, name=self.text(part.name))
+            case Text(text) | Thinking(text) | Notice(text):
+                masked = self.text(text)
+                return part if masked is text else replace(part, text=masked)
+            case ToolResult(output=output):
+                masked = self.text(output)
+                return part if masked is output else replace(part, output=masked)
+            case ToolCall(arguments=arguments):
+                value = self._value(arguments)
+                return part if value is arguments else replace(part, arguments=value)
+            case Attachment(name=name):
+                masked = self.text(name)
+                return part if masked is name else replace(part, name=masked)
             case Unknown():
-                return replace(part, raw=self._value(part.raw))
+                return replace(part, what=self.text(part.what), raw=self._value(part.raw))
 
     def _value(self, value: Any) -> Any:
         """A value of JSON, with what its keys say about their values."""
@@ -141,8 +154,9 @@ class Masker:
     def _bytes(self, data: bytes) -> bytes:
         """The very same object where there is nothing to mask."""
         findings = self._finder.find(data)
-        if not findings:
-            return data
+        return self._masked(data, findings) if findings else data
+
+    def _masked(self, data: bytes, findings: list[Finding]) -> bytes:
         pieces: list[bytes] = []
         end = 0
         for finding in findings:
