@@ -25,6 +25,7 @@ __all__ = [
     "is_chosen",
     "is_elsewhere",
     "is_password",
+    "is_path",
     "is_placeholder",
     "is_plain",
     "is_random",
@@ -63,9 +64,15 @@ def says_placeholder(value: bytes) -> bool:
 
 def is_elsewhere(value: bytes) -> bool:
     """Whether it is a variable, a path or an address: where a secret may be, and not the secret."""
-    if _BASE64.match(value) and len(_classes(value)) > 2 and not is_plain(value):
-        return False
-    return bool(_REFERENCE.search(value) or _PATH.search(value))
+    return is_path(value) or bool(_REFERENCE.search(value) and not _is_base64(value))
+
+
+def is_path(value: bytes) -> bool:
+    return bool(_PATH.search(value)) and not _is_base64(value)
+
+
+def _is_base64(value: bytes) -> bool:
+    return bool(_BASE64.match(value)) and len(_classes(value)) > 2 and not is_plain(value)
 
 
 def _repeats(value: bytes) -> bool:

@@ -16,7 +16,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from rireki.errors import RirekiError
-from rireki.masking.checks import is_elsewhere, is_placeholder, is_plain, is_random
+from rireki.masking.checks import is_path, is_placeholder, is_plain, is_random
 from rireki.settings import read_settings
 
 __all__ = ["known_values", "named_files"]
@@ -30,6 +30,8 @@ _SECRET_NAME = re.compile(
 _ENTRY = re.compile(
     r"""^(?:export\s+)?["']?(?P<name>[\w.-]{1,80})["']?\s*[=:]\s*(?P<value>\S.*)$"""
 )
+#: What neither words nor names are joined with.
+_ODD = re.compile(r"[^\w\s.,:;/@+-]")
 _HINT = 'for example: [masking] files = ["~/.config/keys"]'
 
 
@@ -61,27 +63,26 @@ def _values_in(file: Path) -> Iterator[str]:
     except OSError as error:
         # Who asks for values to be masked must hear that they are not.
         raise RirekiError("masking-file-unreadable", path=file, why=error.strerror) from error
-    for line in text.splitlines():
-        entry = _ENTRY.match(line.strip())
-        if entry is None:
-            if line and not line.startswith(("#", "[")) and _counts(line.strip()):
-                yield line.strip()
-            continue
-        value = entry["value"].rstrip(",").strip("\"'")
-        wanted = _counts if _SECRET_NAME.search(entry["name"]) else _is_drawn
-        if wanted(value):
+    for line in map(str.strip, text.splitlines()):
+        entry = _ENTRY.match(line)
+        value = entry["value"].rstrip(",").strip("\"'") if entry else line
+        if entry and not _SECRET_NAME.search(entry["name"]):
+            # Settings stand beside secrets there.
+            wanted = _counts(value) and is_random(value.encode("utf-8", "surrogatepass"))
+        else:
+            wanted = _counts(value) or (" " in value and not line.startswith(("#", "[")))
+        if wanted and SHORTEST <= len(value) <= LONGEST:
             yield value
 
 
 def _counts(value: str) -> bool:
+    """Neither short, nor a path, an address, words, or a number."""
     data = value.encode("utf-8", "surrogatepass")
     if not SHORTEST <= len(data) <= LONGEST or value.isdigit():
         return False
-    return not (is_placeholder(data) or is_elsewhere(data) or is_plain(data))
-
-
-def _is_drawn(value: str) -> bool:
-    return _counts(value) and is_random(value.encode("utf-8", "surrogatepass"))
+    if is_path(data) or is_placeholder(data) or ("://" in value and "@" not in value):
+        return False
+    return not is_plain(data) or bool(_ODD.search(value))
 
 
 def _note(found: dict[bytes, str], value: str, kind: str) -> None:

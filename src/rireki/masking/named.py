@@ -39,6 +39,7 @@ _VALUE = re.compile(
         (?:\\*["'`])? \]? [ \t]{0,8} (?: => | := | [=:] | \xef\xbc\x9a | (?<=>) ) [ \t]{0,8}
         (?: (?:str|string|String) [ ]? = [ ]? )?
       | \\*["'] \s* , (?:\s|\\n){0,20} \\*["']value\\*["'] \s* : \s*       # {"name": .., "value": ..}
+      | (?:\\*["'])? (?:\s|\\+[nr]){1,20} value: [ \t]*                    # - name: .. value: ..
       | (?P<comma> \\*["'] , [ ]? (?= \\*["'] ) )                                      # setenv("..", "..")
       | (?P<element> > )
       | (?P<space> [ \t]{1,4} )
@@ -70,7 +71,12 @@ _ASIDE = """public pub max min num count total length len size limit budget type
     verification strength by idx pos position range span ast node stream per rate"""
 #: A name with one of these says something about a secret, or is of another kind of key or token.
 _OTHER = frozenset(_ASIDE.split())
+_ENDS = ("password", "passwd", "passphrase", "secret", "token", "credential")
 _STRONG = frozenset(("password", "passwd", "passphrase", "pwd", "pass", "secret", "credential"))
+
+
+#: More of them than base64 may end with, and a name beside them, are several assignments.
+_PADDING = 4
 
 
 class Value(NamedTuple):
@@ -88,7 +94,7 @@ def value_at(data: bytes, start: int, end: int) -> Iterable[Value]:
     before = _NAME_BEFORE.search(data[max(0, start - 60) : start])
     first = before[0] if before else b""
     name = (first + data[start:end] + found["rest"]).decode("utf-8", "replace")
-    words = [word.lower() for word in _HUMPS.findall(name)]
+    words = [_known(word.lower()) for word in _HUMPS.findall(name)]
     is_option = name.startswith("--")
     if _OTHER.intersection(words):
         return ()
@@ -97,6 +103,8 @@ def value_at(data: bytes, start: int, end: int) -> Iterable[Value]:
     is_line = _is_line(data, start - len(first), name)
     group = next(group for group in ("quoted", "bare", "line") if found[group])
     value = found[group]
+    if value.count(b"=") > _PADDING:
+        return ()
     if found["element"] and not data.startswith((b"</", b"<\\/"), found.end()):
         return ()
     if found["comma"] and not (len(value) >= 16 and is_random(value)):
@@ -106,6 +114,11 @@ def value_at(data: bytes, start: int, end: int) -> Iterable[Value]:
     if not _accepts(words, value, group == "quoted", is_line or is_option):
         return ()
     return (Value(*found.span(group), _kind(words, value)),)
+
+
+def _known(word: str) -> str:
+    """What it ends with, where somebody wrote several words as one: PGPASSWORD, clientsecret."""
+    return next((end for end in _ENDS if word.endswith(end)), word)
 
 
 def token_at(data: bytes, start: int, end: int) -> Iterable[Value]:
@@ -163,8 +176,14 @@ _SESSION = re.compile(
 )
 
 
+#: Another one before it, with nothing between that would end it, has looked at this already.
+_SAME_HEADER = re.compile(rb"(?:ookie|OOKIE)[^\"'`\n\r\\<>]*\Z")
+
+
 def cookies_at(data: bytes, start: int, end: int) -> Iterator[Value]:
     """The values of a header's cookies."""
+    if _SAME_HEADER.search(data[max(0, start - 64) : start]):
+        return
     found = _COOKIES.match(data, start)
     for pair in _PAIR.finditer(found["pairs"]) if found else ():
         value = pair["value"]
