@@ -23,7 +23,7 @@ except ImportError:
     # There are machines it is not made for: the same search, slower.
     ahocorasick_rs = None  # type: ignore[assignment]
 
-__all__ = ["Finding", "Finder", "finder"]
+__all__ = ["FoundSecret", "Finder", "finder"]
 
 Hits = Iterable[tuple[int, int, int]]
 Rule = Callable[[bytes, int, int], Iterable[Value]]
@@ -45,7 +45,7 @@ _CONTEXTS: tuple[tuple[tuple[bytes, ...], Rule], ...] = (
 NEAR = 2048
 
 
-class Finding(NamedTuple):
+class FoundSecret(NamedTuple):
     start: int
     end: int
     kind: str
@@ -71,13 +71,13 @@ class Finder:
         self._escapes = len(_ESCAPES)
         self._hits = _searcher(list(rules))
 
-    def find(self, data: bytes) -> list[Finding]:
+    def find(self, data: bytes) -> list[FoundSecret]:
         """The secrets in it, in order, none inside another."""
         hits = self._hits(data)
         if not hits:
             return []
         found, escapes = self._found(data, hits)
-        findings = [Finding(*value, data[value.start : value.end]) for value in found]
+        findings = [FoundSecret(*value, data[value.start : value.end]) for value in found]
         if escapes:
             findings += self._found_near(escapes, data)
         return _merged(findings) if findings else findings
@@ -93,12 +93,12 @@ class Finder:
                 found += rule(data, start, end)
         return found, escapes
 
-    def _found_near(self, escapes: list[int], data: bytes) -> Iterator[Finding]:
+    def _found_near(self, escapes: list[int], data: bytes) -> Iterator[FoundSecret]:
         for first, last in _stretches(escapes, len(data)):
             view = _View(data, first, last)
             found, _ = self._found(view.data, self._hits(view.data))
             for start, end, kind in found:
-                yield Finding(view.place(start), view.place(end), kind, view.data[start:end])
+                yield FoundSecret(view.place(start), view.place(end), kind, view.data[start:end])
 
 
 def _stretches(places: list[int], size: int) -> Iterator[tuple[int, int]]:
@@ -165,9 +165,9 @@ def _known(kind: str) -> Rule:
 _BY_PLACE = ("password", "secret", "token", "key", "credential", "dsn", "cookie", "url-password")
 
 
-def _merged(findings: list[Finding]) -> list[Finding]:
+def _merged(findings: list[FoundSecret]) -> list[FoundSecret]:
     """Where some overlap, all of it is masked, named after the longest; of equals after the first."""
-    merged: list[Finding] = []
+    merged: list[FoundSecret] = []
     for finding in sorted(findings, key=lambda one: (one.start, one.kind in _BY_PLACE)):
         if not merged or finding.start >= merged[-1].end:
             merged.append(finding)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from rireki.home import SETTINGS, Home, data_directory
-from rireki.masking.find import Finder, Finding, finder
+from rireki.masking.find import Finder, FoundSecret, finder
 from rireki.masking.key import ensure_key
 from rireki.masking.known import known_values
 from rireki.model.conversation import Conversation, Trouble
@@ -156,7 +156,7 @@ class Masker:
         findings = self._finder.find(data)
         return self._masked(data, findings) if findings else data
 
-    def _masked(self, data: bytes, findings: list[Finding]) -> bytes:
+    def _masked(self, data: bytes, findings: list[FoundSecret]) -> bytes:
         pieces: list[bytes] = []
         end = 0
         for finding in findings:
