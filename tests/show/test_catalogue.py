@@ -22,12 +22,15 @@ from rireki.cli.main import run
 from rireki.intake.interpret import read_conversation
 from rireki.intake.sweep import import_history
 from rireki.model.message import Author, Display
+from rireki.model.parts import Attachment, ToolCall, ToolResult, Unknown
 from rireki.providers.notes import CODES
 from rireki.show.catalogue import language_of, say, speak
 from rireki.show.catalogue.readings import JAPANESE as READINGS
 from rireki.show.catalogue.readings import reading_in_japanese
 from rireki.show.catalogue.terminal import JAPANESE, in_japanese
 from rireki.show.decisions import explained
+from rireki.show.formats import FormatOptions, write
+from rireki.show.transcript import Transcript
 from rireki.show.width import width
 from rireki.sources import registry
 from rireki.sources.amazon_q import pending
@@ -35,6 +38,7 @@ from rireki.sources.amazon_q.messages import REWRITTEN
 from rireki.sources.amazon_q.pending import TASK, TYPED_PROMPT
 from rireki.sources.kit.places import Places
 from tests.golden import DRIVEN, FIXTURES, HOMES
+from tests.show.made import conversation, message
 
 ROOT = Path(rireki.__file__).parent
 #: Hiragana, katakana or kanji.
@@ -43,6 +47,8 @@ JAPANESE_LETTER = re.compile("[\u3041-\u30ff\u4e00-\u9fff]")
 JOINED = {"GAP: GAP", "GAP: GAP (GAP)", "GAP (GAP)", "GAP cannot be GAP", "GAPKnown sources: GAP."}
 #: Counts and units, which are told apart when they are there: one form of each as it is printed.
 COUNTED = {
+    "GAP written": "2 conversations written",
+    "! GAP; --json tells them all": "! 2 more remarks; --json tells them all",
     "! GAP (--full lists them)": "! 2 more troubles (--full lists them)",
     "GAP GAP ago": "3 min ago",
     "GAP in GAP, GAP ms": "3 messages in 2 conversations, 5 ms",
@@ -143,6 +149,23 @@ def test_why_an_entry_is_shown_so_is_told_in_japanese() -> None:
     }
     assert len(told) > 45
     assert sorted(text for text in told if not is_said(text)) == []
+
+
+def test_what_a_format_could_not_carry_is_told_in_japanese() -> None:
+    noted = ["otlp: the collector did not take 3 spans"]
+    parts = [
+        Attachment("image/png", "", "a b.png"),
+        Attachment("application/pdf", "d"),
+        ToolCall("A", "Bash", "ls"),
+        ToolResult("nobody"),
+        Unknown("riddle"),
+    ]
+    told = [message("1", parts=parts), message("2", text="left", abandoned=True)]
+    child = Transcript(conversation(), [])
+    options = FormatOptions(note=noted.append, attachment_bytes=lambda part: part.digest.encode())
+    for form in ("atif", "sts"):
+        assert [*write(form, Transcript(conversation(), told, [child]), options)]
+    assert len(noted) > 8 and [sentence for sentence in noted if not is_said(sentence)] == []
 
 
 #: Where readers say something of their own: by the function, the argument with the words.

@@ -6,6 +6,7 @@ import click
 import pytest
 
 from rireki.cli.commands.show import command
+from rireki.model.providers import PROVIDERS
 from rireki.show.formats import FORMATS, FormatOptions, write
 from tests.show.test_html_export import small
 
@@ -16,10 +17,17 @@ def test_the_command_takes_every_format() -> None:
     assert {"text", *FORMATS} <= set(option.type.choices)
 
 
-@pytest.mark.parametrize("name", FORMATS)
+DOCUMENTS = [name for name, form in FORMATS.items() if form.module]
+
+
+def test_every_provider_is_a_format() -> None:
+    assert [name for name, form in FORMATS.items() if form.for_models] == [*PROVIDERS]
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
 def test_every_format_writes_a_document_that_ends_with_its_line(name: str) -> None:
     document = "".join(write(name, small(), FormatOptions()))
-    assert small().conversation.id in document and document.endswith("\n")
+    assert "もう一度" in document and document.endswith("\n")
 
 
 def test_a_document_says_which_message_was_asked_for_where_the_format_can() -> None:

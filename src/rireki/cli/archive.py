@@ -25,7 +25,7 @@ from rireki.show.words import count
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-__all__ = ["archive_path", "conversation_argument", "library", "opened"]
+__all__ = ["archive_path", "complete_ids", "conversation_argument", "library", "opened"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 _MANY = 200
@@ -76,10 +76,10 @@ def _tell_damage(path: Path, lost: int) -> None:
 
 
 def conversation_argument(function: F) -> F:
-    return click.argument("name", metavar="ID", shell_complete=_complete_ids)(function)
+    return click.argument("name", metavar="ID", shell_complete=complete_ids)(function)
 
 
-def _complete_ids(
+def complete_ids(
     ctx: click.Context, param: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
     """The newest conversations, told by their titles."""

@@ -49,6 +49,9 @@ SECTIONS = {
         "stats": "Conversations counted: patterns, tools, tokens.",
         "explain": "Why each user-role entry is shown as it is.",
     },
+    "Give away": {
+        "export": "Write conversations in a format that others read.",
+    },
     "Go on": {
         "chat": "Work with an agent from here; all of it is kept.",
         "resume": "The command that goes on with a conversation.",

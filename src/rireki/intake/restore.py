@@ -15,7 +15,7 @@ from rireki.model.names import as_path
 from rireki.model.record import digest_of_bytes
 from rireki.model.strand import Strand, StrandBytes
 
-__all__ = ["restore"]
+__all__ = ["restore", "safe_name"]
 
 #: How many bytes the name of a file may have on nearly every system.
 LONGEST = 255
@@ -69,20 +69,20 @@ def _name(strand: Strand, origin: KnownOrigin) -> Path:
     """A file goes where it lay below its root; a row becomes a file named after its conversation."""
     if strand.key and strand.role in FILES:
         # What came with a message, as it was: no JSON.
-        return Path(_safe(f"{strand.conversation}.files"), _safe(json.loads(strand.key)[1]))
+        return Path(safe_name(f"{strand.conversation}.files"), safe_name(json.loads(strand.key)[1]))
     if strand.key:
-        return Path(_safe(f"{strand.conversation}.json"))
+        return Path(safe_name(f"{strand.conversation}.json"))
     kind = PureWindowsPath if "\\" in origin.place else PurePosixPath
     place: PurePath = kind(origin.place)
     try:
         relative = place.relative_to(kind(origin.root))
     except ValueError:
         relative = kind(place.name)
-    parts = [_safe(part) for part in relative.parts] or [_safe(place.name)]
+    parts = [safe_name(part) for part in relative.parts] or [safe_name(place.name)]
     return Path(*parts)
 
 
-def _safe(part: str) -> str:
+def safe_name(part: str) -> str:
     """A name that stays inside the folder it is written to, as the system spells it."""
     # On Windows `C:name` is a place on another drive, `name:x` a stream behind a file.
     forbidden = r"[\\/\x00:]" if os.name == "nt" else r"[\\/\x00]"

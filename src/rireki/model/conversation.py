@@ -152,6 +152,8 @@ class Reading(msgspec.Struct, kw_only=True):
     records: Callable[[], dict[str, list[Ref]]] = dict
     #: Ids of the messages that a model would be shown now, in that order; None: all of the story.
     shown: Callable[[], list[str]] | None = None
+    #: The document that it was read from, where that is one of a format in which it is also given away.
+    original: Callable[[], bytes | None] | None = None
 
 
 # ── Counting ──

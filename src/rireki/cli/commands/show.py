@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
@@ -14,12 +13,11 @@ from rireki.cli.options import archive_option, json_option, no_pager_option
 from rireki.cli.output import StandardOutput, now, time_of
 from rireki.cli.waiting import waiting_now
 from rireki.errors import NotFound
-from rireki.home import Home
+from rireki.export.documents import Document, DocumentReader, Wish
 from rireki.late import LateModule
-from rireki.library import TranscriptReader
 from rireki.model.providers import PROVIDERS
 from rireki.show.catalogue import language, say
-from rireki.show.formats import FORMATS, FormatOptions, write
+from rireki.show.formats import FORMATS, NATIVE
 from rireki.show.safe import escaped, safe
 from rireki.show.text import TextOptions, render_transcript
 from rireki.show.transcript import Transcript, choose, mask_transcript, short_message
@@ -31,7 +29,6 @@ if TYPE_CHECKING:
     from rireki.masking import Masker
     from rireki.model.conversation import Reading
     from rireki.model.message import Message
-    from rireki.model.parts import Attachment
     from rireki.show.text import TextBlock
 
 else:
@@ -57,7 +54,7 @@ _MARKED = 50
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["text", *FORMATS, *PROVIDERS]),
+    type=click.Choice(["text", *FORMATS]),
     default="text",
     help="How to write it (text), or for which provider, to go on with another model.",
 )
@@ -101,64 +98,52 @@ def command(
     screen = StandardOutput()
     name, _, place = name.partition("#")
     moment = time_of(as_of, end_of_day=True)
+    form = "json" if as_json and form not in PROVIDERS else form
+    wish = Wish(form, language(), moment, everything, upstream, full, nested, model, as_json, mask)
     with opened() as archive:
         found = archive.find(name)
-        masker = masking.Masker.for_home(Home(Path(archive.name))) if mask else None
-        if raw:
+        if raw or form == NATIVE:
+            masker = masking.Masker.for_home(archive.home) if mask else None
             _raw(archive, found, moment, everything, screen.terminal, masker)
             return
-        teller = _Reading(archive, moment, everything, upstream, nested)
+        teller = _Reading(archive, wish)
         story = teller.story(found, place)
-        if masker is not None:
-            story = mask_transcript(story, masker)
-            teller.mask(masker)
-        if form == "html" or form in PROVIDERS:
-            # Asked for once, all bytes are at hand after the archive is closed.
-            teller.bytes_with("")
-    at = teller.at
-    if form in PROVIDERS:
-        # Imported late: all providers, a quarter of what `show` costs.
-        from rireki.cli.wire import make_request, spell_request
-
-        messages = _shown_to_a_model(story, teller)
-        request = make_request(form, model, messages, teller.bytes_with)
-        if as_json:
-            screen.json([request])
-        else:
-            screen.page(spell_request(request, screen.terminal), not no_pager)
-    elif as_json or form in FORMATS:
-        options = FormatOptions(language(), full, nested, at, teller.bytes_of)
-        _write(story, "json" if as_json else form, options, screen, pager=not no_pager)
-    else:
-        view = _view(story, screen, full, nested)._replace(opened=at, find=_finder(query))
-        _tell(story, screen, view, pager=not no_pager)
+        if teller.masker is not None:
+            story = mask_transcript(story, teller.masker)
+        if form in FORMATS:
+            # What others offer, and the bytes of attachments, may still be asked for.
+            options = teller.options(_say_note)._replace(opened=teller.at)
+            document = Document(form, story, options)
+            if not screen.terminal:
+                _write(document)
+                return
+            lines = "".join(document.pieces()).rstrip("\n").split("\n")
+    if form in FORMATS:
+        _page(form, lines, screen, not no_pager)
+        return
+    view = _view(story, screen, full, nested)._replace(opened=teller.at, find=_finder(query))
+    _tell(story, screen, view, pager=not no_pager)
 
 
 def open_at(name: str, query: str) -> None:
     """What the command shows of `ID` or `ID#MESSAGE`, in a pager that stays until it is closed."""
     name, _, place = name.partition("#")
     with opened() as archive:
-        teller = _Reading(archive, None, False, False, False)
+        teller = _Reading(archive, Wish("text"))
         story = teller.story(archive.find(name), place)
     screen = StandardOutput()
     view = _view(story, screen)._replace(opened=teller.at, find=_finder(query))
     _tell(story, screen, view, pager=True, stay=True)
 
 
-class _Reading(TranscriptReader):
-    """Also remembers the message that was meant, and where the bytes of attachments are."""
+class _Reading(DocumentReader):
+    """Also remembers the message that was meant."""
 
-    def __init__(
-        self, archive: Archive, as_of: str | None, everything: bool, upstream: bool, nested: bool
-    ) -> None:
-        super().__init__(archive, as_of, everything=everything, upstream=upstream, nested=nested)
-        self._place = ""
+    def __init__(self, archive: Archive, wish: Wish) -> None:
+        super().__init__(archive, wish)
+        self._place: str | None = None
         #: The message that was meant.
         self.at: str | None = None
-        #: What a model would be shown of the conversation, where that is not all of it.
-        self.shown: Callable[[], list[str]] | None = None
-        #: Where the bytes of attachments are, a place per conversation.
-        self.attachments: list[Callable[[str], bytes | None]] = []
 
     def story(self, found: Found, place: str) -> Transcript:
         """The conversation; a `place` that is not usually told makes it tell everything."""
@@ -166,35 +151,14 @@ class _Reading(TranscriptReader):
         return self.read(found)
 
     def choose(self, reading: Reading) -> list[Message]:
-        is_first = not self.attachments
-        if is_first and not self.everything:
-            self.shown = reading.shown
-        self.attachments.append(reading.attachment)
-        messages = reading.messages()
-        shown = choose(messages, self.everything, self.upstream)
-        if self._place and is_first:
-            known = choose(messages, True, self.upstream)
-            self.at = _message_named(reading.conversation.id, known, shown, self._place)
+        shown = super().choose(reading)
+        place, self._place = self._place, None
+        if place:
+            known = choose(reading.messages(), True, self.upstream)
+            self.at = _message_named(reading.conversation.id, known, shown, place)
             if all(message.id != self.at for message in shown):
                 self.everything, shown = True, known
         return shown
-
-    def bytes_of(self, attachment: Attachment) -> bytes | None:
-        return self.bytes_with(attachment.digest)
-
-    def bytes_with(self, digest: str) -> bytes | None:
-        found = (bytes_of(digest) for bytes_of in self.attachments)
-        return next((data for data in found if data), None)
-
-    def mask(self, masker: Masker) -> None:
-        """Give the bytes of attachments that are text without secrets, too."""
-        plain = self.attachments
-
-        def bytes_with(digest: str) -> bytes | None:
-            data = next((data for bytes_of in plain if (data := bytes_of(digest))), None)
-            return data and masker.file(data)
-
-        self.attachments = [bytes_with]
 
 
 def _message_named(
@@ -212,29 +176,24 @@ def _message_named(
     return fitting[0]
 
 
-def _write(
-    story: Transcript, form: str, options: FormatOptions, screen: StandardOutput, pager: bool
-) -> None:
-    """A document, in UTF-8 whatever the terminal's letters are; on a terminal, its lines."""
-    document = write(form, story, options)
-    if not screen.terminal:
-        for piece in document:
-            # Half a surrogate pair cannot be written.
-            sys.stdout.buffer.write(piece.encode(errors="replace"))
-        return
-    lines = "".join(document).rstrip("\n").split("\n")
+def _write(document: Document) -> None:
+    """In UTF-8, whatever the letters of this system are."""
+    for piece in document.pieces():
+        # Half a surrogate pair cannot be written.
+        sys.stdout.buffer.write(piece.encode(errors="replace"))
+
+
+def _page(form: str, lines: Sequence[str], screen: StandardOutput, pager: bool) -> None:
+    """The lines of a document, for somebody who looks."""
     if FORMATS[form].for_programs:
         screen.say(map(escaped, lines))
     else:
-        screen.page(lines, pager)
+        screen.page(map(escaped, lines) if FORMATS[form].for_models else lines, pager)
 
 
-def _shown_to_a_model(story: Transcript, teller: _Reading) -> Sequence[Message]:
-    """Without what a summary stands for; with --all everything."""
-    if teller.shown is None:
-        return story.messages
-    told = {message.id: message for message in story.messages}
-    return [told[id] for id in teller.shown() if id in told]
+def _say_note(sentence: str) -> None:
+    """What the format could not carry goes to standard error."""
+    click.echo(say(sentence), err=True)
 
 
 def _view(

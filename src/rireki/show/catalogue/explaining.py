@@ -70,6 +70,26 @@ JAPANESE = {
     "error in place of an answer": "回答の代わりのエラー",
     "put in where no answer was wanted": "回答が不要な箇所への挿入",
     "not understood": "解釈できなかった",
+    # what a format could not carry as it was (show/atif.py, show/sts.py, export/)
+    "atif: message {id}: the attachment {name} is only named: {hint}": (
+        "atif: メッセージ {id}: 添付 {name} は名前だけになります: {hint}"
+    ),
+    "its bytes are not archived": "中身が保存されていません",
+    "the format takes pictures only": "この形式に入れられるのは画像だけです",
+    "atif: call {id}: its arguments were no object; they are its `input`": (
+        "atif: 呼び出し {id}: 引数がオブジェクトではないため、`input` に入れました"
+    ),
+    "atif: message {id}: no call has the id of the result {call}": (
+        "atif: メッセージ {id}: 結果 {call} に当たる呼び出しがありません"
+    ),
+    "sts: left out: {hint} ({n})": "sts: 省いたもの: {hint} ({n})",
+    "attachments": "添付",
+    "parts that were not understood": "解釈できなかった部分",
+    "messages on branches that were left": "離れた枝のメッセージ",
+    "sub-agents": "サブエージェント",
+    "otlp: the collector did not take {hint}": "otlp: コレクターが受け取らなかったもの: {hint}",
+    "1 span": "スパン 1 件",
+    "{n} spans": "スパン {n} 件",
     # what a provider's form lacks (providers/notes.py)
     "{form}: {code} (message {names}): {hint}": "{form}: {code}（メッセージ {names}）: {hint}",
     "{form}: {code} (message {names} and {n} more): {hint}": (

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import re
-from functools import cache
 from urllib.parse import quote
 
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
 from rireki.archive.base import Archive
 from rireki.errors import RirekiError
-from rireki.intake.interpret import read_conversation
-from rireki.model.conversation import Reading
-from rireki.show.formats import FORMATS, FormatOptions, write
+from rireki.export.documents import Wish, document
+from rireki.export.files import native_zip
+from rireki.model.conversation import Conversation
+from rireki.show.formats import FORMATS, NATIVE
 from rireki.show.safe import one_line
-from rireki.show.transcript import Transcript
 from rireki.web.locale.words import locale_of
 from rireki.web.pages.conversation import as_of_of
 from rireki.web.parts.frame import archive_reader_of, is_on, told
-from rireki.web.parts.render_cache import masker_of, story_of
 
 __all__ = ["export_conversation"]
 
@@ -33,39 +30,37 @@ async def export_conversation(request: Request) -> Response:
     form = request.query_params.get("format", "markdown")
     if form not in FORMATS:
         raise RirekiError("no-format", name=form, names=[*FORMATS])
-    as_of = as_of_of(request)
-    archive_reader = archive_reader_of(request)
-    talk = await archive_reader.talk(request.path_params["id"], as_of)
-    if is_on(request, "mask"):
-        talk = await run_in_threadpool(talk.masked, masker_of(request))
-    story = story_of(talk, is_on(request, "all"), as_of)
-    options = FormatOptions(locale_of(request), is_on(request, "full"))
-    document = await archive_reader.read(
-        lambda archive: _document(archive, form, story, options, as_of)
+    wish = Wish(
+        form,
+        locale_of(request),
+        as_of_of(request),
+        everything=is_on(request, "all"),
+        full=is_on(request, "full"),
+        masked=is_on(request, "mask"),
     )
+    id = request.path_params["id"]
+    about, content = await archive_reader_of(request).read(
+        lambda archive: _document(archive, id, wish)
+    )
+    kind = FORMATS[form].media_type
     return Response(
-        # Half a surrogate pair cannot be written; everything else is as the command writes it.
-        document.encode(errors="replace"),
-        media_type=f"{FORMATS[form].media_type}; charset=utf-8",
-        headers={"content-disposition": _disposition(story, FORMATS[form].ending)},
+        content,
+        media_type=kind if form == NATIVE else f"{kind}; charset=utf-8",
+        headers={"content-disposition": _disposition(about, FORMATS[form].ending)},
     )
 
 
-def _document(
-    archive: Archive, form: str, story: Transcript, options: FormatOptions, as_of: str | None
-) -> str:
-    @cache
-    def reading() -> Reading:
-        """Read once more, and only where there are attachments to be put in."""
-        return read_conversation(archive, archive.find(story.conversation.id), as_of)
-
-    options = options._replace(attachment_bytes=lambda part: reading().attachment(part.digest))
-    return "".join(write(form, story, options))
+def _document(archive: Archive, id: str, wish: Wish) -> tuple[Conversation, bytes]:
+    if wish.form == NATIVE:
+        return archive.find(id).conversation, native_zip(archive, id, wish)
+    made = document(archive, id, wish)
+    # Half a surrogate pair cannot be written; everything else is as the command writes it.
+    content = b"".join(piece.encode(errors="replace") for piece in made.pieces())
+    return made.transcript.conversation, content
 
 
-def _disposition(story: Transcript, ending: str) -> str:
+def _disposition(about: Conversation, ending: str) -> str:
     """A download under the conversation's title, spelled for browsers old and new."""
-    about = story.conversation
     title = _UNFIT.sub(" ", one_line(about.title)).strip(" .")[:80] or "conversation"
     plain = "".join(letter if letter.isascii() else "_" for letter in title)
     encoded = quote(f"{title}.{ending}", safe="", errors="replace")
