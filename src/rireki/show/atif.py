@@ -255,9 +255,12 @@ class _Trajectory:
         observed = [self._unmatched(message, part) for part in alone]
         if calls:
             step["tool_calls"] = [self._call(message, call, n) for n, call in enumerate(calls)]
-            named = {call.call_id: n for n, call in reversed(list(enumerate(calls)))}
-            for call_id, n in named.items():
-                observed += self._observed(message, calls[n], n, results, started.get(call_id))
+            first: dict[str, int] = {}
+            for n, call in enumerate(calls):
+                # An id that was used twice has its results once.
+                if first.setdefault(call.call_id, n) == n:
+                    link = started.get(call.call_id)
+                    observed += self._observed(message, call, n, results, link)
         if observed:
             step["observation"] = {"results": observed}
         yield step

@@ -70,6 +70,8 @@ JAPANESE = {
     "error in place of an answer": "回答の代わりのエラー",
     "put in where no answer was wanted": "回答が不要な箇所への挿入",
     "not understood": "解釈できなかった",
+    "step of the system": "システムのステップ",
+    "notes on the trajectory": "実行記録についてのメモ",
     # what a format could not carry as it was (show/atif.py, show/sts.py, export/)
     "atif: message {id}: the attachment {name} is only named: {hint}": (
         "atif: メッセージ {id}: 添付 {name} は名前だけになります: {hint}"

@@ -1,5 +1,5 @@
-"""Chats that a person downloaded: exports of ChatGPT, claude.ai and Open WebUI."""
+"""Chats that a person downloaded: exports of ChatGPT, claude.ai and Open WebUI; trajectories."""
 
-from rireki.sources.exports.reader import CHATGPT, CLAUDE_AI, OPEN_WEBUI
+from rireki.sources.exports.reader import ATIF, CHATGPT, CLAUDE_AI, OPEN_WEBUI
 
-__all__ = ["CHATGPT", "CLAUDE_AI", "OPEN_WEBUI"]
+__all__ = ["ATIF", "CHATGPT", "CLAUDE_AI", "OPEN_WEBUI"]

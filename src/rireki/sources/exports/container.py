@@ -9,7 +9,7 @@ import json
 import re
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from io import BufferedReader, FileIO
 from typing import NamedTuple
 
@@ -39,14 +39,18 @@ _BROKEN = (
 class ExportKind(NamedTuple):
     """How an export of one service is told, and where its conversations say their ids."""
 
-    #: A field that every conversation has, and none of another service.
-    mark: str
+    #: What stands in the beginning of every export, and of none of another service.
+    mark: re.Pattern[bytes]
     #: Fields of which the first that is there names a conversation.
     ids: tuple[str, ...]
     #: What the list of conversations is called, in a zip or in a folder.
     names: re.Pattern[str]
     #: Finds, in a conversation, how the names of its files begin.
     files: re.Pattern[bytes] | None = None
+    #: How the file begins: a list of conversations, or what stands for one alone.
+    opening: bytes = b"["
+    #: Names the conversation of a file that is one.
+    name_of: Callable[[bytes], str] | None = None
 
 
 def is_export(place: str, kind: ExportKind) -> bool:
@@ -54,18 +58,18 @@ def is_export(place: str, kind: ExportKind) -> bool:
     try:
         with BufferedReader(open_plain(place)) as file:
             if not _is_zip(file):
-                return _is_list(file.read(_PEEK), kind)
+                return _is_of(file.read(_PEEK), kind)
             with zipfile.ZipFile(file) as archive:
                 for member in _lists(archive, kind):
                     with archive.open(member) as opened:
-                        return _is_list(opened.read(_PEEK), kind)
+                        return _is_of(opened.read(_PEEK), kind)
     except (SourceTrouble, OSError, *_BROKEN):
         return False
     return False
 
 
-def _is_list(head: bytes, kind: ExportKind) -> bool:
-    return head.lstrip()[:1] == b"[" and f'"{kind.mark}"'.encode() in head
+def _is_of(head: bytes, kind: ExportKind) -> bool:
+    return head.lstrip().startswith(kind.opening) and bool(kind.mark.search(head))
 
 
 def _is_zip(file: BufferedReader[FileIO]) -> bool:
@@ -98,6 +102,10 @@ def read_export(origin: Origin, known: Known, kind: ExportKind) -> Iterator[Upda
 
 def _chats(data: bytes, kind: ExportKind) -> Iterator[tuple[str, bytes]]:
     """The conversations of a list, each as it is written; one without an id is named by its content."""
+    if kind.name_of is not None:
+        if _is_of(data[:_PEEK], kind):
+            yield kind.name_of(data), data
+        return
     # Damage is told by msgspec's error, which is a ValueError.
     for chat in elements(data):
         value = load(chat)

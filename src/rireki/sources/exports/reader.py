@@ -16,9 +16,10 @@ from rireki.sources.reader import Discovery, Known, Origin, Roll, Scanned, Updat
 if TYPE_CHECKING:
     import re
 
-    from rireki.sources.exports import chatgpt, claude_ai, container, open_webui
+    from rireki.sources.exports import atif, chatgpt, claude_ai, container, open_webui
     from rireki.sources.kit import rows
 else:
+    atif = LateModule("rireki.sources.exports.atif")
     chatgpt = LateModule("rireki.sources.exports.chatgpt")
     claude_ai = LateModule("rireki.sources.exports.claude_ai")
     container = LateModule("rireki.sources.exports.container")
@@ -26,14 +27,13 @@ else:
     re = LateModule("re")
     rows = LateModule("rireki.sources.kit.rows")
 
-__all__ = ["CHATGPT", "CLAUDE_AI", "OPEN_WEBUI"]
+__all__ = ["ATIF", "CHATGPT", "CLAUDE_AI", "OPEN_WEBUI"]
 
 NAMED = "found where you name them: rireki import FILE"
 _EXPORT = FileKind("*", "database", "export", no_conversation)
 #: The database of Open WebUI; it holds passwords and keys too, in other tables.
 _DATABASE = FileKind("*", "database", "store", no_conversation)
 _DATABASE_NAME = "webui.db"
-_ENDINGS = (".json", ".zip")
 #: Which rule decided, in words.
 _REASONS = {
     "answer": "answer of the model",
@@ -44,6 +44,8 @@ _REASONS = {
     "attached file": "text of a file that was attached",
     "system prompt": "instructions for the model",
     "API error": "error of the service",
+    "system step": "step of the system",
+    "notes": "notes on the trajectory",
 }
 
 
@@ -51,7 +53,7 @@ class ExportReader(NamedTuple):
     """Exports lie wherever they were downloaded to: one that was named once is looked at again."""
 
     name: str
-    #: A field that every conversation has, and none of another service.
+    #: What stands in every export, and in none of another service: a regular expression.
     mark: str
     #: Fields of which the first that is there names a conversation.
     ids: tuple[str, ...]
@@ -59,6 +61,10 @@ class ExportReader(NamedTuple):
     names: str
     #: Finds, in a conversation, how the names of its files begin.
     files: bytes = b""
+    #: How a file of it begins; a list has many conversations, anything else is one.
+    opening: bytes = b"["
+    #: How the names of its files end.
+    endings: tuple[str, ...] = (".json", ".zip")
     anywhere: bool = True
     reasons: dict[str, str] = _REASONS
 
@@ -75,9 +81,14 @@ class ExportReader(NamedTuple):
             return found
         if path.is_dir():
             there = sorted(path.iterdir())
-            paths = [one for one in there if kind.names.fullmatch(one.name) or one.suffix == ".zip"]
+            zipped = ".zip" in self.endings
+            paths = [
+                one
+                for one in there
+                if kind.names.fullmatch(one.name) or (zipped and one.suffix == ".zip")
+            ]
         else:
-            paths = [path] if path.suffix.lower() in _ENDINGS else []
+            paths = [path] if path.suffix.lower() in self.endings else []
         seen = [origin_at(self.name, str(one), one.parent, _EXPORT) for one in paths]
         return [origin for origin in seen if origin and container.is_export(origin.place, kind)]
 
@@ -100,13 +111,16 @@ class ExportReader(NamedTuple):
 
     def _kind(self) -> container.ExportKind:
         files = re.compile(self.files) if self.files else None
-        return container.ExportKind(self.mark, self.ids, re.compile(self.names), files)
+        mark, names = re.compile(self.mark.encode()), re.compile(self.names)
+        name_of = atif.id_of if self.name == ATIF.name else None
+        return container.ExportKind(mark, self.ids, names, files, self.opening, name_of)
 
     def interpret(self, conversation: str, strands: Sequence[Strand]) -> list[Reading]:
         readers = {
             CHATGPT.name: chatgpt.read_chatgpt,
             CLAUDE_AI.name: claude_ai.read_claude_ai,
             OPEN_WEBUI.name: open_webui.read_open_webui,
+            ATIF.name: atif.read_atif,
         }
         return readers[self.name](self.name, conversation, strands)
 
@@ -129,12 +143,20 @@ def _database(path: Path) -> list[Origin]:
 
 CHATGPT = ExportReader(
     "chatgpt-export",
-    "mapping",
+    '"mapping"',
     ("conversation_id", "id"),
     r"conversations(-\d+)?\.json",
     rb"(?:file-service|sediment)://([\w-]+)|\"id\":\s*\"(file[-_][\w-]+)",
 )
 CLAUDE_AI = ExportReader(
-    "claude-ai-export", "chat_messages", ("uuid",), r"conversations(-\d+)?\.json"
+    "claude-ai-export", '"chat_messages"', ("uuid",), r"conversations(-\d+)?\.json"
 )
-OPEN_WEBUI = ExportReader("open-webui", "childrenIds", ("id",), r".*\.json")
+OPEN_WEBUI = ExportReader("open-webui", '"childrenIds"', ("id",), r".*\.json")
+ATIF = ExportReader(
+    "atif",
+    r'"schema_version"\s*:\s*"ATIF-v1\.',
+    (),
+    r".*\.json",
+    opening=b"{",
+    endings=(".json",),
+)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from rireki.errors import Wording
@@ -23,6 +24,8 @@ class Version(NamedTuple):
     value: Any
     present: bool
     refs: list[Ref]
+    #: As it is written there.
+    data: Callable[[], bytes] = bytes
 
 
 class Chat(NamedTuple):
@@ -59,7 +62,8 @@ def read_versions(
                 value = _value(strand, state, troubles)
                 if isinstance(value, dict):
                     present = strand.present and state is strand.states[-1]
-                    version = Version(value, present, _refs(strand, state))
+                    read = partial(strand.document, state)
+                    version = Version(value, present, _refs(strand, state), read)
                     found.append((changed(value), present, state.at, version))
                 elif value is not None:
                     what = type(value).__name__
