@@ -173,6 +173,52 @@ def test_what_makes_no_sense_is_said(
     assert ran.code == code and words in ran.err
 
 
+# ── Masked ──
+
+TOKEN = "ghp_" + "16C7e42F292c6912E7710c838347Ae178B4a"
+
+
+@pytest.fixture
+def leaky(rireki: Rireki, tmp_path: Path) -> Rireki:
+    """A conversation with a secret in its title, words, a call and its result."""
+    folder = tmp_path / "leaky"
+    call = {"kind": "tool_call", "call_id": "A", "name": "Bash", "arguments": {"env": TOKEN}}
+    back = {"kind": "tool_result", "call_id": "A", "status": "ok", "output": f"token {TOKEN}"}
+    lines = [
+        {"about": {"project": "/w/api", "title": f"use {TOKEN}"}},
+        said("m1", "person", f"my token is {TOKEN}", 1, turn=1),
+        said("m2", "agent", "", 2, parts=[call]),
+        said("m3", "tool", "", 3, display="fold", parts=[back]),
+        said("m4", "agent", f"no longer {TOKEN}", 4, abandoned=True),
+    ]
+    write(folder, TALK, lines)
+    assert rireki("import", "--home", str(folder)).code == 0
+    return rireki
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_masked_there_is_no_secret_in_any_format(form: str, leaky: Rireki, tmp_path: Path) -> None:
+    export = ("export", "--all", "--format", form, "--to")
+    assert leaky(*export, str(tmp_path / "open")).code == 0
+    assert leaky(*export, str(tmp_path / "shut"), "--mask").code == 0
+    bare = b"".join(written(tmp_path / "open").values())
+    masked = b"".join(written(tmp_path / "shut").values())
+    assert TOKEN.encode() in bare and TOKEN.encode() not in masked
+    assert b"[masked: github-token #" in masked or form == "html"
+    assert leaky(*export, str(tmp_path / "shut"), "--mask").lines == [
+        "0 conversations written, 1 unchanged"
+    ]
+
+
+def test_what_is_masked_now_is_written_again(
+    leaky: Rireki, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    export = ("export", "--all", "--format", "json", "--mask", "--to", str(tmp_path / "out"))
+    leaky(*export)
+    monkeypatch.setenv("DEPLOY_SECRET", "q8Zk2x91Lm77Ttw")
+    assert leaky(*export).lines == ["1 conversation written"]
+
+
 # ── A collector ──
 
 

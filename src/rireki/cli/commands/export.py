@@ -48,6 +48,7 @@ _MOST = 1_000_000
     metavar="PATH",
     help="A file for ID, else a folder; for otlp also the address of a collector.",
 )
+@click.option("--mask", is_flag=True, help="With marks in place of keys, tokens and passwords.")
 @click.option("--hidden", is_flag=True, help="Also hidden messages.")
 @click.option("--full", is_flag=True, help="Shorten nothing: whole results, arguments, summaries.")
 @click.option("--nested", is_flag=True, help="With the messages of sub-agents.")
@@ -61,6 +62,7 @@ def command(
     all_of_them: bool,
     form: str,
     to: str,
+    mask: bool,
     hidden: bool,
     full: bool,
     nested: bool,
@@ -84,8 +86,8 @@ def command(
     if [name is not None, query is not None, all_of_them].count(True) != 1:
         raise RirekiError("export-what")
     moment = time_of(as_of, end_of_day=True)
-    wish = Wish(form, language(), moment, hidden, False, full, nested, model)
-    tally = _Tally(StandardOutput(), as_json)
+    wish = Wish(form, language(), moment, hidden, False, full, nested, model, masked=mask)
+    tally = _Tally(StandardOutput(), as_json, single=name is not None)
     with library() as kept:
         ids = [kept.find(name).id] if name is not None else _ids(kept, query)
         with kept.archive() as archive:
@@ -124,9 +126,11 @@ def _with_progress(ids: Sequence[str], wanted: bool) -> Iterator[str]:
 class _Tally:
     """What became of the conversations: told one by one to programs, in the end to people."""
 
-    def __init__(self, screen: StandardOutput, as_json: bool) -> None:
+    def __init__(self, screen: StandardOutput, as_json: bool, single: bool) -> None:
         self.screen = screen
         self.as_json = as_json
+        #: Only one was asked for: its files are named.
+        self.single = single
         self.written = self.there = self.failed = 0
         self.files: list[str] = []
         self.notes: dict[str, None] = {}
@@ -139,7 +143,7 @@ class _Tally:
             value = {"id": done.id, "files": files, "was_there": done.was_there}
             self.screen.json([{**value, "notes": done.notes}])
             return
-        if len(self.files) < 2:
+        if self.single:
             self.files += map(str, done.files)
         self.notes.update(dict.fromkeys(done.notes))
 
@@ -156,7 +160,7 @@ class _Tally:
         if len(self.notes) > _NAMED:
             more = count(len(self.notes) - _NAMED, "more remark")
             click.echo(say(f"! {more}; --json tells them all"), err=True)
-        if self.written + self.there + self.failed == 1 and self.files:
+        if self.files:
             self.screen.say(map(one_line, self.files))
             return
         told = say(f"{count(self.written, 'conversation')} written")

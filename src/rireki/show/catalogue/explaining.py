@@ -90,6 +90,9 @@ JAPANESE = {
     "messages on branches that were left": "離れた枝のメッセージ",
     "sub-agents": "サブエージェント",
     "otlp: the collector did not take {hint}": "otlp: コレクターが受け取らなかったもの: {hint}",
+    "native: {name} is left out: it cannot be masked": (
+        "native: {name} は省きました: 秘密を伏せられません"
+    ),
     "1 span": "スパン 1 件",
     "{n} spans": "スパン {n} 件",
     # what a provider's form lacks (providers/notes.py)

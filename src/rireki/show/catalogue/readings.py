@@ -88,7 +88,6 @@ JAPANESE = {
     "what stood here before it was changed": "変更前にここにあった内容",
     "shell command": "シェルコマンド",
     "system prompt": "システムプロンプト",
-    "system": "システム",
     "copied context": "写された文脈",
     "notes": "メモ",
     "entered review mode": "レビューを開始",
