@@ -24,6 +24,7 @@ PAGES = {
     "fault": "/search?q=(test",
     "versions": f"/versions/{COMPACTED}",
     "explain": f"/explain/{UPGRADE}",
+    "share": f"/share/{UPGRADE}",
     "sources": "/sources",
     "stats": "/stats",
     "project": "/project?path=/home/aiko/infra/night-train",

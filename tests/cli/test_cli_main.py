@@ -115,7 +115,7 @@ def test_help_and_the_completion_of_names_import_no_command() -> None:
 
 
 def test_names_are_completed_with_their_lines() -> None:
-    asked = {"COMP_WORDS": "rireki sh", "COMP_CWORD": "1", "_RIREKI_COMPLETE": "zsh_complete"}
+    asked = {"COMP_WORDS": "rireki sho", "COMP_CWORD": "1", "_RIREKI_COMPLETE": "zsh_complete"}
     assert run("-m", "rireki", **asked).stdout == "plain\nshow\nRead one conversation.\n"
     asked["COMP_WORDS"] = "rireki --ver"
     assert "--version" in run("-m", "rireki", **asked).stdout

@@ -47,6 +47,7 @@ JAPANESE_LETTER = re.compile("[\u3041-\u30ff\u4e00-\u9fff]")
 JOINED = {"GAP: GAP", "GAP: GAP (GAP)", "GAP (GAP)", "GAP cannot be GAP", "GAPKnown sources: GAP."}
 #: Counts and units, which are told apart when they are there: one form of each as it is printed.
 COUNTED = {
+    "Masked: GAP in GAP": "Masked: 2 secrets in 3 places",
     "GAP written": "2 conversations written",
     "! GAP; --json tells them all": "! 2 more remarks; --json tells them all",
     "! GAP (--full lists them)": "! 2 more troubles (--full lists them)",

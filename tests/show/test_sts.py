@@ -57,6 +57,7 @@ def test_results_are_messages_that_name_their_call() -> None:
             message("2", parts=parts, model="m-1"),
             result("3", "A", "a b"),
             message("4", text="left", abandoned=True),
+            message("5", text="half", replaced_by="6"),
         ],
     )
     header, said = lines("".join(write("sts", story, FormatOptions())))
@@ -74,7 +75,7 @@ def test_results_are_messages_that_name_their_call() -> None:
         },
         {"role": "tool", "toolCallId": "A", "content": "a b"},
     ]
-    assert header["leftOut"] == {"messages on branches that were left": 1}
+    assert header["leftOut"] == {"messages of earlier versions": 2}
 
 
 def test_what_has_no_place_is_counted_and_told() -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ from rireki.cli.main import cli
 from rireki.intake.demo import change_demo_home, make_demo_home
 from rireki.intake.sweep import import_history
 from rireki.model.strand import Run, State, Strand
+from rireki.show.formats import FORMATS
 from rireki.sources.kit.places import Places
 from rireki.web.pages.conversation import last_window, window_around
 from rireki.web.pages.project import held_in
@@ -315,6 +318,40 @@ def test_an_export_is_what_the_command_writes(
     answer = pages.get(f"/export/{BRANCHED}", params={"format": form, **options})
     assert answer.content == written.stdout_bytes
     assert "filename*=UTF-8''%E5%96%AB" in answer.headers["content-disposition"]
+
+
+@pytest.mark.parametrize("form", [name for name in FORMATS if name not in ("native", "otlp")])
+def test_every_format_of_the_list_is_offered_and_given(
+    place: Place, pages: httpx.Client, form: str
+) -> None:
+    assert f'/export/{BRANCHED}?format={form}"' in pages.get(f"/c/{BRANCHED}").text
+    command = ["show", BRANCHED, "--format", form, "--archive", str(place.archive)]
+    written = CliRunner().invoke(cli, command)
+    answer = pages.get(f"/export/{BRANCHED}", params={"format": form})
+    assert answer.content == written.stdout_bytes
+
+
+def test_the_agents_own_files_come_as_a_zip(pages: httpx.Client) -> None:
+    answer = pages.get(f"/export/{BRANCHED}?format=native")
+    assert answer.headers["content-type"] == "application/zip"
+    with zipfile.ZipFile(io.BytesIO(answer.content)) as packed:
+        assert any(
+            name.endswith(f"{BRANCHED.partition('/')[2]}.jsonl") for name in packed.namelist()
+        )
+
+
+def test_what_is_shared_is_told_before_and_given_in_three_forms(pages: httpx.Client) -> None:
+    assert f'href="/share/{BRANCHED}"' in pages.get(f"/c/{BRANCHED}").text
+    told = pages.get(f"/share/{BRANCHED}").text
+    assert "Nothing in it looks like a secret." in told
+    for ending in ("html", "md", "zip"):
+        assert f"/share/{BRANCHED}?file={ending}" in told
+        answer = pages.get(f"/share/{BRANCHED}?file={ending}")
+        assert f'.{ending}"' in answer.headers["content-disposition"] and answer.content
+    html = pages.get(f"/share/{BRANCHED}?file=html&turns=1").text
+    assert '<meta name="rireki-shared"' in html
+    for wrong in ("turns=x", "turns=99", "file=docx"):
+        assert pages.get(f"/share/{BRANCHED}?{wrong}").status_code == 400
 
 
 def test_an_unknown_format_is_refused(pages: httpx.Client) -> None:

@@ -51,6 +51,7 @@ SECTIONS = {
     },
     "Give away": {
         "export": "Write conversations in a format that others read.",
+        "share": "One conversation as a file for other people, without secrets.",
     },
     "Go on": {
         "chat": "Work with an agent from here; all of it is kept.",

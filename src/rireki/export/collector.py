@@ -1,7 +1,7 @@
 """Traces sent to a collector of OpenTelemetry that the user names: OTLP over HTTP, as JSON.
 
 The one place that speaks to an address of the network, and only to the one that was typed. It follows
-no redirection. What a collector asks for besides stands where its own tools look for it:
+no redirection and asks no proxy. What a collector asks for besides stands where its own tools look for it:
 OTEL_EXPORTER_OTLP_HEADERS.
 """
 
@@ -15,7 +15,7 @@ from http.client import HTTPException
 from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import unquote, urlsplit
-from urllib.request import HTTPRedirectHandler, Request, build_opener
+from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
 
 from rireki import __version__
 from rireki.errors import RirekiError
@@ -40,7 +40,8 @@ class _Stays(HTTPRedirectHandler):
 
 def send(to: str, bodies: Iterable[bytes]) -> int:
     """Send them all; returns how many spans the collector said it did not take."""
-    opener = build_opener(_Stays)
+    # No proxy that the environment names: it would be another address.
+    opener = build_opener(ProxyHandler({}), _Stays)
     url = url_of(to)
     return sum(_post(opener.open, url, body) for body in bodies)
 

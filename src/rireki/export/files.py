@@ -17,7 +17,7 @@ from io import BytesIO
 from pathlib import Path
 from shutil import rmtree
 from tempfile import TemporaryDirectory
-from typing import IO, NamedTuple
+from typing import IO, TYPE_CHECKING, NamedTuple
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 import msgspec
@@ -29,6 +29,7 @@ from rireki.export.documents import DocumentReader, Wish, is_text
 from rireki.home import SETTINGS, data_directory
 from rireki.intake.interpret import with_subagents
 from rireki.intake.restore import restore, safe_name
+from rireki.late import LateModule
 from rireki.masking import Masker
 from rireki.masking.key import ensure_key
 from rireki.masking.known import known_values
@@ -36,6 +37,12 @@ from rireki.model.conversation import Conversation
 from rireki.show.formats import COLLECTED, FORMATS, NATIVE, earlier
 from rireki.show.otlp import requests
 from rireki.show.words import count
+
+if TYPE_CHECKING:
+    from rireki.export import collector
+else:
+    # What goes into a file asks for no network.
+    collector = LateModule("rireki.export.collector")
 
 __all__ = ["LIST", "ExportFolder", "Exported", "exporter", "native_zip", "write_whole_bytes"]
 
@@ -160,12 +167,9 @@ def exporter(archive: Archive, to: str, wish: Wish, single: bool) -> Callable[[s
 
 
 def _send(archive: Archive, id: str, to: str, wish: Wish) -> Exported:
-    # Imported late: what goes into a file asks for no network.
-    from rireki.export.collector import send
-
     notes: list[str] = []
     document = DocumentReader(archive, wish).document(archive.find(id), notes.append)
-    rejected = send(to, requests(document.transcript, document.options))
+    rejected = collector.send(to, requests(document.transcript, document.options))
     if rejected:
         notes.append(f"otlp: the collector did not take {count(rejected, 'span')}")
     return Exported(document.transcript.conversation.id, [], False, notes)

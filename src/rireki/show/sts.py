@@ -24,8 +24,8 @@ _ROLES = {"person": "user", "agent": "assistant", "harness": "system", "tool": "
 
 
 def write(transcript: Transcript, options: FormatOptions) -> Iterator[str]:
-    """The newest version: a branch that was left is no part of the trace."""
-    told = [one for one in transcript.messages if not one.abandoned]
+    """The newest version: what was left, or told anew, is no part of the trace."""
+    told = [one for one in transcript.messages if not one.abandoned and one.replaced_by is None]
     yield line(_header(transcript, told, options)) + "\n"
     for message in told:
         for value in _lines(message):
@@ -40,7 +40,7 @@ def _header(
     counted = {
         "attachments": sum(isinstance(part, Attachment) for part in parts),
         "parts that were not understood": sum(isinstance(part, Unknown) for part in parts),
-        "messages on branches that were left": len(transcript.messages) - len(told),
+        "messages of earlier versions": len(transcript.messages) - len(told),
         "sub-agents": len(transcript.children),
     }
     left_out = {name: count for name, count in counted.items() if count}

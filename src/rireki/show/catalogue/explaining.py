@@ -70,6 +70,7 @@ JAPANESE = {
     "error in place of an answer": "回答の代わりのエラー",
     "put in where no answer was wanted": "回答が不要な箇所への挿入",
     "not understood": "解釈できなかった",
+    "shared by somebody": "誰かが共有したもの",
     "step of the system": "システムのステップ",
     "notes on the trajectory": "実行記録についてのメモ",
     # what a format could not carry as it was (show/atif.py, show/sts.py, export/)
@@ -87,7 +88,7 @@ JAPANESE = {
     "sts: left out: {hint} ({n})": "sts: 省いたもの: {hint} ({n})",
     "attachments": "添付",
     "parts that were not understood": "解釈できなかった部分",
-    "messages on branches that were left": "離れた枝のメッセージ",
+    "messages of earlier versions": "以前の版のメッセージ",
     "sub-agents": "サブエージェント",
     "otlp: the collector did not take {hint}": "otlp: コレクターが受け取らなかったもの: {hint}",
     "native: {name} is left out: it cannot be masked": (

@@ -89,6 +89,8 @@ JAPANESE = {
     "shell command": "シェルコマンド",
     "system prompt": "システムプロンプト",
     "copied context": "写された文脈",
+    "shared with rireki {version} out of {id}": "rireki {version} で共有されたもの。元は {id}",
+    "shared": "共有",
     "notes": "メモ",
     "entered review mode": "レビューを開始",
     "exited review mode": "レビューを終了",

@@ -11,10 +11,11 @@ from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from jinja2 import Environment
 
+from rireki import __version__
 from rireki.model.conversation import Conversation
 from rireki.show import times
 from rireki.show.heading import RELATIONS
@@ -30,16 +31,49 @@ if TYPE_CHECKING:
 
     from rireki.show.formats import FormatOptions
 
-__all__ = ["about", "export_html", "title", "write"]
+__all__ = ["Seal", "about", "export_html", "seal_words", "title", "write", "write_sealed"]
 
 
 def write(transcript: Transcript, options: FormatOptions) -> Iterator[str]:
     """With its pictures inside, so that it can be kept and sent as one file."""
+    return write_sealed(transcript, options, None)
+
+
+def write_sealed(
+    transcript: Transcript, options: FormatOptions, seal: Seal | None
+) -> Iterator[str]:
+    """The same with what it says of itself, for other people."""
     look = RenderOptions(locale=options.locale, attachment_bytes=options.attachment_bytes)
-    return export_html(transcript, look, options.full)
+    return export_html(transcript, look, options.full, seal)
 
 
-def export_html(story: Transcript, look: RenderOptions, full: bool = False) -> Iterator[str]:
+class Seal(NamedTuple):
+    """What a document that is shared says of itself, and the values that can be read back from it."""
+
+    digest: str
+    words: str
+    content: str
+
+
+def seal_words(locale: str, when: str, then: str, masked: int, digest: str) -> str:
+    """Which version of a conversation was shared, when, by which rireki, and what was left in."""
+    told = [
+        say(
+            locale,
+            "Shared on {when} with rireki {version}, as it stood on {then}.",
+            when=when,
+            version=__version__,
+            then=then,
+        ),
+        say(locale, "Secrets masked: {n}.", n=f"{masked:,}"),
+        say(locale, "What was left in has the SHA-256 {digest}.", digest=digest),
+    ]
+    return " ".join(told)
+
+
+def export_html(
+    story: Transcript, look: RenderOptions, full: bool = False, seal: Seal | None = None
+) -> Iterator[str]:
     """The pieces of the document; `full` cuts nothing. Of the look only language and bytes count."""
     look = RenderOptions(
         locale=look.locale, attachment_bytes=look.attachment_bytes, full=full, copy=False
@@ -57,6 +91,7 @@ def export_html(story: Transcript, look: RenderOptions, full: bool = False) -> I
         outline=[(anchor(message), words) for message, words in teller.outline()],
         blocks=_blocks(teller, look),
         orphans=Markup(teller.orphans()),
+        seal=seal,
     )
     yield "\n"
 

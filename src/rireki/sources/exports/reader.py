@@ -16,7 +16,14 @@ from rireki.sources.reader import Discovery, Known, Origin, Roll, Scanned, Updat
 if TYPE_CHECKING:
     import re
 
-    from rireki.sources.exports import atif, chatgpt, claude_ai, container, open_webui
+    from rireki.sources.exports import (
+        atif,
+        chatgpt,
+        claude_ai,
+        container,
+        open_webui,
+        shared,
+    )
     from rireki.sources.kit import rows
 else:
     atif = LateModule("rireki.sources.exports.atif")
@@ -25,9 +32,10 @@ else:
     container = LateModule("rireki.sources.exports.container")
     open_webui = LateModule("rireki.sources.exports.open_webui")
     re = LateModule("re")
+    shared = LateModule("rireki.sources.exports.shared")
     rows = LateModule("rireki.sources.kit.rows")
 
-__all__ = ["ATIF", "CHATGPT", "CLAUDE_AI", "OPEN_WEBUI"]
+__all__ = ["ATIF", "CHATGPT", "CLAUDE_AI", "OPEN_WEBUI", "SHARED"]
 
 NAMED = "found where you name them: rireki import FILE"
 _EXPORT = FileKind("*", "database", "export", no_conversation)
@@ -46,6 +54,7 @@ _REASONS = {
     "API error": "error of the service",
     "system step": "step of the system",
     "notes": "notes on the trajectory",
+    "shared": "shared by somebody",
 }
 
 
@@ -111,9 +120,10 @@ class ExportReader(NamedTuple):
 
     def _kind(self) -> container.ExportKind:
         files = re.compile(self.files) if self.files else None
-        mark, names = re.compile(self.mark.encode()), re.compile(self.names)
-        name_of = atif.id_of if self.name == ATIF.name else None
-        return container.ExportKind(mark, self.ids, names, files, self.opening, name_of)
+        mark, lists = re.compile(self.mark.encode()), re.compile(self.names)
+        names = {ATIF.name: lambda: atif.id_of, SHARED.name: lambda: shared.id_of}
+        name_of = names[self.name]() if self.name in names else None
+        return container.ExportKind(mark, self.ids, lists, files, self.opening, name_of)
 
     def interpret(self, conversation: str, strands: Sequence[Strand]) -> list[Reading]:
         readers = {
@@ -121,6 +131,7 @@ class ExportReader(NamedTuple):
             CLAUDE_AI.name: claude_ai.read_claude_ai,
             OPEN_WEBUI.name: open_webui.read_open_webui,
             ATIF.name: atif.read_atif,
+            SHARED.name: shared.read_shared,
         }
         return readers[self.name](self.name, conversation, strands)
 
@@ -159,4 +170,12 @@ ATIF = ExportReader(
     r".*\.json",
     opening=b"{",
     endings=(".json",),
+)
+SHARED = ExportReader(
+    "shared",
+    '<meta name="rireki-shared" content="sha256:',
+    (),
+    r".*\.html",
+    opening=b"<!doctype html>",
+    endings=(".html", ".zip"),
 )

@@ -14,6 +14,7 @@ from rireki.web.pages.home import home_rows, show_home, status_piece
 from rireki.web.pages.project import show_project
 from rireki.web.pages.raw import show_raw
 from rireki.web.pages.search import show_search
+from rireki.web.pages.share import show_share
 from rireki.web.pages.stats import show_stats
 from rireki.web.pages.versions import show_versions
 from rireki.web.parts.frame import conversation_css
@@ -28,6 +29,7 @@ ROUTES = [
     Route("/explain/{id:path}", show_explain),
     Route("/raw/{id:path}", show_raw),
     Route("/export/{id:path}", export_conversation),
+    Route("/share/{id:path}", show_share),
     Route("/new", show_new),
     Route("/inbox", show_inbox),
     # No id is without a slash, so these never stand for a conversation.

@@ -12,6 +12,7 @@ from rireki.archive.base import Archive
 from rireki.errors import RirekiError
 from rireki.export.documents import Wish, document
 from rireki.export.files import native_zip
+from rireki.masking import Masker
 from rireki.model.conversation import Conversation
 from rireki.show.formats import FORMATS, NATIVE
 from rireki.show.safe import one_line
@@ -19,7 +20,7 @@ from rireki.web.locale.words import locale_of
 from rireki.web.pages.conversation import as_of_of
 from rireki.web.parts.frame import archive_reader_of, is_on, told
 
-__all__ = ["export_conversation"]
+__all__ = ["disposition", "export_conversation"]
 
 _UNFIT = re.compile(r'[\\/:*?"<>|%\x00-\x1f]+')
 
@@ -46,20 +47,23 @@ async def export_conversation(request: Request) -> Response:
     return Response(
         content,
         media_type=kind if form == NATIVE else f"{kind}; charset=utf-8",
-        headers={"content-disposition": _disposition(about, FORMATS[form].ending)},
+        headers={"content-disposition": disposition(about, FORMATS[form].ending)},
     )
 
 
 def _document(archive: Archive, id: str, wish: Wish) -> tuple[Conversation, bytes]:
     if wish.form == NATIVE:
-        return archive.find(id).conversation, native_zip(archive, id, wish)
+        about = archive.find(id).conversation
+        # The title is the name of the file.
+        about = Masker.for_home(archive.home).conversation(about) if wish.masked else about
+        return about, native_zip(archive, id, wish)
     made = document(archive, id, wish)
     # Half a surrogate pair cannot be written; everything else is as the command writes it.
     content = b"".join(piece.encode(errors="replace") for piece in made.pieces())
     return made.transcript.conversation, content
 
 
-def _disposition(about: Conversation, ending: str) -> str:
+def disposition(about: Conversation, ending: str) -> str:
     """A download under the conversation's title, spelled for browsers old and new."""
     title = _UNFIT.sub(" ", one_line(about.title)).strip(" .")[:80] or "conversation"
     plain = "".join(letter if letter.isascii() else "_" for letter in title)

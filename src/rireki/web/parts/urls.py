@@ -18,6 +18,7 @@ __all__ = [
     "project_url",
     "raw_url",
     "search_url",
+    "share_url",
     "conversation_url",
     "versions_url",
     "with_query",
@@ -57,6 +58,10 @@ def raw_url(id: str, messages: Sequence[str], **query: str | None) -> str:
 
 def export_url(id: str, form: str, **query: str | None) -> str:
     return _address("/export/", id, {"format": form, **query})
+
+
+def share_url(id: str, **query: str | None) -> str:
+    return _address("/share/", id, query)
 
 
 def attachment_url(id: str, digest: str) -> str:
