@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timezone
 from functools import partial
@@ -202,12 +202,14 @@ class Library:
         newest: bool = False,
         context: int = 0,
         hits: int = 2,
+        without: Collection[str] = (),
         masked: bool = False,
     ) -> Results:
         """Conversations with their best hits, in the query language of `rireki search`.
 
-        Brings the index beside the archive up to date where much is missing. `masked`: without secrets,
-        nor what only they would answer. Raises QueryError for a query that cannot be understood.
+        `without`: conversations that are left out, by their whole ids. `masked`: without secrets, nor what
+        only they would answer. Brings the index beside the archive up to date where much is missing.
+        Raises QueryError for a query that cannot be understood.
         """
         _ensure_counts(1, limit=limit, hits=hits)
         _ensure_counts(0, offset=offset, context=context)
@@ -217,6 +219,7 @@ class Library:
             newest=newest,
             context=context,
             hits=hits,
+            without=frozenset(without),
         )
         masker = self.masker() if masked else None
         with self._search_lock:

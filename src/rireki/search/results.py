@@ -108,3 +108,5 @@ class SearchOptions(msgspec.Struct, frozen=True, kw_only=True):
     context: int = 0
     #: Hits per conversation to bring along.
     hits: int = 2
+    #: Conversations that are left out, by their whole ids.
+    without: frozenset[str] = frozenset()

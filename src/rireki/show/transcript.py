@@ -10,6 +10,7 @@ from collections.abc import Container, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
+from rireki.errors import NotFound
 from rireki.model.conversation import Conversation
 from rireki.model.message import Message
 from rireki.model.parts import Notice, Text
@@ -25,6 +26,7 @@ __all__ = [
     "error_in",
     "is_over",
     "mask_transcript",
+    "message_named",
     "plain_text",
     "prompts_before",
     "short_message",
@@ -158,3 +160,15 @@ def short_message(id: str) -> str:
     """What to type for a message: the beginning of a UUID, and what a reader put behind it."""
     found = _UUID.match(id)
     return found[1] + id[found.end() :] if found else id
+
+
+def message_named(conversation: str, ids: Sequence[str], name: str) -> str:
+    """The id of a message: of one that is named so, or printed so, or begins so."""
+    fitting = (
+        [id for id in ids if id == name]
+        or [id for id in ids if short_message(id) == name]
+        or [id for id in ids if id.startswith(name)]
+    )
+    if not fitting:
+        raise NotFound("no-message-to-show", id=conversation, name=name)
+    return fitting[0]

@@ -12,7 +12,6 @@ from rireki.cli.archive import conversation_argument, opened
 from rireki.cli.options import archive_option, json_option, no_pager_option
 from rireki.cli.output import StandardOutput, now, time_of
 from rireki.cli.waiting import waiting_now
-from rireki.errors import NotFound
 from rireki.export.documents import Document, DocumentReader, Wish
 from rireki.late import LateModule
 from rireki.model.providers import PROVIDERS
@@ -20,7 +19,7 @@ from rireki.show.catalogue import language, say
 from rireki.show.formats import FORMATS, NATIVE
 from rireki.show.safe import escaped, safe
 from rireki.show.text import TextOptions, render_transcript
-from rireki.show.transcript import Transcript, choose, mask_transcript, short_message
+from rireki.show.transcript import Transcript, choose, mask_transcript, message_named
 from rireki.sources import registry
 
 if TYPE_CHECKING:
@@ -155,25 +154,11 @@ class _Reading(DocumentReader):
         place, self._place = self._place, None
         if place:
             known = choose(reading.messages(), True, self.upstream)
-            self.at = _message_named(reading.conversation.id, known, shown, place)
+            ids = [message.id for message in [*shown, *known]]
+            self.at = message_named(reading.conversation.id, ids, place)
             if all(message.id != self.at for message in shown):
                 self.everything, shown = True, known
         return shown
-
-
-def _message_named(
-    conversation: str, known: Sequence[Message], shown: Sequence[Message], name: str
-) -> str:
-    """A message's id, what `search` prints for it, or a beginning of it."""
-    ids = [message.id for message in [*shown, *known]]
-    fitting = (
-        [id for id in ids if id == name]
-        or [id for id in ids if short_message(id) == name]
-        or [id for id in ids if id.startswith(name)]
-    )
-    if not fitting:
-        raise NotFound("no-message-to-show", id=conversation, name=name)
-    return fitting[0]
 
 
 def _write(document: Document) -> None:

@@ -117,7 +117,7 @@ class Hunt:
         self.plan = Plan(None, True)
         if view.reader is not None:
             self.planner = Planner(view.reader, view.numbers)
-            self.plan = self.planner.without(self.planner.plan(query.root), view.stale)
+            self.plan = self.planner.without(self.planner.plan(query.root), self._unwanted())
         self.exhausted = False
         #: Documents of the index that answer, once its first look has counted them.
         self.matched: int | None = None
@@ -133,6 +133,11 @@ class Hunt:
         self.best: dict[str, Candidate] = {}
         #: Messages per conversation, once they are counted.
         self.totals: dict[int, int] = {}
+
+    def _unwanted(self) -> list[int]:
+        """Conversations whose documents are not to be looked at, by their numbers."""
+        numbers = self.view.number_of
+        return [*self.view.stale, *(numbers[id] for id in self.wish.without if id in numbers)]
 
     def gather(self, among: set[str] | None = None) -> list[Group]:
         """Conversations in order, one more than asked for if there are more; maybe only `among` some."""
@@ -249,7 +254,7 @@ class Hunt:
     def _title_plan(self) -> tuple[Planner, Plan]:
         assert self.view.reader is not None
         planner = Planner(self.view.reader, self.view.numbers, "title")
-        return planner, planner.without(planner.plan(self.query.root), self.view.stale)
+        return planner, planner.without(planner.plan(self.query.root), self._unwanted())
 
     def _boost(self, by: float) -> float:
         return 0.0 if self.by_time else by
@@ -406,12 +411,15 @@ class Hunt:
     def _direct_docs(self) -> Iterator[tuple[Heading, list[Doc]]]:
         changing = {group[:2] for group in self.view.pending}
         for heading in self.view.direct:
-            if (heading.family, heading.grouping) not in changing:
-                yield heading, self.library.docs(heading)
+            if (heading.family, heading.grouping) in changing or heading.id in self.wish.without:
+                continue
+            yield heading, self.library.docs(heading)
         for group in self.view.pending:
             for id, read in self.library.group(group.family, group.conversation).items():
                 if read.conversation.nature == "prompts" and id in self.uninterpreted:
                     # Its transcript waits as well, and outranks them.
+                    continue
+                if id in self.wish.without:
                     continue
                 self.uninterpreted[id] = read.conversation
                 yield self._heading(read.conversation, group), read.docs
