@@ -25,7 +25,7 @@ except ImportError:  # Windows
 
 ROOT = Path(__file__).parents[1]
 #: Megabytes an environment takes, to be said where the disk is full.
-SIZES = {"serve": 150, "test": 1100, "docs": 160}
+SIZES = {"serve": 175, "test": 1100, "docs": 160}
 #: Environments of tools that need nothing of ours.
 WITHOUT_RIREKI = {"docs"}
 #: Seconds between two lines of progress where there is no terminal.

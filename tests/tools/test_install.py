@@ -141,7 +141,7 @@ def test_it_says_what_it_does_and_does_no_more_than_is_needed(bare: Project) -> 
     done = project.set_up()
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
-    assert lines[0] == ".venv-serve: setting up, once: 2 packages, about 150 MB …"
+    assert lines[0] == ".venv-serve: setting up, once: 2 packages, about 175 MB …"
     assert any("fetching 1 of 2: one" in line for line in lines)
     assert ".venv-serve: ready after" in lines[-1]
     assert "WARNING" not in done.stdout
@@ -338,7 +338,7 @@ def test_what_pip_says_is_told_as_what_it_means(monkeypatch: pytest.MonkeyPatch)
         return environment._explain(lines).splitlines()[0]
 
     full = "ERROR: Could not install packages due to an OSError: [Errno 28] No space left on device"
-    assert told("Collecting apsw", full) == "The disk is full: about 150 MB are needed."
+    assert told("Collecting apsw", full) == "The disk is full: about 175 MB are needed."
     assert "certificate" in told("SSLError(1, '[SSL: CERTIFICATE_VERIFY_FAILED]")
     built = told("  error: command '/usr/bin/gcc' failed", "ERROR: Failed building wheel for apsw")
     assert built.endswith("could not be built: Failed building wheel for apsw")
