@@ -15,12 +15,13 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Scope
 
 from rireki.errors import NotFound
+from rireki.mcp.http import RecallEndpoint
 from rireki.web import api, pages
 from rireki.web.api.failures import told as told_to_programs
 from rireki.web.archive_reader import ArchiveReader
 from rireki.web.broadcaster import Broadcaster
 from rireki.web.driving import Driving
-from rireki.web.guard import Guard, GuardSettings
+from rireki.web.guard import RECALL, Guard, GuardSettings
 from rireki.web.parts.frame import told
 from rireki.web.token import Access
 
@@ -39,9 +40,11 @@ def create_app(
     guard_settings: GuardSettings,
     driving: Driving | None = None,
     access: Access | None = None,
+    recall: RecallEndpoint | None = None,
 ) -> Starlette:
+    asked = [Route(RECALL, recall, methods=["POST"])] if recall is not None else []
     app = _App(
-        [*api.ROUTES, Mount("/static", _Static(directory=STATIC)), *pages.ROUTES],
+        [*api.ROUTES, *asked, Mount("/static", _Static(directory=STATIC)), *pages.ROUTES],
         guard_settings,
         access,
     )

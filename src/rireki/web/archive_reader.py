@@ -143,6 +143,11 @@ class ArchiveReader:
         """The bytes of an attachment, if the conversation has it. Raises NotFound or Ambiguous."""
         return await self.read(lambda archive: self._pictures(archive, archive.find(name))(digest))
 
+    @property
+    def library(self) -> Library:
+        """The archive that is shown now, for who asks it in threads of their own."""
+        return self._library
+
     async def search(self, text: str, wish: SearchOptions) -> Results:
         """One search at a time: the next one is answered from what the last one has opened."""
         loop = asyncio.get_running_loop()

@@ -27,7 +27,7 @@ from rireki.web.driving import OFF
 from rireki.web.locale.words import locale_of
 from rireki.web.token import Access, cookie_value
 
-__all__ = ["CSP", "DRIVEN", "Guard", "GuardSettings"]
+__all__ = ["CSP", "DRIVEN", "RECALL", "Guard", "GuardSettings"]
 
 CSP = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -48,6 +48,8 @@ WRITING = ("POST", "PUT", "DELETE")
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 #: Below this alone, something can be done and not only read.
 DRIVEN = "/api/v1/drive"
+#: Where agents ask; a question is posted, and changes nothing.
+RECALL = "/mcp"
 #: What lets in by standing in an address; taken out of it at once.
 IN_ADDRESS = ("token", "ticket")
 #: Seconds a browser remembers that it was let in.
@@ -133,11 +135,15 @@ class Guard:
         return bool(address) and host == f"{spelled}:{port}" and _is_number(address)
 
     def _check_writing(self, request: Request) -> None:
-        """What changes something comes from our own page, or from a program that has the token."""
-        if not self.settings.drive:
-            raise Refusal(404, OFF)
+        """What changes something comes from our own page, or from a program that has the token; what
+        asks for an agent, from such a program alone."""
         bearer = request.headers.get("authorization", "").lower().startswith("bearer ")
-        if not bearer and "origin" not in request.headers:
+        if request.scope["path"] == RECALL:
+            if not bearer:
+                raise Refusal(401, "bearer-missing")
+        elif not self.settings.drive:
+            raise Refusal(404, OFF)
+        elif not bearer and "origin" not in request.headers:
             raise Refusal(403, "origin-missing")
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind != "application/json":
@@ -224,7 +230,8 @@ class Guard:
 def _check_method(request: Request) -> None:
     path = request.scope["path"]
     driven = path == DRIVEN or path.startswith(f"{DRIVEN}/")
-    if request.method not in (*READING, *(WRITING if driven else ())):
+    taken = ("POST",) if path == RECALL else (*READING, *(WRITING if driven else ()))
+    if request.method not in taken:
         raise Refusal(405, "method-not-taken", method=request.method)
 
 

@@ -20,6 +20,8 @@ from rireki.errors import RirekiError
 from rireki.live.activity import activities
 from rireki.live.keeper import Keeper
 from rireki.live.readings import Readings
+from rireki.mcp.coverage import told_of
+from rireki.mcp.http import RecallEndpoint
 from rireki.web.app import create_app
 from rireki.web.archive_reader import ArchiveReader
 from rireki.web.broadcaster import Broadcaster
@@ -135,8 +137,11 @@ class Server:
             allowed=allowed,
             drive=drive is not None,
         )
-        app = create_app(self.archive_reader, self.broadcaster, settings, self.driving, self.access)
-        self._server = _Uvicorn(app, self.broadcaster, self.driving)
+        recall = RecallEndpoint(lambda: self.archive_reader.library, places, self._coverage)
+        app = create_app(
+            self.archive_reader, self.broadcaster, settings, self.driving, self.access, recall
+        )
+        self._server = _Uvicorn(app, self.broadcaster, self.driving, recall)
         self._ended = threading.Event()
 
     @property
@@ -182,6 +187,10 @@ class Server:
         waiting = self.driving.activities() if self.driving is not None else []
         return {**found, **{each.conversation: each for each in waiting}}
 
+    def _coverage(self) -> str:
+        """What an agent has to know of an archive that is not up to date."""
+        return told_of(self.keeper.status) if self.keeper is not None else ""
+
     def _hope(self) -> None:
         """Go over to the real history as soon as there is some, whoever took it in."""
         while not self._ended.wait(HOPE):
@@ -209,7 +218,11 @@ class _Uvicorn(uvicorn.Server):
     """Streams never end by themselves: they are ended first, then the server waits for the rest."""
 
     def __init__(
-        self, app: object, broadcaster: Broadcaster, driving: Driving | None = None
+        self,
+        app: object,
+        broadcaster: Broadcaster,
+        driving: Driving | None = None,
+        recall: RecallEndpoint | None = None,
     ) -> None:
         super().__init__(
             uvicorn.Config(
@@ -228,6 +241,7 @@ class _Uvicorn(uvicorn.Server):
         )
         self.broadcaster = broadcaster
         self.driving = driving
+        self.recall = recall
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         if self.driving is not None:
@@ -238,6 +252,8 @@ class _Uvicorn(uvicorn.Server):
         if self.driving is not None:
             self.driving.dismiss()
         await super().shutdown(sockets)
+        if self.recall is not None:
+            await self.recall.close()
         if self.driving is not None:
             await self.driving.close()
 

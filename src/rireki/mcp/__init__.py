@@ -1,0 +1,1 @@
+"""History for agents: six read-only tools over a library, spoken as MCP."""
