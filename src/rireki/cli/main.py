@@ -56,6 +56,8 @@ SECTIONS = {
     "Go on": {
         "chat": "Work with an agent from here; all of it is kept.",
         "resume": "The command that goes on with a conversation.",
+        "mcp": "Let an agent search its own past (it starts this).",
+        "install": "Tell an agent of 'rireki mcp', in its own settings.",
         "restore": "Write a conversation's own files back.",
     },
     "Keep": {

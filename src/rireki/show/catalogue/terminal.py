@@ -230,6 +230,16 @@ JAPANESE = {
     ),
     "Opening {url} in your browser.": "ブラウザーで {url} を開きます。",
     "Stop with Ctrl-C.": "Ctrl-C で終了します。",
+    # mcp, install
+    "This speaks MCP with an agent: 'rireki install AGENT' sets it up.": (
+        "これはエージェントと MCP で話すためのものです。'rireki install AGENT' で設定できます。"
+    ),
+    "Nothing to take out of {file}.": "{file} から取り除くものはありません。",
+    "{file} has it already.": "{file} には設定済みです。",
+    "Change that?": "変更しますか？",
+    "{title} knows rireki from its next session on.": "{title} は次のセッションから rireki を使えます。",
+    "{title} does not know rireki any more.": "{title} から rireki の設定を取り除きました。",
+    "What was there is kept in {backup}.": "元の内容は {backup} に残してあります。",
     "Driving agents is on: they can be let run commands below {where}.": (
         "エージェントの操作が有効です。{where} 以下でコマンドを実行できます。"
     ),
