@@ -68,6 +68,8 @@ WAITS = (
     "intake/test_two_at_once.py",
     "intake/test_work.py",
     "live/",
+    "mcp/test_claude.py",
+    "mcp/test_servers.py",
     "search/test_grep.py",
     "search/test_positions.py",
     "search/test_safety.py",
