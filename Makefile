@@ -54,6 +54,7 @@ bench: $(VENV)/.ready  ## the figures
 	$(BIN)/python -m bench.chatkit
 	$(BIN)/python -m bench.bridge
 	$(BIN)/python -m bench.masking
+	$(BIN)/python -m bench.recall
 
 docs: $(DOCS)/.ready  ## the documentation as a site, in site/; every link has to lead somewhere
 	@NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --strict
