@@ -58,7 +58,10 @@ AGENTS = {
     "zed": ("/home/aiko/dev/dotfiles", 2, 1, ""),
 }
 #: Files that a person downloads and names, and what programs of ours write.
-NOT_SHOWN = ("chatgpt-export", "claude-ai-export", "open-webui", "rireki", "chatkit", "bridge")
+NOT_SHOWN = (
+    *("chatgpt-export", "claude-ai-export", "open-webui", "atif", "shared"),
+    *("rireki", "chatkit", "bridge"),
+)
 
 
 @pytest.fixture

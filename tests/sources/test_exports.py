@@ -297,7 +297,13 @@ def test_a_zip_that_promises_gigabytes_is_refused(archive: Archive, tmp_path: Pa
 
 def test_details_that_nobody_closes_cost_no_time(archive: Archive, tmp_path: Path) -> None:
     text = '<details type="reasoning">\nHm</details>Yes' + '<details type="reasoning">' * 20_000
-    message = {"id": "m", "parentId": None, "childrenIds": [], "role": "assistant", "content": text}
+    message: dict[str, Any] = {
+        "id": "m",
+        "parentId": None,
+        "childrenIds": [],
+        "role": "assistant",
+        "content": text,
+    }
     chat = {"history": {"messages": {"m": message}, "currentId": "m"}}
     path = tmp_path / "chats.json"
     path.write_text(json.dumps([{"id": "a", "title": "t", "chat": chat}]))
