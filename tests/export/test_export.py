@@ -149,6 +149,19 @@ def test_programs_are_told_of_each(imported: Rireki, tmp_path: Path) -> None:
     assert all(Path(file).is_file() for line in first for file in line["files"])
 
 
+def test_what_is_left_out_of_many_is_one_remark_with_its_number(
+    imported: Rireki, home: Path, tmp_path: Path
+) -> None:
+    picture = {"kind": "attachment", "media_type": "image/png", "name": "a.png"}
+    for number, name in enumerate(("dddd4444", "eeee5555"), 1):
+        write(home, name, [said("d", "person", "look", 20, parts=[picture] * number)])
+    imported("import", "--home", str(home))
+    ran = imported("export", "--all", "--format", "sts", "--to", str(tmp_path / "out"))
+    assert [line for line in ran.err.splitlines() if "attachments" in line] == [
+        "! sts: left out: attachments (3)"
+    ]
+
+
 def test_a_sub_agent_goes_with_the_conversation_that_started_it(
     imported: Rireki, tmp_path: Path
 ) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -27,6 +29,7 @@ __all__ = ["command"]
 
 #: Kinds of what could not be carried that are named; of the others there are only so many more.
 _NAMED = 10
+_COUNTED = re.compile(r"(.*) \((\d+)\)")
 #: Conversations that a search may find: all there are.
 _MOST = 1_000_000
 
@@ -133,7 +136,8 @@ class _Tally:
         self.single = single
         self.written = self.there = self.failed = 0
         self.files: list[str] = []
-        self.notes: dict[str, None] = {}
+        #: Remarks; of those that end with a number, the sum over all conversations.
+        self.notes: Counter[str] = Counter()
 
     def add(self, done: Exported) -> None:
         self.written += not done.was_there
@@ -145,7 +149,9 @@ class _Tally:
             return
         if self.single:
             self.files += map(str, done.files)
-        self.notes.update(dict.fromkeys(done.notes))
+        for note in done.notes:
+            found = _COUNTED.fullmatch(note)
+            self.notes[found[1] if found else note] += int(found[2]) if found else 0
 
     def fail(self, id: str, error: RirekiError) -> None:
         self.failed += 1
@@ -155,8 +161,9 @@ class _Tally:
     def tell(self) -> None:
         if self.as_json:
             return
-        for note in list(self.notes)[:_NAMED]:
-            click.echo(f"! {one_line(say(note))}", err=True)
+        for note, number in list(self.notes.items())[:_NAMED]:
+            told = say(f"{note} ({number})" if number else note)
+            click.echo(f"! {one_line(told)}", err=True)
         if len(self.notes) > _NAMED:
             more = count(len(self.notes) - _NAMED, "more remark")
             click.echo(say(f"! {more}; --json tells them all"), err=True)
