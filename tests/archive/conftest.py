@@ -20,14 +20,25 @@ ENGINES: dict[str, Callable[[Path, Callable[[], str]], Archive]] = {
 
 
 @pytest.fixture(params=ENGINES)
-def reopen(
-    request: pytest.FixtureRequest, tmp_path: Path, clock: Callable[[], str]
-) -> Callable[[], Archive]:
+def engine(request: pytest.FixtureRequest, clock: Callable[[], str]) -> Callable[[Path], Archive]:
+    """Opens the archive of a folder."""
+    return lambda folder: ENGINES[request.param](folder, clock)
+
+
+@pytest.fixture
+def reopen(engine: Callable[[Path], Archive], tmp_path: Path) -> Callable[[], Archive]:
     """Another handle on the same archive, as another process would have."""
-    return lambda: ENGINES[request.param](tmp_path / "contract", clock)
+    return lambda: engine(tmp_path / "contract")
 
 
 @pytest.fixture
 def archive(reopen: Callable[[], Archive]) -> Iterator[Archive]:
     with closing(reopen()) as opened:
+        yield opened
+
+
+@pytest.fixture
+def other(engine: Callable[[Path], Archive], tmp_path: Path) -> Iterator[Archive]:
+    """The archive of another machine."""
+    with closing(engine(tmp_path / "other")) as opened:
         yield opened

@@ -15,7 +15,6 @@ from rireki.archive.base import Archive
 from rireki.archive.open import open_archive
 from rireki.errors import ArchiveTrouble, NotFound, RirekiError
 from rireki.home import archive_path
-from rireki.intake.restore import restore
 from rireki.intake.sweep import import_history
 from rireki.intake.verify import verify
 from rireki.sources.kit.places import Places
@@ -222,19 +221,6 @@ def test_a_conversation_that_only_an_index_names_is_damage_and_no_mistake(
             assert opened.find(id).conversation.id == id
         assert opened.damage
         opened.close()
-
-
-def test_a_strand_whose_rows_contradict_each_other_is_restored_in_words(
-    archive: Archive, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    lay_out("claude-code-1.0.51", home)
-    import_history(archive, places=Places.at(home))
-    found = archive.find(next(each.id for each in archive.headings()))
-    # As pages that changed places may have it: the one question finds a strand, the other does not.
-    monkeypatch.setattr(archive, "held_bytes", lambda *_: None)
-    with pytest.raises(ArchiveTrouble, match="is damaged"):
-        restore(archive, found, tmp_path / "back")
-    assert not (tmp_path / "back").exists()
 
 
 def test_rows_of_a_database_are_saved_although_nothing_is_known_of_them_any_more(

@@ -12,18 +12,11 @@ import pytest
 from rireki.archive.base import Archive, Change
 from rireki.archive.open import open_archive
 from rireki.archive.sqlite import connect
-from rireki.archive.sqlite.sums import SUMMED
 from rireki.intake.sweep import Report, import_history
 from rireki.sources.kit.places import Places
+from tests.archive.formats import bring_down
 from tests.sources.transcripts import SESSION, Transcript, lay
 from tests.support.engine import sql_of
-
-
-def without_sums(old: apsw.Connection) -> None:
-    """As it was before format 4."""
-    old.execute("DROP TABLE chunk_sum")
-    for table in SUMMED.keys() - {"chunk"}:
-        old.execute(f"ALTER TABLE {table} DROP COLUMN sum")
 
 
 @pytest.mark.usefixtures("plain_source")
@@ -34,12 +27,7 @@ def test_format_1_gets_a_feed(archive: Archive, home: Path, take_in: Callable[[]
     take_in()
     known, number = archive.find("plain/talk").conversation, archive.number()
     archive.close()
-    old = apsw.Connection(archive.address)
-    without_sums(old)
-    old.execute("DROP TABLE change")
-    old.execute("DROP TABLE naming")
-    old.pragma("user_version", 1)
-    old.close()
+    bring_down(Path(archive.address), 1)
 
     opened = open_archive(archive.address, clock=archive.clock)
     assert sql_of(opened).pragma("user_version") == len(connect.steps()) >= 2
@@ -60,11 +48,9 @@ def test_format_2_gets_titles_out_of_files_that_have_nothing_else(
     lay(home, titles.bytes(), titles.session)
     import_history(archive, places=Places.at(home), sources=["claude-code"])
     archive.close()
+    bring_down(Path(archive.address), 2)
     old = apsw.Connection(archive.address)
-    without_sums(old)
-    old.execute("DROP TABLE naming")
     old.execute("UPDATE conversation SET title = 'the first prompt'")
-    old.pragma("user_version", 2)
     old.close()
 
     opened = open_archive(archive.address, clock=archive.clock)

@@ -32,6 +32,8 @@ CHANGES = {
     "link": "call_id = 'another'",
     "succession": "at = '2027-01-01T00:00:00.000Z'",
     "forgotten": "together = 'another'",
+    "stream": "reached = reached + 1",
+    "removed": "number = number + 1",
 }
 
 
@@ -46,6 +48,7 @@ def full(archive: Archive, home: Path) -> Archive:
             "INSERT INTO succession (family, child, parent, at) VALUES ('amazon-q', 'a', 'b', 'c')"
         )
         assert batch.number
+    archive.stream("another archive", "laptop")
     forget(archive, [archive.find(next(c.id for c in archive.conversations()))])
     assert verify(archive) == []
     return archive

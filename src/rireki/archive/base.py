@@ -13,6 +13,8 @@ from functools import cached_property
 from os import urandom
 from typing import TYPE_CHECKING, Any
 
+from msgspec import structs
+
 from rireki.archive.links import resolve_links
 from rireki.archive.projection import Projection, short_ids
 from rireki.archive.rows import Rows, by_pages, lenient, lenient_rows, value_of
@@ -27,6 +29,7 @@ from rireki.archive.values import (
     Stale,
     StoredConversation,
     StoredReading,
+    Stream,
 )
 from rireki.model.conversation import Answer, Conversation, Trouble
 
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from rireki.archive.batch import Batch
+    from rireki.archive.delta import Delta, Have, Held
     from rireki.archive.records import Records
     from rireki.model.strand import State, Strand, StrandBytes
 
@@ -49,6 +53,7 @@ __all__ = [
     "Stale",
     "StoredConversation",
     "StoredReading",
+    "Stream",
 ]
 
 
@@ -159,7 +164,8 @@ class Archive:
 
     @lenient_rows
     def origins(self, named: bool = False) -> Iterator[KnownOrigin]:
-        """Every file and database that was read; `named` with the conversation of each file."""
+        """Every file and database that was read on this machine; `named` with the conversation of
+        each file."""
         return self._records.origins(named)
 
     @lenient
@@ -168,12 +174,14 @@ class Archive:
         return self._records.cursors(source, place)
 
     @lenient
-    def held_bytes(
-        self, source: str, place: str, key: str = "", state: State | None = None
-    ) -> StrandBytes | None:
-        """What a strand of an origin held at a state, or when it was last seen; None when it is
-        unknown."""
-        return self._records.held_bytes(source, place, key, state)
+    def held_bytes(self, source: str, place: str, key: str = "") -> StrandBytes | None:
+        """What a strand of an origin held when it was last seen; None when it is unknown."""
+        return self._records.held_bytes(source, place, key)
+
+    @lenient
+    def bytes_of(self, strand: Strand, state: State) -> StrandBytes:
+        """What any machine's strand held at a state."""
+        return self._records.bytes_of(strand.id, state)
 
     @lenient
     def strands(
@@ -198,6 +206,52 @@ class Archive:
         """(source, origin's place, trouble) of what could not be read and is no conversation's."""
         found = self.rows.troubles(source)
         return [(name, origin, Trouble(*trouble)) for name, origin, *trouble in found]
+
+    # ── other machines' archives ──
+
+    def stream(self, archive: str, machine: str, epoch: int = 1) -> Stream:
+        """Where the facts of another archive go, named by its identity; made when it is first asked
+        for. An archive that was put back begins another epoch."""
+        with self.rows.writing():
+            known = self.rows.get("stream", "id, reached", archive=archive, epoch=epoch)
+            if known:
+                return Stream(*known[0])
+            told = {"archive": archive, "epoch": epoch, "machine": machine}
+            return Stream(self.rows.add("stream", **told, reached=0), 0)
+
+    @lenient
+    def delta(self, after: int, limit: int, have: Have) -> Delta:
+        """What changed here after a number, for a stream of another archive: whole changes, about so
+        many bytes of them; of one that is larger, a part. `have` says what the other one has."""
+        from rireki.archive.delta import Giving
+
+        return Giving(self._records, after, limit, have).delta()
+
+    @lenient
+    def held(self, stream: int, strands: Sequence[int]) -> dict[int, Held]:
+        """What there is of these strands of a stream: what `delta` asks the other archive."""
+        from rireki.archive.delta import held
+
+        return held(self.rows, stream, strands)
+
+    def take(self, stream: int, delta: Delta) -> int:
+        """Keep a delta of a stream; returns the number up to which all of the stream is here.
+
+        What goes on from another number is not kept, so one that was kept already, or that another
+        process was faster with, does no harm. Raises Stale where it goes on from records that are
+        not there: ask for another one.
+        """
+        from rireki.archive.taking import take
+
+        return take(self, stream, delta)
+
+    @lenient
+    def here(self, found: Found) -> Conversation:
+        """The conversation as its agent has it on this machine: gone, if only another one holds it."""
+        holders = self.rows.holders(found.family, found.grouping)
+        if not holders or 0 in holders:
+            return found.conversation
+        return structs.replace(found.conversation, upstream="gone", held_by=[])
 
     # ── what waits, and what changed ──
 

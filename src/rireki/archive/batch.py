@@ -61,6 +61,7 @@ class Batch:
 
     def vanish(self, origin: KnownOrigin) -> None:
         self.rows.change("origin", {"id": origin.id}, vanished_at=self.now, stamp="")
+        self.rows.change("strand", {"origin": origin.id}, number=self.number)
         for strand, _, gone, group in self._held(origin.id):
             if not gone:
                 self._vanish(strand)
@@ -70,6 +71,7 @@ class Batch:
         """The file lies elsewhere now."""
         values = {"place": origin.place, "root": origin.root, "stamp": "", "vanished_at": None}
         self.rows.change("origin", {"id": known.id}, **values)
+        self.rows.change("strand", {"origin": known.id}, number=self.number)
         for _, _, _, group in self._held(known.id):
             self.projection.mark_stale(*group, self.number)
 
@@ -80,7 +82,7 @@ class Batch:
         return self._origins[name]
 
     def _known_origin(self, origin: Origin) -> int:
-        known = self.rows.get("origin", "id, vanished_at", source=origin.source, place=origin.place)
+        known = self.records.origin(origin.source, origin.place, "id, vanished_at")
         for number, vanished_at in known:
             if vanished_at is not None:
                 self.rows.change("origin", {"id": number}, vanished_at=None)
@@ -105,13 +107,13 @@ class Batch:
 
     def _vanish(self, strand: int) -> None:
         now = self._moment(self.records.last_state(strand))
-        self.rows.change("strand", {"id": strand}, vanished_at=now)
+        self.rows.change("strand", {"id": strand}, vanished_at=now, number=self.number)
         self._put_state(strand, now, "", b"")
 
     def _revive(self, strand: int) -> None:
         """The source holds it again, as it was."""
         last = self.records.last_state(strand)
-        self.rows.change("strand", {"id": strand}, vanished_at=None)
+        self.rows.change("strand", {"id": strand}, vanished_at=None, number=self.number)
         if last is not None:
             self._put_state(strand, self._moment(last), _encoded(last.held), last.held_tail)
 
@@ -165,6 +167,7 @@ class Batch:
             cursor=_encoded(update.cursor),
             first_seen=self.now,
             last_seen=self.now,
+            number=self.number,
         )
         runs, size = self._keep(strand, update, packed, None)
         self._keep_state(strand, runs, update, None)
@@ -179,7 +182,7 @@ class Batch:
         packed: Sequence[Chunk] | None,
         known: Sequence[Any],
     ) -> int:
-        strand, _, vanished_at, *rest, project = known
+        strand, cursor, vanished_at, *rest, project = known
         last = self.records.last_state(strand)
         runs, size = self._keep(strand, update, packed, last)
         changed = self._keep_state(strand, runs, update, last)
@@ -191,12 +194,13 @@ class Batch:
             values |= {"project": update.project if found else project}
             values |= {"last_seen": self._moment(last), "vanished_at": None}
             self.projection.mark_stale(*group, self.number)
-        self.rows.change("strand", {"id": strand}, **values)
+        if values != {"cursor": cursor}:
+            self.rows.change("strand", {"id": strand}, **values, number=self.number)
         if left != group:
-            self._leave(left, group)
+            self.leave(left, group)
         return size
 
-    def _leave(self, left: Group, group: Group) -> None:
+    def leave(self, left: Group, group: Group) -> None:
         """A strand belongs to another conversation now: both are to be read anew."""
         self.projection.mark_stale(*left, self.number)
         if None not in (*left, *group) and not self._strands(*left):
@@ -213,8 +217,8 @@ class Batch:
         for (parent,) in found:
             if parent not in (None, update.conversation):
                 # Chats that overwrite each other in turn do so again and again: the last time counts.
-                told = (family, update.conversation, parent, self.now)
-                self.rows.put("succession", "family, child, parent, at", told)
+                told = (family, update.conversation, parent, self.now, self.number)
+                self.rows.put("succession", "family, child, parent, at, number", told)
 
     # ── which records are new ──
 
@@ -302,9 +306,6 @@ class Batch:
             return False
         if last and last.runs and update.continues:
             self.rows.remove("state", strand=strand, number=last.number)
-        elif last and update.grows and update.keeps is None and last.tail:
-            # The unfinished line went on: its beginning is in what was added.
-            self.rows.change("state", {"strand": strand, "number": last.number}, tail=b"")
         self._put_state(strand, self._moment(last), encoded, update.tail)
         return True
 

@@ -166,7 +166,8 @@ class Projection:
         return row
 
     def is_forgotten(self, family: str, native_id: str) -> bool:
-        return bool(self.rows.get("forgotten", "at", family=family, conversation=native_id))
+        found = self.rows.get("forgotten", "remembered", family=family, conversation=native_id)
+        return found == [(0,)]
 
     def is_whole(self, found: Found) -> bool:
         """Whether all records of a group are this conversation's, under whatever name."""

@@ -23,7 +23,17 @@ from rireki.errors import ArchiveTrouble
 from rireki.model.record import DIGEST_SIZE, digest_of_bytes
 from rireki.model.strand import Run, State, Strand, extended
 
-__all__ = ["Chunks", "Digests", "Fetch", "HeldBytes", "LastState", "Records", "decoded_cursor"]
+__all__ = [
+    "Chunks",
+    "Digests",
+    "Fetch",
+    "HeldBytes",
+    "LastState",
+    "Records",
+    "cut",
+    "decoded_cursor",
+    "decoded_runs",
+]
 
 #: Records by strand, lane and number.
 Fetch: TypeAlias = Callable[[int, str, Sequence[int]], list[bytes]]
@@ -63,9 +73,13 @@ class Records:
         rows = by_pages(partial(self.rows.origins, named=named), 0)
         return (KnownOrigin(*row) for row in rows)
 
+    def origin(self, source: str, place: str, columns: str) -> list[Row]:
+        """The origin that this machine has there, if one was read."""
+        return self.rows.get("origin", columns, stream=0, source=source, place=place)
+
     def strands_of(self, source: str, place: str, columns: str, **where: Any) -> list[Row]:
         """The strands that an origin ever held."""
-        origins = self.rows.get("origin", "id", source=source, place=place)
+        origins = self.origin(source, place, "id")
         return [
             row for (id,) in origins for row in self.rows.get("strand", columns, origin=id, **where)
         ]
@@ -75,15 +89,14 @@ class Records:
         # Without the strands that are to be read from their beginning again.
         return {key: decoded_cursor(cursor) for key, cursor in found if cursor != "null"}
 
-    def held_bytes(
-        self, source: str, place: str, key: str, state: State | None
-    ) -> HeldBytes | None:
+    def held_bytes(self, source: str, place: str, key: str) -> HeldBytes | None:
         for (strand,) in self.strands_of(source, place, "id", key=key):
-            if state is not None:
-                return HeldBytes(self.rows, strand, state.runs, state.tail)
             last = self.last_state(strand)
             return HeldBytes(self.rows, strand, last.held, last.tail) if last else None
         return None
+
+    def bytes_of(self, strand: int, state: State) -> HeldBytes:
+        return HeldBytes(self.rows, strand, state.runs, state.tail)
 
     def last_state(self, strand: int) -> LastState | None:
         columns = "number, at, runs, tail"
@@ -93,7 +106,7 @@ class Records:
         # Before an empty state (it was not there) stands what it held until then.
         held = next((row for row in found if row[2]), found[0])
         number, at, runs, tail = found[0]
-        return LastState(number, at, runs, tail, _runs(held[2] or "[]"), held[3])
+        return LastState(number, at, runs, tail, decoded_runs(held[2] or "[]"), held[3])
 
     def strands(
         self, family: str, conversation: str, as_of: str | None, number: int | None
@@ -119,13 +132,15 @@ class Records:
             source=origin[0],
             role=role,
             place=origin[1],
+            root=origin[2],
+            stream=origin[3],
             key=key,
             conversation=conversation,
             project=project,
             first_seen=first_seen,
             last_seen=last_seen,
             vanished_at=vanished,
-            states=[State(n, at, _runs(runs), tail) for n, at, runs, tail in log if runs],
+            states=[State(n, at, decoded_runs(runs), tail) for n, at, runs, tail in log if runs],
             cursor=None if earlier else decoded_cursor(cursor),
             fetch=partial(self.fetch, id),
             weight=partial(self.chunks.weight, id),
@@ -137,7 +152,7 @@ def decoded_cursor(stored: object) -> Any:
     return decoded(_CURSOR, stored, "table strand")
 
 
-def _runs(stored: object) -> tuple[Run, ...]:
+def decoded_runs(stored: object) -> tuple[Run, ...]:
     runs = decoded(_RUNS, stored, "table state")
     if bad := [run.records for run in runs if not _SPANS.fullmatch(run.records)]:
         raise BadValue("table state", f"no numbers of records: {bad[0]!r}")
@@ -169,7 +184,7 @@ class Chunks:
                 first += count
                 continue
             records = [*unpack(data, size, lengths, f"chunk {number}"), *records]
-            digests = [*_cut(old_digests), *digests]
+            digests = [*cut(old_digests), *digests]
             self.rows.remove("chunk", id=number)
         self.insert(strand, pack(lane, first, records, digests))
 
@@ -184,7 +199,7 @@ class Chunks:
             "chunk", "first, count, digests", order="first", strand=strand, lane=lane
         )
         for first, count, digests in rows:
-            found = _cut(digests) if digests else self._digested(strand, lane, first, count)
+            found = cut(digests) if digests else self._digested(strand, lane, first, count)
             for ordinal, digest in enumerate(found, first):
                 known.setdefault(digest, []).append(ordinal)
         return known
@@ -242,7 +257,8 @@ class Chunks:
         return {ordinal: record for ordinal, record in records.items() if ordinal in wanted}
 
     def redact(self, family: str, name: str) -> int:
-        """Empty every record of a shared file that names this conversation; returns the bytes."""
+        """Empty every record of a shared file that names this conversation, and every line that was
+        not finished yet; returns the bytes."""
         removed = 0
         columns = "id, lane, first, size, lengths, data"
         for strand in self.rows.shared_strands(family):
@@ -255,6 +271,10 @@ class Chunks:
                     removed += size - sum(map(len, kept))
                     self.rows.remove("chunk", id=number)
                     self.insert(strand, pack(lane, first, kept))
+            for number, tail in self.rows.get("state", "number, tail", strand=strand):
+                if name.encode() in tail:
+                    removed += len(tail)
+                    self.rows.change("state", {"strand": strand, "number": number}, tail=b"")
         return removed
 
 
@@ -264,7 +284,8 @@ def _packed(row: Sequence[object], place: str) -> tuple[bytes, int, str]:
     return value_of(bytes, data, place), value_of(int, size, place), value_of(str, lengths, place)
 
 
-def _cut(digests: bytes) -> list[bytes]:
+def cut(digests: bytes) -> list[bytes]:
+    """The digests of a chunk, one by one."""
     return [digests[i : i + DIGEST_SIZE] for i in range(0, len(digests), DIGEST_SIZE)]
 
 

@@ -112,8 +112,24 @@ class Rows(Protocol):
 
     # ── questions; pages come in the order of their first columns, behind those given ──
 
+    def changed(self, after: tuple[int, int], limit: int) -> list[Row]:
+        """Number and id of strands of this machine."""
+        ...
+
+    def between(self, table: str, columns: str, after: int, until: int) -> list[Row]:
+        """Rows of a table that notes the number of each, behind a number, up to another."""
+        ...
+
+    def taken(self, table: str, stream: int, remote: Collection[int], columns: str) -> list[Row]:
+        """What is called so in its own archive: strands, or origins, of a stream."""
+        ...
+
+    def lanes(self, strands: Collection[int]) -> list[Row]:
+        """Strand, lane, and how many records it has."""
+        ...
+
     def origins(self, after: int, limit: int, named: bool) -> list[Row]:
-        """Columns of KnownOrigin; `named` with the conversation of each file."""
+        """Columns of KnownOrigin, of this machine's; `named` with the conversation of each file."""
         ...
 
     def reopen_origins(self) -> None:
@@ -126,7 +142,11 @@ class Rows(Protocol):
 
     def strands(self, family: str, conversation: str) -> list[Row]:
         """Id, key, conversation, role, project, first and last seen, vanished, cursor; the origin's
-        source and place."""
+        source, place, root and stream. In the same order wherever they were taken to."""
+        ...
+
+    def holders(self, family: str, conversation: str) -> list[int]:
+        """The streams whose sources hold strands of a group now."""
         ...
 
     def shared_strands(self, family: str) -> list[int]:
@@ -189,7 +209,7 @@ class Rows(Protocol):
     def projects(self) -> list[str]: ...
     def forgotten(self, names: Collection[str] | None) -> list[Row]: ...
     def sightings(self, directory: str, below: bool) -> list[Row]:
-        """Number, data, id, title; directory, first and last seen, sources that hold it now."""
+        """Number, data, id, title; directory, first and last seen, sources that hold it here now."""
         ...
 
     def answers(self, after: str, limit: int, source: str | None) -> list[Row]: ...

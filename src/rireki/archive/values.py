@@ -21,6 +21,7 @@ __all__ = [
     "Stale",
     "StoredConversation",
     "StoredReading",
+    "Stream",
 ]
 
 #: A family and a conversation's own id in it: strands of one group are interpreted together.
@@ -28,7 +29,7 @@ Group: TypeAlias = tuple[str, str | None]
 
 
 class Stale(Exception):
-    """Another process took this origin in meanwhile: read it again."""
+    """What this goes on from is not there any more, others were faster: read it again."""
 
 
 class KnownOrigin(msgspec.Struct, frozen=True):
@@ -129,6 +130,13 @@ class StoredReading(NamedTuple):
 
     conversation: Conversation
     is_new: bool
+
+
+class Stream(NamedTuple):
+    """Another archive whose facts are taken, and up to which of its numbers they are here."""
+
+    id: int
+    reached: int
 
 
 class Sighting(msgspec.Struct, frozen=True, kw_only=True):

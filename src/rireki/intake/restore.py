@@ -8,8 +8,8 @@ import re
 from collections.abc import Collection
 from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
 
-from rireki.archive.base import Archive, Found, KnownOrigin
-from rireki.errors import ArchiveTrouble, NotFound, RirekiError
+from rireki.archive.base import Archive, Found
+from rireki.errors import NotFound, RirekiError
 from rireki.intake.interpret import with_subagents
 from rireki.model.names import as_path
 from rireki.model.record import digest_of_bytes
@@ -33,17 +33,10 @@ def restore(archive: Archive, found: Found, to: Path, as_of: str | None = None) 
     if not strands:
         raise NotFound("not-archived-then", id=found.conversation.id, when=as_of)
     strands = [strand for strand in strands if strand.role not in EXCERPTS] or strands
-    origins = {(origin.source, origin.place): origin for origin in archive.origins()}
     wanted: dict[Path, StrandBytes] = {}
     for strand in strands:
-        origin = origins.get((strand.source, strand.place))
-        held = archive.held_bytes(strand.source, strand.place, strand.key, strand.states[-1])
-        if origin is None or held is None:
-            # The archive has just given this strand: its rows contradict each other.
-            raise ArchiveTrouble(
-                "data-damaged", place=strand.place, why="rows that name each other are not there"
-            )
-        wanted[_free(to / _name(strand, origin), wanted)] = held
+        held = archive.bytes_of(strand, strand.states[-1])
+        wanted[_free(to / _name(strand), wanted)] = held
     missing = {path: data for path, data in wanted.items() if not _is_there(path, to, data)}
     for path, data in missing.items():
         _make_folder(path.parent, to)
@@ -65,17 +58,17 @@ def _write(path: Path, data: StrandBytes) -> None:
         raise
 
 
-def _name(strand: Strand, origin: KnownOrigin) -> Path:
+def _name(strand: Strand) -> Path:
     """A file goes where it lay below its root; a row becomes a file named after its conversation."""
     if strand.key and strand.role in FILES:
         # What came with a message, as it was: no JSON.
         return Path(safe_name(f"{strand.conversation}.files"), safe_name(json.loads(strand.key)[1]))
     if strand.key:
         return Path(safe_name(f"{strand.conversation}.json"))
-    kind = PureWindowsPath if "\\" in origin.place else PurePosixPath
-    place: PurePath = kind(origin.place)
+    kind = PureWindowsPath if "\\" in strand.place else PurePosixPath
+    place: PurePath = kind(strand.place)
     try:
-        relative = place.relative_to(kind(origin.root))
+        relative = place.relative_to(kind(strand.root))
     except ValueError:
         relative = kind(place.name)
     parts = [safe_name(part) for part in relative.parts] or [safe_name(place.name)]

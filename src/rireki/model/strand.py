@@ -273,6 +273,10 @@ class Strand(msgspec.Struct, kw_only=True):
     role: str
     #: Path of the file or database.
     place: str
+    #: The folder its reader started from.
+    root: str = ""
+    #: Which machine it was read on; 0: this one.
+    stream: int = 0
     #: Names the row inside a database; empty for a file.
     key: str = ""
     conversation: str | None = None

@@ -82,6 +82,8 @@ class OpenConversation(msgspec.Struct, frozen=True, eq=False):
     """One conversation with all its messages, as it was read at some change."""
 
     conversation: Conversation
+    #: The same, as its agent has it on this machine.
+    here: Conversation
     family: str
     grouping: str
     #: Every message, hidden ones and earlier versions too.
@@ -207,6 +209,7 @@ class ArchiveReader:
         return OpenConversation(
             journal=journal,
             conversation=conversation,
+            here=archive.here(found),
             family=found.family,
             grouping=found.grouping,
             messages=messages,

@@ -107,7 +107,7 @@ def journal_of(archive: Archive, found: Found) -> JournalPosition:
     reached = archive.reached(found.conversation.id)
     last = JournalPosition()
     for strand in archive.strands(found.family, found.grouping, number=reached):
-        if strand.source != "bridge" or not strand.states:
+        if strand.source != "bridge" or strand.stream or not strand.states:
             continue
         held = [records for records in strand.states[-1].ordinals(LANE) if records]
         if held and (entry := parse(strand.fetch(LANE, [held[-1][-1]])[0])):

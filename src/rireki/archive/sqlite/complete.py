@@ -38,6 +38,8 @@ class RecoveredFacts(msgspec.Struct):
     successions: list[Values]
     forgotten: list[Values]
     troubles: list[Values]
+    streams: list[Values]
+    removed: list[Values]
     number: int
     #: What could not be saved, by the conversation or table it belongs to.
     lost: list[Trouble]
@@ -74,6 +76,8 @@ class _Completing:
             successions=self._sure("succession"),
             forgotten=self._sure("forgotten"),
             troubles=[row for row in self._sure("trouble") if row["origin"] in self.origins],
+            streams=self._streams(),
+            removed=self._sure("removed"),
             number=self._number(),
             lost=self.lost,
         )
@@ -96,6 +100,16 @@ class _Completing:
                 self._lose(f"table {table}", f"a row is damaged ({said})")
         return [row.values for row in self.found.rows[table] if row.trust]
 
+    def _streams(self) -> list[Values]:
+        """Of one that is lost the number stays taken: another machine's must not get it."""
+        streams = self._sure("stream")
+        mentioned = {origin["stream"] for origin in self.origins.values()} - {0}
+        for id in sorted(mentioned - {stream["id"] for stream in streams}):
+            self._lose("table stream", f"which machine number {id} is is lost")
+            lost = {"id": id, "archive": f"lost-{id}", "epoch": 0, "machine": "", "reached": 0}
+            streams.append(lost)
+        return streams
+
     def _number(self) -> int:
         rows = self.found.rows
         noted = [row.values["value"] for row in rows["meta"] if row.values["key"] == "number"]
@@ -106,7 +120,9 @@ class _Completing:
 
     def _keep_strands(self) -> None:
         gone = {
-            (f.values["family"], f.values["conversation"]) for f in self.found.rows["forgotten"]
+            (row.values["family"], row.values["conversation"])
+            for row in self.found.rows["forgotten"]
+            if not row.values["remembered"]
         }
         for row in self.found.rows["strand"]:
             values = dict(row.values)
@@ -147,6 +163,9 @@ class _Completing:
             "first_seen": min(times),
             "last_seen": max(times),
             "vanished_at": None,
+            "remote": said.get("remote", 0),
+            # Of another machine's all states are to be told again.
+            "number": 0 if said.get("remote") else max((s["number"] for s in states), default=1),
         }
         self._lose(self._name(number), "what is known of its file is lost, its records are not")
 
@@ -213,6 +232,8 @@ class _Completing:
             "stamp": "",
             "first_seen": _EPOCH,
             "vanished_at": None,
+            "stream": said.get("stream", 0),
+            "remote": said.get("remote", 0),
         }
         self._lose(place, "what is known of this file is lost, its records are not")
 
@@ -291,11 +312,13 @@ class _Completing:
             Run(lane, shorten(sorted(held)), "" if len(self.held[strand]) == 1 else ",")
             for lane, held in sorted(self.held[strand].items())
         ]
+        number = max(self._number(), 1)
         self.strands[strand]["cursor"] = NOWHERE
+        self.strands[strand]["number"] = 0 if self.strands[strand]["remote"] else number
         self._lose(self._name(strand), "which of its records were there when is lost")
         return {
             "strand": strand,
-            "number": max(self._number(), 1),
+            "number": number,
             "at": self.strands[strand]["last_seen"],
             "runs": msgspec.json.encode(runs).decode(),
             "tail": b"",

@@ -21,8 +21,6 @@ __all__ = ["DAMAGE", "connect", "damage", "explain", "steps"]
 APPLICATION_ID = 0x7269726B
 #: From this format on, all that is needed to read an archive is there.
 READABLE = 3
-#: The step that brings checksums.
-SUMS = 4
 #: How long the first statement does, before it is asked whether there are locks at all.
 SOON_MS = 2_000
 #: What comes of reading a file whose bytes are not what was written. No error of Python's own but one
@@ -147,7 +145,6 @@ def _cannot_read(path: Path) -> ArchiveTrouble:
 
 def _prepare(connection: apsw.Connection, path: Path) -> None:
     distrust(connection)
-    connection.execute("PRAGMA foreign_keys = ON")
     connection.execute("PRAGMA cache_size = -16000")
     # By one statement: another process may be making the tables of a new file.
     version, owner, tables = connection.execute(
@@ -163,6 +160,8 @@ def _prepare(connection: apsw.Connection, path: Path) -> None:
         if version < READABLE:
             reason = Wording("old-format", version=version, known=len(known))
             raise _cannot_write(path, reason)
+        if version < len(known):
+            _widen(connection)
         return
     # A new file leaves the mode with a rollback journal: the folder is synced without it, or a power
     # cut could bring it back, and with it the empty file.
@@ -172,6 +171,18 @@ def _prepare(connection: apsw.Connection, path: Path) -> None:
     connection.execute("PRAGMA wal_autocheckpoint = 4000")
     if version < len(known):
         migrate(connection, known)
+    # Only now: a step may make a table anew that others refer to.
+    connection.execute("PRAGMA foreign_keys = ON")
+
+
+def _widen(connection: apsw.Connection) -> None:
+    """Where an earlier format can only be read: views with the columns that its tables lack."""
+    for table, columns in sums.ADDED.items():
+        lacking = ", ".join(f"{value} AS {column}" for column, value in columns.items())
+        connection.execute(f"CREATE TEMP VIEW {table} AS SELECT *, {lacking} FROM main.{table}")
+    for table in ("stream", "removed"):
+        nothing = ", ".join(f"0 AS {column}" for column in sums.SUMMED[table])
+        connection.execute(f"CREATE TEMP VIEW {table} AS SELECT {nothing} WHERE 0")
 
 
 # ── the newest format, step by step; each step is a file of schema/ ──
@@ -188,11 +199,13 @@ def migrate(connection: apsw.Connection, known: list[str]) -> None:
     try:
         version = connection.pragma("user_version")
         for number, step in enumerate(known[version:], version + 1):
-            if number == SUMS:
+            if number == sums.FIRST:
                 _complete_first_format(connection)
             connection.execute(step)
-            if number == SUMS:
+            if number == sums.FIRST:
                 sums.fill(connection)
+            elif number == sums.WIDER:
+                sums.renew(connection)
             connection.pragma("user_version", number)
         connection.pragma("application_id", APPLICATION_ID)
     except BaseException:

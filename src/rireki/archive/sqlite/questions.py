@@ -137,14 +137,14 @@ class Questions:
         return self._ask(
             f"""SELECT o.id, o.source, o.place, o.root, o.form, o.role, o.stamp, o.first_seen,
                        o.vanished_at {conversation}
-                  FROM origin o {strand} WHERE o.id > ? ORDER BY o.id LIMIT ?""",
+                  FROM origin o {strand} WHERE o.stream = 0 AND o.id > ? ORDER BY o.id LIMIT ?""",
             *(after, limit),
         )
 
     def reopen_origins(self) -> None:
         self.sql.execute(
             """UPDATE origin SET stamp = ''
-                WHERE form = 'database' OR id NOT IN (SELECT origin FROM strand)"""
+                WHERE stream = 0 AND (form = 'database' OR id NOT IN (SELECT origin FROM strand))"""
         )
 
     def troubles(self, source: str | None) -> list[Row]:
@@ -158,11 +158,19 @@ class Questions:
     def strands(self, family: str, conversation: str) -> list[Row]:
         return self._ask(
             """SELECT s.id, s.key, s.conversation, s.role, s.project, s.first_seen, s.last_seen,
-                      s.vanished_at, s.cursor, o.source, o.place
+                      s.vanished_at, s.cursor, o.source, o.place, o.root, o.stream
                  FROM strand s JOIN origin o ON o.id = s.origin
-                WHERE s.family = ? AND s.conversation = ? ORDER BY s.id""",
+                WHERE s.family = ? AND s.conversation = ? ORDER BY o.stream, s.remote, s.id""",
             *(family, conversation),
         )
+
+    def holders(self, family: str, conversation: str) -> list[int]:
+        found = self._ask(
+            """SELECT DISTINCT o.stream FROM strand s JOIN origin o ON o.id = s.origin
+                WHERE s.family = ? AND s.conversation = ? AND s.vanished_at IS NULL""",
+            *(family, conversation),
+        )
+        return [stream for (stream,) in found]
 
     def shared_strands(self, family: str) -> list[int]:
         query = "SELECT id FROM strand WHERE family = ? AND conversation GLOB '@*'"
@@ -194,6 +202,43 @@ class Questions:
                 WHERE conversation IS NOT NULL AND (family, conversation) > (?, ?)
                 ORDER BY family, conversation LIMIT ?""",
             *(*after, limit),
+        )
+
+    # ── between archives ──
+
+    def changed(self, after: tuple[int, int], limit: int) -> list[Row]:
+        return self._ask(
+            """SELECT number, id FROM strand WHERE remote = 0 AND (number, id) > (?, ?)
+                ORDER BY number, id LIMIT ?""",
+            *(*after, limit),
+        )
+
+    def between(self, table: str, columns: str, after: int, until: int) -> list[Row]:
+        return self._ask(
+            f"""SELECT {columns} FROM {table} WHERE number > ? AND number <= ?
+                 ORDER BY number, {columns}""",
+            *(after, until),
+        )
+
+    def taken(self, table: str, stream: int, remote: Collection[int], columns: str) -> list[Row]:
+        origin = (
+            "origin" if table == "origin" else "strand JOIN origin ON origin.id = strand.origin"
+        )
+        return self._ask(
+            f"""SELECT {columns} FROM {origin}
+                 WHERE {table}.remote <> 0 AND {table}.remote IN {_CHOSEN} AND origin.stream = ?2""",
+            *(_list(remote), stream),
+        )
+
+    def lanes(self, strands: Collection[int]) -> list[Row]:
+        return self._ask(
+            f"""SELECT c.strand, c.lane, c.first + c.count
+                  FROM (SELECT strand, lane, max(first) AS first FROM chunk
+                         WHERE strand IN {_CHOSEN} GROUP BY strand, lane) l
+                 CROSS JOIN chunk c
+                    ON c.strand = l.strand AND c.lane = l.lane AND c.first = l.first
+                 ORDER BY 1, 2""",
+            _list(strands),
         )
 
     # ── what waits, and what changed ──
@@ -346,9 +391,12 @@ class Questions:
 
     def forgotten(self, names: Collection[str] | None) -> list[Row]:
         if names is None:
-            return self._ask("SELECT family, conversation FROM forgotten")
-        query = f"SELECT family, conversation FROM forgotten WHERE conversation IN {_CHOSEN}"
-        return self._ask(query, _list(names))
+            return self._ask("SELECT family, conversation FROM forgotten WHERE remembered = 0")
+        return self._ask(
+            f"""SELECT family, conversation FROM forgotten
+                 WHERE remembered = 0 AND conversation IN {_CHOSEN}""",
+            _list(names),
+        )
 
     def sightings(self, directory: str, below: bool) -> list[Row]:
         condition = "{0} = ?1"
@@ -363,8 +411,8 @@ class Questions:
             f"""SELECT c.number, c.data, c.id, c.title, coalesce(s.project, c.project),
                        min(s.first_seen), max(coalesce(s.vanished_at, s.last_seen)),
                        iif(s.project IS NULL, iif(c.upstream = 'gone', NULL, c.source),
-                           group_concat(DISTINCT iif(s.vanished_at IS NULL AND s.project IS NOT NULL,
-                                                     o.source, NULL)))
+                           group_concat(DISTINCT iif(s.vanished_at IS NULL AND s.project IS NOT NULL
+                                                     AND o.stream = 0, o.source, NULL)))
                   FROM conversation c
                   JOIN strand s ON s.family = c.family AND s.conversation = c.grouping
                   JOIN origin o ON o.id = s.origin

@@ -22,7 +22,7 @@ from rireki.archive.sqlite.pages import (
     Unreadable,
     decode_record,
 )
-from rireki.archive.sqlite.sums import SUMMED, prepare, sum_of
+from rireki.archive.sqlite.sums import ADDED, SUMMED, prepare, sum_of
 
 __all__ = ["Loss", "Recovered", "RecoveredRow", "recover"]
 
@@ -40,6 +40,8 @@ KEYS: dict[str, tuple[str, ...]] = {
     "trouble": ("origin", "key", "place"),
     "change": ("number", "conversation"),
     "link": ("child", "parent", "kind"),
+    "stream": ("id",),
+    "removed": ("stream", "strand"),
     "dirty": ("family", "conversation"),
     "naming": ("family", "grouping", "token"),
     "conversation": ("number",),
@@ -48,22 +50,27 @@ KEYS: dict[str, tuple[str, ...]] = {
 }
 #: Besides its key, what no two rows have in common.
 UNIQUE = {
-    "origin": ("source", "place"),
+    "origin": ("stream", "source", "place", "remote"),
     "strand": ("origin", "key"),
     "chunk": ("strand", "lane", "first"),
     "conversation": ("id",),
+    "stream": ("archive", "epoch"),
 }
 #: Indexes that repeat what rows of a table say, and what: the last is the number of the row.
 ECHOES: dict[str, tuple[str, tuple[str, ...]]] = {
+    # Before format 5.
     "sqlite_autoindex_origin_1": ("origin", ("source", "place")),
+    "origin_of_place": ("origin", ("stream", "source", "place", "remote")),
     "sqlite_autoindex_strand_1": ("strand", ("origin", "key")),
     "strand_of_conversation": ("strand", ("family", "conversation")),
     "strand_of_project": ("strand", ("project",)),
+    "strand_of_remote": ("strand", ("remote",)),
 }
+_NUMBERS = ("origin", "stream", "remote")
 #: Tables whose rows stray pages may hold; others are made again from these.
 STRAY = (
     *("origin", "strand", "chunk", "chunk_sum", "state", "succession", "forgotten", "trouble"),
-    *("meta", "conversation", "change", "link"),
+    *("meta", "conversation", "change", "link", "stream", "removed"),
 )
 _TYPES = {"INTEGER": int, "TEXT": str, "BLOB": bytes, "ANY": object}
 
@@ -131,12 +138,16 @@ class Recovered:
         for name, root in roots.items():
             self._read_tree(name, root)
         self._noting("free pages", lambda: self._seen.update(self.pages.free()))
-        lost = [table for table in KEYS if table not in roots]
+        since = "stream" in roots or "origin_of_place" in roots
+        lost = [t for t in KEYS if t not in roots and (since or t not in ("stream", "removed"))]
         self.losses += [Loss(table, 1, "its beginning is lost") for table in lost if roots]
         if not roots:
             self.losses.append(Loss("sqlite_schema", 1, "the list of tables is lost"))
         self._read_strays()
         self._check_sums()
+        for table, columns in ADDED.items():
+            for row in self.rows[table]:
+                row.values.update(columns | row.values)
         for table, rows in self.rows.items():
             self.rows[table] = _best(table, rows)
 
@@ -193,7 +204,7 @@ class Recovered:
     def _hear(self, index: str, values: Sequence[Any]) -> bool:
         """Note what an index says; False where these are not its values."""
         table, columns = ECHOES[index]
-        kinds = [int if column == "origin" else TextBytes for column in columns]
+        kinds = [int if column in _NUMBERS else TextBytes for column in columns]
         if [type(value) for value in values] != [*kinds, int]:
             return None in values and len(values) == len(columns) + 1
         *said, number = values
@@ -205,10 +216,14 @@ class Recovered:
         layout = self._layouts[table]
         if len(values) > len(layout.columns) or (cell.rowid is None) != layout.without_rowid:
             return None
+        # Of an earlier format: what was added since is in none of its rows.
+        short = {name for name, *_ in layout.columns[len(values) :]} & ADDED.get(table, {}).keys()
         values = values + [None] * (len(layout.columns) - len(values))
         found: Values = {}
         intact = True
         for (name, kind, required), value in zip(layout.columns, values, strict=True):
+            if name in short:
+                continue
             if name == layout.alias:
                 value = cell.rowid
             text = _plain(value)
@@ -255,14 +270,18 @@ class Recovered:
 
     def _is_long(self, table: str, values: list[Any]) -> bool:
         """Whether these are as many values as rows of this table have; or as they had before they
-        got a checksum."""
-        columns = len(self._layouts[table].columns)
-        return columns - len(values) in ((0, 1) if table in SUMMED and table != "chunk" else (0,))
+        got more columns, or a checksum."""
+        columns = [name for name, *_ in self._layouts[table].columns]
+        added = len(ADDED.get(table, {}).keys() & set(columns))
+        had_sum = (added, added + 1) if table in SUMMED and table != "chunk" else ()
+        return len(columns) - len(values) in (0, *had_sum)
 
     def _hear_stray(self, values: list[Any]) -> None:
         kinds = [type(value) for value in values]
         if kinds == [int, TextBytes, int]:
             self._hear("sqlite_autoindex_strand_1", values)
+        elif kinds == [int, TextBytes, TextBytes, int, int]:
+            self._hear("origin_of_place", values)
         elif kinds == [TextBytes, TextBytes, int]:
             is_place = b"/" in values[1] or b"\\" in values[1]
             index = "sqlite_autoindex_origin_1" if is_place else "strand_of_conversation"

@@ -106,6 +106,8 @@ def insert_facts(sql: apsw.Connection, facts: RecoveredFacts) -> None:
     insert(sql, "succession", facts.successions)
     insert(sql, "forgotten", facts.forgotten)
     insert(sql, "trouble", facts.troubles)
+    insert(sql, "stream", facts.streams)
+    insert(sql, "removed", facts.removed)
 
 
 def _insert_projection(sql: apsw.Connection, recovered: Recovered, facts: RecoveredFacts) -> None:

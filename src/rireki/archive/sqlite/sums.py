@@ -14,33 +14,48 @@ from zlib import crc32
 import apsw
 
 __all__ = [
+    "ADDED",
+    "FIRST",
     "SUMMED",
+    "WIDER",
     "WrongRow",
     "ensure_triggers",
     "fill",
     "prepare",
+    "renew",
     "sum_of",
     "wrong_rows",
 ]
 
+#: The first format that has checksums, and the one that added columns, which come last.
+FIRST, WIDER = 4, 5
+#: What format 5 added, and what stands there in rows of earlier formats.
+ADDED: dict[str, dict[str, int]] = {
+    "origin": {"stream": 0, "remote": 0},
+    "strand": {"remote": 0, "number": 1},
+    "succession": {"number": 1},
+    "forgotten": {"number": 1, "remembered": 0},
+}
 #: The columns that each checksum covers, in order. Those that name the row come first.
 SUMMED: dict[str, tuple[str, ...]] = {
     "meta": ("key", "value"),
     "origin": (
         *("id", "source", "place", "root", "form", "role", "stamp", "first_seen"),
-        "vanished_at",
+        *("vanished_at", "stream", "remote"),
     ),
     "strand": (
         *("id", "origin", "key", "family", "conversation", "role", "project", "cursor"),
-        *("first_seen", "last_seen", "vanished_at"),
+        *("first_seen", "last_seen", "vanished_at", "remote", "number"),
     ),
     "chunk": ("id", "strand", "lane", "first", "count", "size", "lengths", "digests"),
     "state": ("strand", "number", "at", "runs", "tail"),
-    "succession": ("family", "child", "parent", "at"),
-    "forgotten": ("family", "conversation", "together", "at"),
+    "succession": ("family", "child", "parent", "at", "number"),
+    "forgotten": ("family", "conversation", "together", "at", "number", "remembered"),
     "trouble": ("origin", "key", "place", "message", "hint", "at"),
     "change": ("number", "conversation", "reached"),
     "link": ("child", "parent", "kind", "call_id"),
+    "stream": ("id", "archive", "epoch", "machine", "reached"),
+    "removed": ("stream", "strand", "number"),
 }
 _KEYS = {
     "meta": 1,
@@ -53,6 +68,8 @@ _KEYS = {
     "trouble": 3,
     "change": 2,
     "link": 3,
+    "stream": 1,
+    "removed": 2,
 }
 _BLOBS = ("digests", "tail")
 _TRIGGER = "sum_of_meta_insert"
@@ -65,11 +82,20 @@ class WrongRow(NamedTuple):
     values: dict[str, Any]
 
 
-def sum_sql(table: str, prefix: str = "") -> str:
+def columns_of(table: str, version: int) -> tuple[str, ...]:
+    """What the checksums of a table cover in a format; nothing where it has none."""
+    columns = SUMMED[table]
+    if version >= WIDER:
+        return columns
+    is_new = version < FIRST or table in ("stream", "removed")
+    return () if is_new else columns[: len(columns) - len(ADDED.get(table, ()))]
+
+
+def sum_sql(table: str, prefix: str = "", version: int = WIDER) -> str:
     """The checksum of a row as an expression over its columns."""
     values = [
         f"hex({prefix}{column})" if column in _BLOBS else f"{prefix}{column}"
-        for column in SUMMED[table]
+        for column in columns_of(table, version)
     ]
     return f"crc32(CAST(json_array('{table}', {', '.join(values)}) AS BLOB))"
 
@@ -113,31 +139,46 @@ def fill(sql: apsw.Connection) -> None:
     for table in SUMMED:
         if table == "chunk":
             sql.execute(f"INSERT INTO chunk_sum SELECT id, {sum_sql(table)} FROM chunk")
-        else:
-            sql.execute(f"UPDATE {table} SET sum = {sum_sql(table)}")
+        elif columns_of(table, FIRST):
+            sql.execute(f"UPDATE {table} SET sum = {sum_sql(table, version=FIRST)}")
+
+
+def renew(sql: apsw.Connection) -> None:
+    """The checksums of rows that got columns. One that did not fit before must not fit now."""
+    prepare(sql)
+    for table in ADDED:
+        before, now = sum_sql(table, version=FIRST), sum_sql(table)
+        sql.execute(f"UPDATE {table} SET sum = iif(sum IS {before}, {now}, -1)")
 
 
 def wrong_rows(sql: apsw.Connection, table: str) -> Iterator[WrongRow]:
     """Rows that are not what was written."""
     prepare(sql)
-    columns = SUMMED[table]
+    # What can only be read may have an earlier format.
+    version = sql.pragma("user_version")
+    columns = columns_of(table, version)
+    if not columns:
+        return
     # As bytes: a damaged text need not be one.
     asked = ", ".join(f"CAST({column} AS BLOB)" for column in columns)
     source, noted = table, "sum"
     if table == "chunk":
         source, noted = "chunk LEFT JOIN chunk_sum ON chunk_sum.chunk = chunk.id", "chunk_sum.sum"
-    found = sql.execute(f"SELECT {asked} FROM {source} WHERE {noted} IS NOT {sum_sql(table)}")
+    fitting = sum_sql(table, version=version)
+    found = sql.execute(f"SELECT {asked} FROM {source} WHERE {noted} IS NOT {fitting}")
     for row in found:
         values = [None if value is None else value.decode(errors="replace") for value in row]
         yield WrongRow(table, dict(zip(columns, values, strict=True)))
 
 
 def sum_of(table: str, values: dict[str, Any], scratch: apsw.Connection) -> int | None:
-    """The checksum of a row that is in no table; None for one that never was in ours."""
-    row = [values.get(column) for column in SUMMED[table]]
-    if any(isinstance(values.get(c), bytes) for c in SUMMED[table] if c not in _BLOBS):
+    """The checksum of a row that is in no table, over the columns that it has; None for one that
+    never was in ours."""
+    columns = [column for column in SUMMED[table] if column in values]
+    row = [values[column] for column in columns]
+    if any(isinstance(values[c], bytes) for c in columns if c not in _BLOBS):
         return None
-    marks = ", ".join("hex(?)" if column in _BLOBS else "?" for column in SUMMED[table])
+    marks = ", ".join("hex(?)" if column in _BLOBS else "?" for column in columns)
     found: int = scratch.execute(
         f"SELECT crc32(CAST(json_array('{table}', {marks}) AS BLOB))", row
     ).get

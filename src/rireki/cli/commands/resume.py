@@ -34,7 +34,7 @@ def command(name: str, as_json: bool) -> None:
       eval "$(rireki resume 5471a680)"
     """
     with opened() as archive:
-        conversation = archive.find(name).conversation
+        conversation = archive.here(archive.find(name))
     reader = registry.reader(conversation.source)
     shell = reader.resume(conversation)
     after = reader.revive(conversation) if conversation.upstream == "gone" else None

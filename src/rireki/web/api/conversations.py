@@ -39,12 +39,14 @@ __all__ = ["conversation", "explain", "message", "messages", "place_of", "versio
 @operation(TALK, "One conversation.")
 async def conversation(call: ApiCall[Nothing]) -> ConversationAnswer:
     def look(archive: Archive) -> ConversationAnswer:
-        found, _, _, changed = archive.find(call.conversation)
+        named = archive.find(call.conversation)
+        found, _, _, changed = named
         started = [
             link.id for link in found.links if link.kind == "subagent" and link.side == "child"
         ]
         reader = registry.find(found.source)
-        resume = reader.resume(found) if reader is not None else None
+        here = archive.here(named)
+        resume = reader.resume(here) if reader is not None and here.upstream != "gone" else None
         return ConversationAnswer(found, list(archive.pick(started).values()), changed, resume)
 
     return await call.archive_reader.read(look)

@@ -204,7 +204,7 @@ async def _around(request: Request, talk: OpenConversation) -> dict[str, Any]:
     return {
         "ties": ties,
         "children": talk.children,
-        "resume": _resume(about),
+        "resume": _resume(talk.here),
     }
 
 

@@ -167,7 +167,7 @@ def drive_region(request: Request, talk: OpenConversation) -> Region | None:
     driving = driving_of(request)
     if driving is None:
         return None
-    about = talk.conversation
+    about = talk.here
     session = driving.session_of(about.id, talk.journal.session)
     if session is not None:
         return Region(session.status.id, [])
@@ -186,7 +186,7 @@ class Obstacle(NamedTuple):
 
 def obstacle_of(request: Request, talk: OpenConversation) -> Obstacle | None:
     """None where agents are not driven, where one can go on, and where none ever could."""
-    driving, about = driving_of(request), talk.conversation
+    driving, about = driving_of(request), talk.here
     if driving is None or not _goes_on_somewhere(about) or drive_region(request, talk) is not None:
         return None
     assert about.project is not None
@@ -261,7 +261,13 @@ def begun_conversation(request: Request, id: str) -> OpenConversation | None:
         updated_at=status.started_at or None,
     )
     return OpenConversation(
-        conversation=about, family=source, grouping=native, messages=[], changed=0, children=[]
+        conversation=about,
+        here=about,
+        family=source,
+        grouping=native,
+        messages=[],
+        changed=0,
+        children=[],
     )
 
 
