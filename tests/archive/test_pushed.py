@@ -332,6 +332,8 @@ def test_one_conversation_that_went_on_on_two_machines_has_both_branches(
         take_in(each, home)
     push(archive, other)
     push(other, archive)
+    here, there = told(archive, tmp_path / "here"), told(other, tmp_path / "there")
+    assert here["conversations"] == there["conversations"] and here["answers"] == there["answers"]
     for each in (archive, other):
         (conversation,) = each.conversations()
         found = each.find(conversation.id)

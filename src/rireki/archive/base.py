@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cached_property, partial
 from os import urandom
 from typing import TYPE_CHECKING, Any
 
@@ -212,12 +212,13 @@ class Archive:
     def stream(self, archive: str, machine: str, epoch: int = 1) -> Stream:
         """Where the facts of another archive go, named by its identity; made when it is first asked
         for. An archive that was put back begins another epoch."""
-        with self.rows.writing():
-            known = self.rows.get("stream", "id, reached", archive=archive, epoch=epoch)
-            if known:
-                return Stream(*known[0])
-            told = {"archive": archive, "epoch": epoch, "machine": machine}
-            return Stream(self.rows.add("stream", **told, reached=0), 0)
+        known = partial(self.rows.get, "stream", "id, reached", archive=archive, epoch=epoch)
+        if not known():
+            with self.rows.writing():
+                if not known():
+                    told = {"archive": archive, "epoch": epoch, "machine": machine}
+                    self.rows.add("stream", **told, reached=0)
+        return Stream(*known()[0])
 
     @lenient
     def delta(self, after: int, limit: int, have: Have) -> Delta:

@@ -111,7 +111,7 @@ class Records:
     def strands(
         self, family: str, conversation: str, as_of: str | None, number: int | None
     ) -> list[Strand]:
-        rows = self.rows.strands(family, conversation)
+        rows = _by_machine(self.rows.strands(family, conversation))
         strands = [self._strand(*row, as_of=as_of, until=number) for row in rows]
         return [strand for strand in strands if strand.states]
 
@@ -146,6 +146,14 @@ class Records:
             weight=partial(self.chunks.weight, id),
             fetch_readable=partial(self.chunks.fetch_readable, id),
         )
+
+
+def _by_machine(rows: list[Row]) -> list[Row]:
+    """The strands of several machines: who saw one first comes first, on whichever of them we are."""
+    begun: dict[int, str] = {}
+    for *_, first_seen, _, _, _, _, _, _, stream in rows:
+        begun[stream] = min(first_seen, begun.get(stream, first_seen))
+    return sorted(rows, key=lambda row: begun[row[-1]]) if len(begun) > 1 else rows
 
 
 def decoded_cursor(stored: object) -> Any:

@@ -72,6 +72,8 @@ STRAY = (
     *("origin", "strand", "chunk", "chunk_sum", "state", "succession", "forgotten", "trouble"),
     *("meta", "conversation", "change", "link", "stream", "removed"),
 )
+#: Columns that earlier formats had.
+OLD = {"checksum"}
 _TYPES = {"INTEGER": int, "TEXT": str, "BLOB": bytes, "ANY": object}
 
 
@@ -99,6 +101,10 @@ class _Layout(NamedTuple):
     #: The column that is the number of the row itself, if one is.
     alias: str | None
     without_rowid: bool
+
+    @property
+    def names(self) -> set[str]:
+        return {name for name, *_ in self.columns}
 
 
 class Recovered:
@@ -161,7 +167,10 @@ class Recovered:
             known = name.decode(errors="replace")
             found[known] = root
             if kind == b"table" and known in KEYS and isinstance(sql, TextBytes):
-                self._layouts.update(_layouts(sql.decode(errors="replace"), known))
+                told = dict(_layouts(sql.decode(errors="replace"), known))
+                # A statement may be damaged and still be one: then it names what we never did.
+                if told and not told[known].names - self._layouts[known].names - OLD:
+                    self._layouts.update(told)
         return found
 
     def _decoded(self, root: int) -> list[list[Any]]:
@@ -271,8 +280,8 @@ class Recovered:
     def _is_long(self, table: str, values: list[Any]) -> bool:
         """Whether these are as many values as rows of this table have; or as they had before they
         got more columns, or a checksum."""
-        columns = [name for name, *_ in self._layouts[table].columns]
-        added = len(ADDED.get(table, {}).keys() & set(columns))
+        columns = self._layouts[table].names
+        added = len(ADDED.get(table, {}).keys() & columns)
         had_sum = (added, added + 1) if table in SUMMED and table != "chunk" else ()
         return len(columns) - len(values) in (0, *had_sum)
 
