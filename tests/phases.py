@@ -131,6 +131,7 @@ LONGEST_FIRST = (
 )
 #: Left out of `make fast`: seconds of work each.
 SLOW = (
+    "archive/test_pushed.py::test_what_is_told_in_parts_is_equal_in_the_end",
     "archive/test_sums.py",
     "history/test_folding.py",
     "history/test_from_conversation.py",

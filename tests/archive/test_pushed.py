@@ -7,8 +7,10 @@ from collections.abc import Callable
 from contextlib import closing
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from rireki.archive.base import Archive, Stale
 from rireki.archive.delta import NOTHING
@@ -153,6 +155,17 @@ def test_strands_move_to_another_conversation_and_files_to_another_folder(
     assert stories(other) == [b"b\n"]
 
 
+def test_strands_stand_in_the_order_they_were_read_in_whatever_came_first(
+    archive: Archive, other: Archive
+) -> None:
+    add(archive, update(b"x\n", key="x"))
+    add(archive, update(b"y\n", key="y"))
+    add(archive, update(b"more\n", key="x", cursor=2), before=1)
+    (delta,) = push(archive, other)
+    assert [part.strand.key for part in delta.parts] == ["y", "x"]
+    assert [strand.key for strand in other.strands("pad", "one")] == ["x", "y"]
+
+
 def test_who_replaced_whom_is_told(archive: Archive, other: Archive) -> None:
     add(archive, update(b"a\n", key="x"))
     add(archive, update(b"b\n", conversation="two", key="y", replaces="x"))
@@ -260,6 +273,33 @@ def test_damaged_records_are_not_taken(archive: Archive, other: Archive) -> None
     stream, _ = other.stream(archive.identity(), "laptop")
     with pytest.raises(ArchiveTrouble):
         other.take(stream, archive.delta(0, 1000, lambda strands: {}))
+    assert other.stream(archive.identity(), "laptop").reached == 0 and stories(other) == []
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"chunks": {"count": 7}},
+        {"chunks": {"lengths": "[1]"}},
+        {"chunks": {"digests": b"short"}},
+        {"states": {"runs": "no runs"}},
+        {"strand": {"cursor": "{"}},
+        {"strand": {"origin": 99}},
+    ],
+    ids=str,
+)
+def test_a_delta_that_contradicts_itself_is_not_taken(
+    wrong: dict[str, dict[str, Any]], archive: Archive, other: Archive
+) -> None:
+    add(archive, update(b"some words\n"))
+    stream, _ = other.stream(archive.identity(), "laptop")
+    delta = archive.delta(0, 1000, partial(other.held, stream))
+    ((name, values),) = wrong.items()
+    told = getattr(delta.parts[0], name)
+    bad = [replace(told[0], **values)] if isinstance(told, list) else replace(told, **values)
+    delta = replace(delta, parts=[replace(delta.parts[0], **{name: bad})])
+    with pytest.raises(ArchiveTrouble):
+        other.take(stream, delta)
     assert other.stream(archive.identity(), "laptop").reached == 0 and stories(other) == []
 
 

@@ -182,6 +182,8 @@ class _Taking:
 
     def _keep_strand(self, told: StrandFacts, number: int) -> int:
         decoded_cursor(told.cursor)
+        if told.origin not in self.origins:
+            raise damaged(f"strand {told.id}", "it names a file that is not told")
         values = structs.asdict(told) | {"origin": self.origins[told.origin], "number": number}
         remote = values.pop("id")
         if remote not in self.strands:

@@ -134,10 +134,11 @@ class Questions:
             if named
             else ("", "")
         )
+        # +: the index of places would have to be sorted by id.
         return self._ask(
             f"""SELECT o.id, o.source, o.place, o.root, o.form, o.role, o.stamp, o.first_seen,
                        o.vanished_at {conversation}
-                  FROM origin o {strand} WHERE o.stream = 0 AND o.id > ? ORDER BY o.id LIMIT ?""",
+                  FROM origin o {strand} WHERE +o.stream = 0 AND o.id > ? ORDER BY o.id LIMIT ?""",
             *(after, limit),
         )
 
