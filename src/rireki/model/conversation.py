@@ -62,13 +62,27 @@ class Trouble(msgspec.Struct, frozen=True):
         return cls(place, message, str(hint) or advice)
 
 
-class Answer(msgspec.Struct, frozen=True):
-    """The tokens of one model answer, keyed by the id the provider gave it."""
+class Answer(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The tokens of one model answer, keyed by the id the provider gave it, and what sets its price."""
 
     key: str
     model: str
     usage: Usage
     at: str | None = None
+    #: Of the tokens that went into the cache, those that are kept there for an hour.
+    cache_write_1h: int = 0
+    #: How it was answered, where that has another price: "fast", "us".
+    terms: tuple[str, ...] = ()
+    #: US dollars, where the agent itself noted what it cost.
+    cost: float | None = None
+    #: What its provider counts besides tokens, or instead, and how much of it: credits, premium requests.
+    unit: str = ""
+    amount: float = 0.0
+
+    @property
+    def has_tokens(self) -> bool:
+        """Whether its tokens were counted, not only what its provider counts instead."""
+        return not self.unit or self.usage != Usage()
 
 
 class LinkToken(msgspec.Struct, frozen=True):
@@ -115,6 +129,10 @@ class Conversation(msgspec.Struct, kw_only=True):
     flags: dict[str, int] = msgspec.field(default_factory=dict)
     #: How often each tool was called, by its name as the source writes it.
     tools: dict[str, int] = msgspec.field(default_factory=dict)
+    #: How many of those calls failed; what a person refused or stopped did not fail.
+    tool_errors: dict[str, int] = msgspec.field(default_factory=dict)
+    #: When its turns began, as far as the source says.
+    turns_at: list[str] = msgspec.field(default_factory=list)
     #: The agents whose own store still has it, so that they can go on with it.
     held_by: list[str] = msgspec.field(default_factory=list)
     #: What kind of conversation this is: a person's, a sub-agent's, or only the prompts that survived.
@@ -167,10 +185,10 @@ def pattern_of(calls: int) -> Pattern:
 
 
 def total_usage(answers: Sequence[Answer]) -> Usage | None:
-    """The tokens of all answers together; None when no model answered."""
-    if not answers:
+    """The tokens of all answers together; None when no tokens were counted."""
+    parts = [answer.usage for answer in answers if answer.has_tokens]
+    if not parts:
         return None
-    parts = [answer.usage for answer in answers]
     return Usage(
         input_tokens=sum([part.input_tokens for part in parts]),
         output_tokens=sum([part.output_tokens for part in parts]),
@@ -196,12 +214,17 @@ class Tally:
         #: The tool behind each call.
         self.calls: dict[str, str] = {}
         self.results: dict[str, None] = {}
+        #: The calls that failed.
+        self.failed: set[str] = set()
+        self.turns_at: list[str] = []
         self.finished = True
         self.gone = False
 
-    def typed(self) -> int:
+    def typed(self, at: str | None = None) -> int:
         """A person typed something that starts a turn; returns its number."""
         self.turns += 1
+        if at:
+            self.turns_at.append(at)
         self.finished = False
         return self.turns
 
@@ -209,8 +232,10 @@ class Tally:
         self.calls.setdefault(call_id, tool)
         self.finished = False
 
-    def resulted(self, call_id: str) -> None:
+    def resulted(self, call_id: str, failed: bool = False) -> None:
         self.results.setdefault(call_id)
+        if failed:
+            self.failed.add(call_id)
         self.finished = False
 
     def note(self, parts: Iterable[Part]) -> None:
@@ -219,7 +244,7 @@ class Tally:
             if isinstance(part, ToolCall):
                 self.asked(part.call_id, part.name)
             elif isinstance(part, ToolResult):
-                self.resulted(part.call_id)
+                self.resulted(part.call_id, part.status == "error")
 
     def answered(self) -> None:
         """The agent said something that ends a turn unless a call follows."""
@@ -227,6 +252,12 @@ class Tally:
 
     def interrupted(self) -> None:
         self.finished = False
+
+    @property
+    def errors(self) -> dict[str, int]:
+        """How many calls of each tool failed."""
+        tools = (tool for call, tool in self.calls.items() if call in self.failed)
+        return dict(Counter(filter(None, tools)))
 
     @property
     def unanswered(self) -> set[str]:
@@ -246,6 +277,8 @@ class Tally:
         conversation.finished = self.finished
         conversation.tool_calls = len(self.calls)
         conversation.tools = dict(Counter(filter(None, self.calls.values())))
+        conversation.tool_errors = self.errors
+        conversation.turns_at = self.turns_at
         conversation.tool_results = len(self.results)
         conversation.calls_without_result = len(self.unanswered)
         conversation.results_without_call = len(self.unasked)

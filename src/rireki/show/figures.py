@@ -81,7 +81,8 @@ def answers_once(found: Iterable[tuple[str, Sequence[Answer]]]) -> Iterable[tupl
 def tokens_by_model(answers: Iterable[tuple[str, Answer]]) -> dict[str, dict[str, int | bool]]:
     models: dict[str, dict[str, int | bool]] = {}
     for _, answer in answers:
-        _add(models.setdefault(answer.model, {"answers": 0}), answer.usage)
+        if answer.has_tokens:
+            _add(models.setdefault(answer.model, {"answers": 0}), answer.usage)
     return dict(sorted(models.items()))
 
 

@@ -26,6 +26,7 @@ _MODEL = re.compile(r"> (?:Main model|Models?): (\S+) with ")
 _COUNT = r"([\d.,]+[kM]?)"
 _TOKENS = re.compile(
     rf"> Tokens: {_COUNT} sent(?:, {_COUNT} cache write)?(?:, {_COUNT} cache hit)?, {_COUNT} received\."
+    r"(?: Cost: \$(?P<cost>\d[\d.]{0,15}) message)?"
 )
 #: Where a person said "all" before, Aider answers itself, and writes that as if it was typed.
 _ANSWERED = re.compile(r".*\(Y\)es/\(N\)o.* \[(?:Yes|No)\]: (?:all|skip)\s*")
@@ -223,10 +224,11 @@ class _Told:
                 said.ends = False
 
     def _use(self, block: Block, found: re.Match[str]) -> None:
-        sent, written, read, received = map(_count, found.groups())
+        sent, written, read, received = map(_count, found.groups()[:4])
         usage = Usage(max(0, sent - written - read), received, read, written)
         key = f"{self.builder.native_id} {self._name(block)} {found.start()} {len(self.builder.answers)}"
-        self.builder.note_usage(key, self.model or "unknown", usage)
+        noted = _dollars(found["cost"])
+        self.builder.note_usage(key, self.model or "unknown", usage, cost=noted)
 
     def _say(
         self,
@@ -257,6 +259,13 @@ class _Told:
         held = any(line.held for line in lines)
         refs = [Ref(self.strand.id, LANE, line.ordinal) for line in lines if line.kept]
         return DecodedLine(None, lines[0].position, held, held and self.strand.present, refs)
+
+
+def _dollars(text: str | None) -> float:
+    try:
+        return float(text or 0)
+    except ValueError:
+        return 0.0
 
 
 def _count(text: str | None) -> int:

@@ -5,6 +5,7 @@ closed."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -26,11 +27,21 @@ from rireki.sources.amazon_q.pending import (
     thinking,
 )
 from rireki.sources.kit.decode import fit, fit_loosely
-from rireki.sources.kit.fields import get, items, string
+from rireki.sources.kit.fields import amount, get, items, string
 from rireki.sources.kit.pending import RESULTS
 from rireki.sources.kit.pictures import Pictures
 
-__all__ = ["KiroSession", "LogMessage", "drafts_of_message", "open_session"]
+__all__ = [
+    "KiroSession",
+    "LogMessage",
+    "credit_answer",
+    "credits_in",
+    "drafts_of_message",
+    "open_session",
+]
+
+#: What Kiro counts in place of tokens.
+CREDIT = "credit"
 
 
 class TurnMetadata(msgspec.Struct, frozen=True):
@@ -41,6 +52,7 @@ class TurnMetadata(msgspec.Struct, frozen=True):
     #: Often 0 although a model answered.
     input_token_count: int | None = None
     output_token_count: int | None = None
+    metering_usage: Any = None
 
     @property
     def answer(self) -> str | None:
@@ -48,9 +60,24 @@ class TurnMetadata(msgspec.Struct, frozen=True):
         return string(get(self.result, "Ok"), "id") or None
 
     @property
+    def credits(self) -> float:
+        metered = self.metering_usage if isinstance(self.metering_usage, list) else []
+        return credits_in(metered, "value")
+
+    @property
     def usage(self) -> Usage | None:
         tokens = (_plausible(self.input_token_count), _plausible(self.output_token_count))
         return Usage(*tokens) if any(tokens) else None
+
+
+def credits_in(metered: Sequence[Any], name: str) -> float:
+    """The credits of entries that say what was used, and in which unit."""
+    return sum(amount(one, name) for one in metered if string(one, "unit") == CREDIT)
+
+
+def credit_answer(run: str, model: str, at: str | None, credits: float) -> Answer:
+    """Credits of a run, whose tokens nobody counted. The same run may stand in several stores."""
+    return Answer(f"credits:{run}", model, Usage(), at, unit=CREDIT, amount=credits)
 
 
 def _plausible(count: int | None) -> int:
@@ -87,16 +114,18 @@ class KiroSession(msgspec.Struct, frozen=True):
         return bool(self.parent_session_id) and self.session_created_reason == "subagent"
 
     def answers(self, conversation: str) -> list[Answer]:
-        """The turns whose tokens were counted."""
+        """The turns whose tokens or credits were counted."""
         return [
             Answer(
                 turn.answer or f"{conversation}:{number}",
                 self.model or "",
-                turn.usage,
+                turn.usage or Usage(),
                 from_iso(turn.end_timestamp),
+                unit=CREDIT if turn.credits else "",
+                amount=turn.credits,
             )
             for number, turn in enumerate(self.turns, 1)
-            if turn.usage is not None
+            if turn.usage is not None or turn.credits
         ]
 
 

@@ -95,7 +95,7 @@ def conclude(facts: RowFacts, flow: list[SavedMessage]) -> Reading:
     facts.native_id = facts.own_id()
     if facts.native_id != filed and all(one.role == V3_SUB for one in facts.strands):
         facts.name = filed
-    facts.answers = [answer for one in facts.sessions for answer in one.answers(filed)]
+    facts.answers += [answer for one in facts.sessions for answer in one.answers(filed)]
     facts.link_tokens = _ties(facts, filed, flow)
     if not facts.directories:
         facts.note_directory(next((d.directory for d in flow if d.directory), None))

@@ -181,6 +181,7 @@ def _told(facts: RowFacts, strand: Strand) -> tuple[list[SavedMessage], int]:
     forked = next((one.forked_at for one in facts.thirds if one.forked_at), None)
     telling = Telling(forked, strand.role == V3_SUB or facts.is_subagent)
     telling.feed_all(list(records_of(strand, facts.troubles)))
+    facts.answers += telling.credits
     session = session_of(strand.place) if telling.children else ""
     facts.children |= {agent_of(session, id): call for id, call in telling.children.items()}
     return telling.drafts, telling.entries

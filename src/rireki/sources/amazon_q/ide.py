@@ -14,6 +14,7 @@ from rireki.model.message import Entry
 from rireki.model.parts import Attachment, Notice, Part, ResultStatus, Text, ToolCall, ToolResult
 from rireki.model.strand import Ref, Strand
 from rireki.model.times import from_iso, from_ms
+from rireki.sources.amazon_q.blocks import credit_answer, credits_in
 from rireki.sources.amazon_q.facts import RowFacts
 from rireki.sources.amazon_q.files import ACTIONS, HISTORY, LISTED, RUN, SPINE
 from rireki.sources.amazon_q.pending import (
@@ -317,6 +318,9 @@ class _Session:
         ends = [get(run.head, name) for name in ("startTime", "endTime")]
         self.facts.times += [at for one in ends if (at := time_of(one))]
         status = string(run.head, "status").lower()
+        if credits := credits_in(items(run.head, "usageSummary"), "usage"):
+            model = self.facts.models[-1] if self.facts.models else ""
+            self.facts.answers.append(credit_answer(run.id, model, time_of(ends[1]), credits))
         said = {"status": status, "usage": get(run.head, "usageSummary")}
         note = make(
             f"{run.id}-end",

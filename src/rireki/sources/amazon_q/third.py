@@ -11,9 +11,11 @@ from typing import Any
 
 import msgspec
 
+from rireki.model.conversation import Answer
 from rireki.model.message import Author, Display, Entry
 from rireki.model.parts import Notice, Part, Text, Thinking, ToolCall, ToolResult, Unknown
 from rireki.model.times import from_iso
+from rireki.sources.amazon_q.blocks import credit_answer, credits_in
 from rireki.sources.amazon_q.pending import (
     SavedMessage,
     divider,
@@ -103,6 +105,8 @@ class Telling:
     entries: int = 0
     #: Sub-agents, each with the call that started it.
     children: dict[str, str | None] = field(default_factory=dict)
+    #: The credits of each run.
+    credits: list[Answer] = field(default_factory=list)
     _seen: set[str] = field(default_factory=set)
     _denied: set[str] = field(default_factory=set)
     #: What could be chosen, by call: the options that mean no.
@@ -116,12 +120,19 @@ class Telling:
         for line in lines:
             self.feed(line)
 
+    def _note_credits(self, payload: dict[str, Any], at: str | None) -> None:
+        run = string(payload, "executionId")
+        metered = credits_in(items(payload, "promptTurnSummaries"), "usage")
+        if run and metered and string(payload, "type") == "usage_summary":
+            self.credits.append(credit_answer(run, "", at, metered))
+
     def feed(self, line: DecodedLine) -> None:
         value = line.value
         fields = value if isinstance(value, dict) else {}
         payload = fields.get("payload")
         self.entries += 1
         if isinstance(payload, dict):
+            self._note_credits(payload, from_iso(fields.get("timestamp")))
             draft = self._draft(fields, payload, line.position)
         else:
             draft = unknown(self._name(fields, value), "line", value, line.position)

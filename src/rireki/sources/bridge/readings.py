@@ -133,7 +133,9 @@ def _count(
 ) -> None:
     """Add what only the journals have."""
     about.messages += len(joined.kept)
-    about.turns += sum(1 for one in joined.kept if one.entry and "given" in one.entry.flags)
+    given = [one for one in joined.kept if one.entry and "given" in one.entry.flags]
+    about.turns += len(given)
+    about.turns_at = sorted([*about.turns_at, *(one.at for one in given if one.at)])
     told, both = Tally(), Tally()
     for message in transcript:
         told.note(message.parts)
@@ -142,6 +144,8 @@ def _count(
     about.tool_calls += len(both.calls) - len(told.calls)
     fresh = Counter(tool for call, tool in both.calls.items() if call not in told.calls)
     about.tools = dict(Counter(about.tools) + fresh)
+    failed = Counter(both.errors) - Counter(told.errors)
+    about.tool_errors = dict(Counter(about.tool_errors) + failed)
     about.tool_results += len(both.results) - len(told.results)
     about.calls_without_result += len(both.unanswered) - len(told.unanswered)
     about.results_without_call += len(both.unasked) - len(told.unasked)

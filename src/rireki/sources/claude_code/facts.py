@@ -59,6 +59,8 @@ class SessionFacts:
             self.flags[flag] = self.flags.get(flag, 0) + 1
 
 
+#: Terms that have a price of their own.
+TERMS = ("fast", "us")
 #: No tokenizer packs more bytes of an answer into a token: beyond it, the count is a start value.
 BYTES_PER_TOKEN = 20
 
@@ -111,7 +113,14 @@ class Meter:
 
     def answers(self) -> list[Answer]:
         return [
-            Answer(key, reading.model, _usage(reading), from_iso(reading.at))
+            Answer(
+                key,
+                reading.model,
+                _usage(reading),
+                from_iso(reading.at),
+                _for_an_hour(reading.tokens),
+                _terms(reading.tokens),
+            )
             for key, reading in self._readings.items()
         ]
 
@@ -136,6 +145,19 @@ def _sum_up(reading: _Reading) -> Usage:
         _count(tokens.cache_creation_input_tokens),
         reading.aborted or (not reading.stopped and started),
     )
+
+
+def _for_an_hour(tokens: Tokens) -> int:
+    stored = tokens.cache_creation
+    if stored is None or not stored.ephemeral_1h_input_tokens:
+        return 0
+    return min(_count(stored.ephemeral_1h_input_tokens), _count(tokens.cache_creation_input_tokens))
+
+
+def _terms(tokens: Tokens) -> tuple[str, ...]:
+    """What makes the price another one: "standard" and "not_available" do not."""
+    said = (tokens.speed, tokens.inference_geo)
+    return tuple(word for word in said if word in TERMS) if any(said) else ()
 
 
 def _count(number: int | None) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from rireki.model.conversation import Tally
+from rireki.model.times import from_iso
 from rireki.sources.claude_code import classify
 from rireki.sources.claude_code.classify import AuthorRule, RuleInput
 from rireki.sources.claude_code.facts import Meter, Queue, SessionFacts, Titles
@@ -184,7 +185,7 @@ class Fold:
 
     def _prompt(self, look: LineHead, rule: AuthorRule, text: str) -> None:
         """Something was typed: a new turn, a name for the conversation, a place in the tree."""
-        self.tally.typed()
+        self.tally.typed(from_iso(look.timestamp))
         if look.uuid:
             self.tree.prompt(look.uuid, local=rule.act == "local")
         if rule.row in _COMMANDS:
@@ -202,8 +203,9 @@ class Fold:
         for block in blocks:
             if block.type == "tool_result":
                 call = block.tool_use_id or ""
-                self.tally.resulted(call)
-                said = self._person_in(look, block) or said
+                person = self._person_in(look, block)
+                self.tally.resulted(call, bool(block.is_error) and person is None)
+                said = person or said
                 if call not in self.tools:
                     self._early[call] = drafts
         if said is not None:
@@ -258,7 +260,7 @@ class Fold:
             if name in SPAWNERS:
                 self.link_tokens.called(block)
         elif kind.endswith("tool_result"):
-            self.tally.resulted(block.tool_use_id or "")
+            self.tally.resulted(block.tool_use_id or "", bool(block.is_error))
 
     # --- what the program noted -------------------------------------------------------------
 

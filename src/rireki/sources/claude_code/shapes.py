@@ -139,11 +139,20 @@ class ContentItem(Struct, frozen=True, gc=False):
     content: Raw = _NOTHING
 
 
+class Stored(Struct, frozen=True, gc=False):
+    """`cache_creation`: for how long the cache keeps what went into it."""
+
+    ephemeral_1h_input_tokens: int | None = None
+
+
 class Tokens(Struct, frozen=True, gc=False):
     input_tokens: int | None = None
     output_tokens: int | None = None
     cache_read_input_tokens: int | None = None
     cache_creation_input_tokens: int | None = None
+    cache_creation: Stored | None = None
+    speed: str | None = None
+    inference_geo: str | None = None
 
 
 class Spoken(Struct, frozen=True, gc=False):

@@ -10,7 +10,7 @@ from rireki.model.message import Usage
 from rireki.model.parts import Part, ResultStatus, Text, Thinking, ToolCall, ToolResult, Unknown
 from rireki.model.times import from_ms
 from rireki.sources.kit.decode import NotReadable, load
-from rireki.sources.kit.fields import get, items, string, words
+from rireki.sources.kit.fields import amount, get, items, string, words
 from rireki.sources.kit.pending import ConversationBuilder
 from rireki.sources.kit.pictures import Pictures
 from rireki.sources.kit.records import DecodedLine
@@ -168,7 +168,8 @@ def note_usage(
         read = number(counts, "cached")
         usage = Usage(number(counts, "prompt"), number(counts, "completion"), read, 0)
     if usage != Usage():
-        builder.note_usage(f"{builder.native_id}:{name}", model or "unknown", usage, at)
+        key, noted = f"{builder.native_id}:{name}", amount(used, "cost")
+        builder.note_usage(key, model or "unknown", usage, at, cost=noted)
 
 
 def _model(value: Any) -> str:

@@ -11,7 +11,7 @@ from rireki.model.message import Author, Display, Usage
 from rireki.model.parts import Attachment, Notice, Part, Text, Thinking, ToolCall, ToolResult
 from rireki.sources.cline.blocks import Sent, number, opened, picture, time_of
 from rireki.sources.cline.paired import Seen, pairs
-from rireki.sources.kit.fields import items, string, words
+from rireki.sources.kit.fields import amount, items, string, words
 from rireki.sources.kit.pending import RESULTS, ConversationBuilder, PendingMessage
 from rireki.sources.kit.records import DecodedLine
 
@@ -257,7 +257,8 @@ class TaskReader:
         )
         if usage != Usage():
             key = f"{self.builder.native_id}:{self._name}"
-            self.builder.note_usage(key, self._model() or "unknown", usage, time_of(value))
+            model, noted = self._model() or "unknown", amount(told, "cost")
+            self.builder.note_usage(key, model, usage, time_of(value), cost=noted)
 
     def _model(self) -> str:
         info = self._line.value.get("modelInfo") if isinstance(self._line.value, dict) else None

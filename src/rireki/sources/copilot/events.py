@@ -14,7 +14,7 @@ from rireki.model.message import Author, Display, Usage
 from rireki.model.parts import Notice, Part, Text, Thinking, ToolCall
 from rireki.model.times import from_iso
 from rireki.sources.copilot.parts import attachments_of, number, result_of, tokens
-from rireki.sources.kit.fields import get, items, string, words
+from rireki.sources.kit.fields import amount, get, items, string, words
 from rireki.sources.kit.pending import RESULTS, ConversationBuilder, PendingMessage
 from rireki.sources.kit.records import DecodedLine
 from rireki.sources.kit.rules import unwrapped
@@ -60,6 +60,8 @@ _NOTICES: dict[str, Literal["info", "warning", "error"]] = {
 }
 _NOTIFICATION = "system_notification"
 _SHUTDOWN = "session.shutdown"
+#: What Copilot counts in place of tokens.
+PREMIUM = "premium request"
 FORKED = "from the session it was forked from"
 
 
@@ -247,6 +249,12 @@ class EventReader:
                 usage = tokens(get(one, "usage"))
                 self.builder.note_usage(f"{event.id}:{model}", model, usage, event.at)
                 self._written = {}
+        # A total of all processes so far is told again by each; one of a process alone is not.
+        key = self.builder.native_id if self._metered else event.id
+        if not event.copied and (requests := amount(data, "totalPremiumRequests")):
+            self.builder.note_usage(
+                f"{key}:premium", "", Usage(), event.at, unit=PREMIUM, amount=requests
+            )
         self._ended = True
 
     # ── what is said ──

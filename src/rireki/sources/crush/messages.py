@@ -21,7 +21,7 @@ from rireki.model.parts import (
 from rireki.model.strand import Strand
 from rireki.model.times import from_unix
 from rireki.sources.kit.decode import NotReadable, load
-from rireki.sources.kit.fields import get, number, string, words
+from rireki.sources.kit.fields import amount, get, number, string, words
 from rireki.sources.kit.pending import ConversationBuilder
 from rireki.sources.kit.records import DecodedLine, records_of
 from rireki.sources.kit.rules import TextRule
@@ -75,7 +75,8 @@ class _Session:
         if read or written:
             model = self.builder.models[-1] if self.builder.models else "unknown"
             usage = Usage(read, written, lower_bound=True)
-            self.builder.note_usage(self.builder.native_id, model, usage)
+            noted = amount(self.about, "cost")
+            self.builder.note_usage(self.builder.native_id, model, usage, cost=noted)
 
     def take(self, line: DecodedLine) -> None:
         id, at = line.text("id") or f"row-{line.position}", from_unix(get(line.value, "created_at"))

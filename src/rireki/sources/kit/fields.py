@@ -6,7 +6,7 @@ from typing import Any
 
 from rireki.sources.kit.decode import text_of
 
-__all__ = ["get", "items", "number", "string", "words"]
+__all__ = ["amount", "get", "items", "number", "string", "words"]
 
 
 def get(value: Any, *path: str) -> Any:
@@ -30,6 +30,13 @@ def number(value: Any, name: str) -> int:
     """A count, as of tokens; 0 where there is none that makes sense."""
     found = get(value, name)
     return found if isinstance(found, int) and 0 <= found < 1 << 53 else 0
+
+
+def amount(value: Any, name: str) -> float:
+    """A sum of money or credits; 0 where there is none that makes sense."""
+    found = get(value, name)
+    sensible = isinstance(found, int | float) and not isinstance(found, bool) and 0 <= found < 1e9
+    return float(found) if sensible else 0.0
 
 
 def words(value: Any) -> str:

@@ -283,13 +283,29 @@ class ConversationBuilder:
         if known:
             self.times.append(known)
 
-    def note_usage(self, key: str, model: str, usage: Usage, at: str | None = None) -> None:
-        """The tokens of an answer; told again under the same key, they count once, the last ones."""
+    def note_usage(
+        self,
+        key: str,
+        model: str,
+        usage: Usage,
+        at: str | None = None,
+        *,
+        cost: float | None = None,
+        unit: str = "",
+        amount: float = 0.0,
+    ) -> None:
+        """The tokens of an answer; told again under the same key, they count once, the last ones.
+
+        `cost` is what the agent says it cost; nothing, where it says 0 of what it has no price for.
+        """
         if key in self._counted:
             self.answers = [one for one in self.answers if one.key != key]
         self._counted.add(key)
-        self.answers.append(Answer(key, model, usage, at))
-        self.note_model(model)
+        self.answers.append(
+            Answer(key, model, usage, at, cost=cost or None, unit=unit, amount=amount)
+        )
+        if usage != Usage() or not unit:
+            self.note_model(model)
 
     # ── what it comes to ──
 
@@ -375,7 +391,7 @@ def count(flow: Sequence[PendingMessage], entries: int) -> Tally:
     for one in flow:
         message = one.message
         if one.typed:
-            turn = tally.typed()
+            turn = tally.typed(message.at)
             for early in waiting:
                 early.turn = turn
         message.turn = turn if one.has_turn else None

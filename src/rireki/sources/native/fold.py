@@ -93,6 +93,8 @@ def _grown(
         finished=tally.finished,
         tool_calls=calls,
         tools=dict(tools),
+        tool_errors=dict(Counter(known.tool_errors) + Counter(tally.errors)),
+        turns_at=[*known.turns_at, *tally.turns_at],
         tool_results=known.tool_results + len(tally.results),
         calls_without_result=known.calls_without_result + len(tally.calls) - len(tally.results),
         pattern=pattern_of(calls),

@@ -266,12 +266,12 @@ class _Story:
     def _count(self, author: Author, turn: Turn, ids: Sequence[str], message: Message) -> None:
         self.tally.messages += 1
         if author == "person":
-            message.turn = self.tally.typed()
+            message.turn = self.tally.typed(message.at)
         for part, id in zip(turn.parts, ids, strict=True):
             if author == "agent" and id:
                 self.tally.asked(id, part.name if isinstance(part, Call) else "")
             elif author in ("tool", "harness") and isinstance(part, Result):
-                self.tally.resulted(id)
+                self.tally.resulted(id, bool(part.is_error))
         if author == "agent" and not any(ids):
             self.tally.answered()
 

@@ -21,7 +21,7 @@ from rireki.model.parts import (
 )
 from rireki.model.strand import Strand
 from rireki.model.times import from_ms
-from rireki.sources.kit.fields import get, items, string, words
+from rireki.sources.kit.fields import amount, get, items, string, words
 from rireki.sources.kit.pending import ANSWER, RESULTS, ConversationBuilder, PendingMessage
 from rireki.sources.kit.rules import TextRule, rule_of, tagged
 from rireki.sources.opencode.store import GatheredSession, KeptVersion, gather
@@ -278,7 +278,8 @@ class _SessionReader:
         if usage != Usage() and not self._kept.is_logged_only:
             created, completed = (_number(value, "time", end) for end in ("created", "completed"))
             key = f"{self.builder.source}:{created}-{completed}-{model}"
-            self.builder.note_usage(key, model or "unknown", usage, _time(value))
+            noted = amount(value, "cost")
+            self.builder.note_usage(key, model or "unknown", usage, _time(value), cost=noted)
 
     def _failed(self, id: str, error: Any) -> None:
         author: Author = "harness"
