@@ -340,9 +340,11 @@ class Archive:
         return self._projection.sightings(directory, below)
 
     @lenient_rows
-    def answers(self, source: str | None = None) -> Iterator[tuple[str, list[Answer]]]:
-        """The model answers of each conversation, by its id."""
-        return self._projection.answers(source)
+    def answers(
+        self, source: str | None = None, since: str | None = None
+    ) -> Iterator[tuple[str, list[Answer]]]:
+        """The model answers of each conversation, by its id; of those updated since a time."""
+        return self._projection.answers(source, since)
 
     @lenient
     def kept_as(self, family: str, grouping: str) -> dict[str, StoredConversation]:

@@ -262,8 +262,8 @@ class Projection:
             )
         return found
 
-    def answers(self, source: str | None) -> Iterator[tuple[str, list[Answer]]]:
-        for id, data in by_pages(partial(self.rows.answers, source=source), ""):
+    def answers(self, source: str | None, since: str | None) -> Iterator[tuple[str, list[Answer]]]:
+        for id, data in by_pages(partial(self.rows.answers, source=source, since=since), ""):
             yield id, _answers(data)
 
 

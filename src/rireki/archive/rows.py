@@ -212,7 +212,9 @@ class Rows(Protocol):
         """Number, data, id, title; directory, first and last seen, sources that hold it here now."""
         ...
 
-    def answers(self, after: str, limit: int, source: str | None) -> list[Row]: ...
+    def answers(
+        self, after: str, limit: int, source: str | None, since: str | None
+    ) -> list[Row]: ...
 
     def ties(self, conversation: int) -> list[Row]:
         """Kind, role, token, detail, as they were put."""

@@ -426,11 +426,12 @@ class Questions:
             *(values if below else values[:1]),
         )
 
-    def answers(self, after: str, limit: int, source: str | None) -> list[Row]:
+    def answers(self, after: str, limit: int, source: str | None, since: str | None) -> list[Row]:
         return self._ask(
             """SELECT c.id, a.data FROM conversation c JOIN answers a ON a.conversation = c.number
-                WHERE c.id > ?1 AND (?3 IS NULL OR c.source = ?3) ORDER BY c.id LIMIT ?2""",
-            *(after, limit, source),
+                WHERE c.id > ?1 AND (?3 IS NULL OR c.source = ?3)
+                  AND (?4 IS NULL OR c.updated_at >= ?4) ORDER BY c.id LIMIT ?2""",
+            *(after, limit, source, since),
         )
 
     # ── links ──
