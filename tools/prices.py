@@ -31,7 +31,7 @@ MAKERS = {
 }
 #: What no agent writes code with.
 _OTHER = re.compile(
-    r"audio|image|tts|realtime|search|research|robotics|lyria|live|vision|computer-use|omni|exp-?\d"
+    r"audio|image|tts|realtime|search|research|robotics|lyria|live|vision|computer-use|omni|exp-?\d|experimental|-beta|gv2|multi-agent|daybreak|rosalind"
 )
 _DATED = re.compile(r"-(\d{8}|\d{4}-\d\d-\d\d)$")
 _CLASSES = {

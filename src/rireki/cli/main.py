@@ -47,6 +47,8 @@ SECTIONS = {
     },
     "Understand": {
         "stats": "Conversations counted: patterns, tools, tokens.",
+        "usage": "Tokens and what they cost, by day, model, project.",
+        "prices": "What tokens of each model cost, and who says so.",
         "explain": "Why each user-role entry is shown as it is.",
     },
     "Give away": {

@@ -19,7 +19,7 @@ from rireki.home import SETTINGS, own_directories
 from rireki.model.prices import KNOWN, PriceList, Prices, read_prices
 from rireki.settings import read_settings
 
-__all__ = ["OWN", "own_file", "prices", "shows_money"]
+__all__ = ["OWN", "dollars", "own_file", "prices", "shows_money"]
 
 #: The user's own prices, in their data directory.
 OWN = "prices.json"
@@ -45,6 +45,14 @@ def _said(file: Path) -> bool | None:
 def own_file() -> Path | None:
     """The user's own prices, if there are any."""
     return next((file for d in own_directories() if (file := d / OWN).is_file()), None)
+
+
+def dollars(cost: float | None, least: bool = False) -> str:
+    """An amount of money as people read it; a dash where nobody knows it."""
+    if cost is None:
+        return "–"
+    told = "< $0.01" if 0 < cost < 0.005 else f"${cost:,.2f}"
+    return f"≥ {told}" if least and not told.startswith("<") else told
 
 
 def prices() -> Prices:

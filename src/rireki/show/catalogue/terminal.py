@@ -389,6 +389,27 @@ JAPANESE = {
     "from cache": "キャッシュから",
     "to cache": "キャッシュへ",
     "{n} with only the prompts left": "入力のみ {n} 件",
+    "credits": "クレジット",
+    "cost": "費用",
+    "total": "合計",
+    "turns": "ターン",
+    "conversations": "会話",
+    "(unknown)": "(不明)",
+    "Nothing was used then.": "この期間の利用はありません。",
+    "  no price is known for {n} answers: rireki prices tells of which": (
+        "  料金がわからない回答が {n} 件あります（モデルは rireki prices で確認できます）"
+    ),
+    "for an hour": "1 時間保持",
+    "your own": "自分の料金表",
+    "above {n} tokens": "{n} トークン超",
+    "US dollars per million tokens, read on {date} from:": (
+        "100 万トークンあたりの米ドル。{date} 時点、出典:"
+    ),
+    "* from your own {file}": "* 自分の {file} から",
+    "config.toml says that no money is shown: [usage] money = false": (
+        "config.toml の設定（[usage] money = false）により金額は表示されません"
+    ),
+    "Models of your archive without a price": "アーカイブにあるが料金がわからないモデル",
     "  besides: {what}": "  ほかに: {what}",
     "  … {n} of them unfinished ({percent}%)": "  … うち未完了 {n} 件（{percent}%）",
     "  turns      {n}": "  往復        {n}",
