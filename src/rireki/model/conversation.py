@@ -62,7 +62,7 @@ class Trouble(msgspec.Struct, frozen=True):
         return cls(place, message, str(hint) or advice)
 
 
-class Answer(msgspec.Struct, frozen=True, omit_defaults=True):
+class Answer(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """The tokens of one model answer, keyed by the id the provider gave it, and what sets its price."""
 
     key: str

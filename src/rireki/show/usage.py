@@ -33,6 +33,7 @@ __all__ = [
     "collect",
     "grouped",
     "namer",
+    "of_source",
     "period_of",
     "slot_of",
     "summed",
@@ -211,6 +212,17 @@ def _a_day_before(since: str | None) -> str | None:
     return from_iso((moment - timedelta(days=1)).isoformat()) if moment else since
 
 
+def of_source(used: Used, source: str) -> Used:
+    """What was used in conversations of one source."""
+    ids = {id for id, one in used.conversations.items() if one.source == source}
+    return Used(
+        [cell for cell in used.cells if cell.conversation in ids],
+        [turn for turn in used.turns if turn.conversation in ids],
+        {id: used.conversations[id] for id in ids},
+        {id: used.owners[id] for id in ids},
+    )
+
+
 def _within(at: str | None, since: str | None, before: str | None) -> bool:
     if at is None:
         return since is None and before is None
@@ -221,19 +233,22 @@ def _once(
     found: Iterable[tuple[str, Sequence[Answer]]],
 ) -> tuple[Iterable[tuple[str, Answer]], dict[str, str]]:
     """Each answer once, with the conversation that counts most of it; and who shares answers with whom."""
-    best: dict[str, tuple[str, Answer]] = {}
+    # Two dictionaries, not one of pairs: tens of thousands of pairs keep the garbage collector busy.
+    best: dict[str, Answer] = {}
+    where: dict[str, str] = {}
     kin: dict[str, str] = {}
     for conversation, answers in found:
         for answer in answers:
-            known = best.get(answer.key)
+            key = answer.key
+            known = best.get(key)
             if known is None:
-                best[answer.key] = (conversation, answer)
+                best[key], where[key] = answer, conversation
                 continue
-            if known[0] != conversation:
-                kin[_root(kin, conversation)] = _root(kin, known[0])
-            if answer.usage.output_tokens > known[1].usage.output_tokens:
-                best[answer.key] = (conversation, answer)
-    return best.values(), {id: _root(kin, id) for id in kin}
+            if where[key] != conversation:
+                kin[_root(kin, conversation)] = _root(kin, where[key])
+            if answer.usage.output_tokens > known.usage.output_tokens:
+                best[key], where[key] = answer, conversation
+    return zip(where.values(), best.values(), strict=True), {id: _root(kin, id) for id in kin}
 
 
 def _root(kin: dict[str, str], id: str) -> str:

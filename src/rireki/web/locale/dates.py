@@ -6,7 +6,7 @@ from datetime import datetime
 
 from rireki.show.times import local_time
 
-__all__ = ["ago", "clock", "date_of", "day", "moment", "second", "span"]
+__all__ = ["ago", "clock", "date_of", "day", "moment", "period", "second", "span", "weekdays"]
 
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _DAYS = {
@@ -87,3 +87,21 @@ def _date(locale: str, local: datetime) -> str:
     if locale == "ja":
         return f"{local.year}年{local.month}月{local.day}日"
     return f"{local.day} {_MONTHS[local.month - 1]} {local.year}"
+
+
+def period(locale: str, step: str, name: str) -> str:
+    """A day, a week by its Monday, or a month, in few letters: `16 Nov`, `Nov 2026`."""
+    if not name:
+        return "不明" if locale == "ja" else "unknown"
+    year, month, *rest = name.split("-")
+    if step == "month":
+        return f"{year}年{int(month)}月" if locale == "ja" else f"{_MONTHS[int(month) - 1]} {year}"
+    number = int(rest[0])
+    if locale == "ja":
+        return f"{int(month)}月{number}日"
+    return f"{number} {_MONTHS[int(month) - 1]}"
+
+
+def weekdays(locale: str) -> list[str]:
+    """Monday first, in as few letters as can be."""
+    return [name if locale == "ja" else name[:3] for name in _DAYS[locale]]

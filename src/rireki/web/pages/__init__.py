@@ -16,6 +16,7 @@ from rireki.web.pages.raw import show_raw
 from rireki.web.pages.search import show_search
 from rireki.web.pages.share import show_share
 from rireki.web.pages.stats import show_stats
+from rireki.web.pages.usage import show_usage
 from rireki.web.pages.versions import show_versions
 from rireki.web.parts.frame import conversation_css
 from rireki.web.parts.keeper_status import show_sources
@@ -40,6 +41,7 @@ ROUTES = [
     Route("/search", show_search),
     Route("/sources", show_sources),
     Route("/stats", show_stats),
+    Route("/usage", show_usage),
     Route("/project", show_project),
     Route("/help", show_help),
     Route("/talk.css", conversation_css),
