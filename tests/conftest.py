@@ -28,12 +28,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """A part that could not be tested here is said aloud, at the end, where it is read."""
+    from tests.support import ccusage
     from tests.support.claude_adapter import adapter
 
     skipped = [report.longrepr[2] for report in terminalreporter.stats.get("skipped", ())]
     absent = [reason for reason in skipped if "pyright" in reason]
     if adapter().absent:
         absent.append(f"Claude Code through its real adapter: {adapter().absent}")
+    if ccusage.absent():
+        absent.append(f"the sums of ccusage: {ccusage.absent()}")
     if absent:
         terminalreporter.section("NOT TESTED", sep="!", yellow=True)
         for line in absent:

@@ -180,12 +180,12 @@ def collect(
 
     Whatever holds an answer of the period was updated since it began: nothing else is read.
     """
-    wanted = Filter(source=source, since=since, subagents=True)
+    updated = _a_day_before(since)
+    wanted = Filter(source=source, since=updated, subagents=True)
     found = {one.id: one for one in archive.conversations(wanted)}
     # A fork that was updated later may hold answers of one that was not, which tell the same.
-    best, kin = _once(
-        (id, answers) for id, answers in archive.answers(source, since) if id in found
-    )
+    held = archive.answers(source, updated)
+    best, kin = _once((id, answers) for id, answers in held if id in found)
     owners = _owners(found)
     slots: dict[str, Slot | None] = {}
     cells: dict[tuple[str, str, Slot | None, bool], Total] = {}
@@ -283,16 +283,15 @@ def _turns(
     since: str | None,
     before: str | None,
 ) -> Iterator[Turn]:
-    seen: set[tuple[str, str]] = set()
+    seen: dict[tuple[str, str], str] = {}
     for told in found:
         if told.nature != "conversation":
             continue
-        family = kin.get(told.id, "")
+        family = kin.get(told.id, told.id)
         for at in told.turns_at:
-            if family and (family, at) in seen:
+            if seen.setdefault((family, at), told.id) != told.id:
                 # Copied from the conversation it was forked off, which has it too.
                 continue
-            seen.add((family, at))
             if _within(at, since, before):
                 yield Turn(told.id, _slot(at, slots), 1)
         undated = told.turns - len(told.turns_at)

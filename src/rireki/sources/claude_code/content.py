@@ -42,6 +42,7 @@ __all__ = [
     "prompt_parts",
     "result_parts",
     "results_in",
+    "says_refused",
     "texts",
     "value_of",
 ]
@@ -192,7 +193,12 @@ def _beside_text(content: Any) -> Iterator[Part]:
 def _status(failed: bool, outcome: ResultNotes, output: str) -> ResultStatus:
     if not failed:
         return "cancelled" if outcome.interrupted else "ok"
-    return "cancelled" if output.startswith(_REFUSED) or outcome.denied else "error"
+    return "cancelled" if says_refused(output) or outcome.denied else "error"
+
+
+def says_refused(output: str) -> bool:
+    """Whether the words of a failed result are those of a person who said no."""
+    return output.startswith(_REFUSED)
 
 
 def _picture(block: Any) -> Part:

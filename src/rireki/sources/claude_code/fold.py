@@ -12,6 +12,7 @@ from rireki.model.conversation import Tally
 from rireki.model.times import from_iso
 from rireki.sources.claude_code import classify
 from rireki.sources.claude_code.classify import AuthorRule, RuleInput
+from rireki.sources.claude_code.content import says_refused
 from rireki.sources.claude_code.facts import Meter, Queue, SessionFacts, Titles
 from rireki.sources.claude_code.lines import TranscriptLine
 from rireki.sources.claude_code.links import SPAWNERS, Ties
@@ -204,7 +205,7 @@ class Fold:
             if block.type == "tool_result":
                 call = block.tool_use_id or ""
                 person = self._person_in(look, block)
-                self.tally.resulted(call, bool(block.is_error) and person is None)
+                self.tally.resulted(call, person is None and _has_failed(look, block))
                 said = person or said
                 if call not in self.tools:
                     self._early[call] = drafts
@@ -374,3 +375,10 @@ _READERS: dict[str, Callable[[Fold, TranscriptLine, LineHead], None]] = {
     "attachment": Fold._attachment,
     "progress": Fold._progress,
 }
+
+
+def _has_failed(look: LineHead, block: ContentItem) -> bool:
+    """Whether a call went wrong by itself, no person having refused or stopped it."""
+    if not block.is_error or look.toolDenialKind or look.holdsPersonsWords:
+        return False
+    return not says_refused(flat(block.content))
