@@ -50,6 +50,7 @@ bench: $(VENV)/.ready  ## the figures
 	$(BIN)/python -m bench.search
 	$(BIN)/python -m bench.live
 	$(BIN)/python -m bench.web
+	$(BIN)/python -m bench.usage
 	$(BIN)/python -m bench.history
 	$(BIN)/python -m bench.chatkit
 	$(BIN)/python -m bench.bridge

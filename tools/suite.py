@@ -76,7 +76,10 @@ def main(arguments: list[str]) -> int:
     besides = (
         [[]]
         if fast
-        else [[["sh", "tools/browser"], ["sh", "tools/adapter", NPM], ["sh", "tools/ccusage", NPM]], [MYPY, JAVASCRIPT]]
+        else [
+            [["sh", "tools/browser"], ["sh", "tools/adapter", NPM], ["sh", "tools/ccusage", NPM]],
+            [MYPY, JAVASCRIPT],
+        ]
     )
     failed: list[str] = []
     wrong = 0

@@ -27,6 +27,7 @@ PAGES = {
     "share": f"/share/{UPGRADE}",
     "sources": "/sources",
     "stats": "/stats",
+    "usage": "/usage?period=all",
     "project": "/project?path=/home/aiko/infra/night-train",
     "help": "/help",
 }

@@ -50,7 +50,7 @@ def test_what_can_be_read_is_shown_with_two_lines_for_the_rest(web: httpx.Client
     ids = [each["id"] for each in answer["conversations"]]
     assert 0 < len(ids) < 12
     assert web.get("/api/v1/health").json()["damaged"] is True
-    for place in ("/", "/stats", "/sources", "/search?q=bash", f"/c/{ids[0]}"):
+    for place in ("/", "/stats", "/usage?period=all", "/sources", "/search?q=bash", f"/c/{ids[0]}"):
         shown = web.get(place)
         assert shown.status_code == 200, place
         assert "The archive is damaged" in shown.text and "--salvage NEW" in shown.text

@@ -28,6 +28,7 @@ PAGES = {
     "/search?q=test": ("Search", "検索"),
     "/sources": ("Sources", "取り込み元"),
     "/stats": ("Statistics", "統計"),
+    "/usage?period=all": ("Usage", "利用量"),
     "/help": ("Help", "ヘルプ"),
     f"/project?path={quote(NIGHT_TRAIN)}": ("night-train", "night-train"),
     f"/c/{COMPACTED}": ("What you asked", "あなたの発言"),
@@ -326,7 +327,14 @@ def test_a_hostile_transcript_stays_text_on_every_page(hostile: httpx.Client) ->
     id = "claude-code/5471a680-0000-4000-8000-000000000001"
     project = quote(f"/evil/{EVIL}")
     message = quote(EVIL_ID)
-    paths = ["/", "/stats", "/sources", "/search?q=alert", f"/search?q={quote(EVIL)}"]
+    paths = [
+        "/",
+        "/stats",
+        "/usage?period=all",
+        "/sources",
+        "/search?q=alert",
+        f"/search?q={quote(EVIL)}",
+    ]
     paths += [f"/project?path={project}", f"/?project={project}", f"/?source={quote(EVIL_ID)}"]
     paths += [f"/c/{id}", f"/c/{id}?at={message}", f"/versions/{id}", f"/explain/{id}"]
     paths += [f"/raw/{id}?message={message}", f"/c/{quote(EVIL_ID)}", f"/c/{id}?at={quote(EVIL)}"]

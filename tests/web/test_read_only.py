@@ -54,7 +54,7 @@ def test_everything_is_shown_and_nothing_is_taken_in(kept: Path, home: Path) -> 
     with shut(kept), serve(kept, home) as serving:
         ids = {each["id"] for each in serving.get("conversations")["conversations"]}
         assert ids and all(id.startswith("claude-code/") for id in ids)
-        for page in ("/", "/search?q=the", "/stats", "/sources", f"/c/{min(ids)}"):
+        for page in ("/", "/search?q=the", "/stats", "/usage", "/sources", f"/c/{min(ids)}"):
             answer = serving.client.get(page)
             assert answer.status_code == 200, page
         found = serving.get("search?q=the")
