@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -55,7 +56,7 @@ def test_it_fits_a_phone(shown: Site, visit: Visiting, locale: str) -> None:
     columns(page)
     names = page.locator("svg.chart").first.locator("text.under")
     boxes = [box for each in names.all() if (box := each.bounding_box())]
-    for left, right in zip(boxes, boxes[1:], strict=False):
+    for left, right in pairwise(boxes):
         assert left["x"] + left["width"] < right["x"]
 
 

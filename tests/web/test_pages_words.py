@@ -16,6 +16,7 @@ from rireki.show.html.page import JAPANESE as RENDERER
 from rireki.sources.claude_code.reader import REASONS
 from rireki.web.locale import words
 from rireki.web.locale.dates import ago, day, moment, span
+from rireki.web.pages import usage
 from rireki.web.parts.keeper_status import STATES
 
 WEB = Path(words.__file__).parents[1]
@@ -35,6 +36,7 @@ CHOSEN = [
     *("unfinished", "gone", "changed", "title", "project", "thinking", "attachment", "you"),
     *("program", *RELATIONS.values()),
     *REASONS.values(),
+    *(*usage.WORDS.values(), *usage.UNITS.values(), *(words for _, words in usage.SPANS)),
 ]
 
 

@@ -23,7 +23,7 @@ from rireki.web.locale.words import locale_of, say
 from rireki.web.parts.charts import OTHERS, Curve, curve, stacked
 from rireki.web.parts.frame import archive_reader_of, number_of, page, told
 
-__all__ = ["show_usage"]
+__all__ = ["SPANS", "UNITS", "WORDS", "show_usage"]
 
 #: The periods to choose from: since when, in days, and by what their charts tell them at first.
 PERIODS: dict[str, tuple[int | None, str]] = {
@@ -36,6 +36,25 @@ PERIODS: dict[str, tuple[int | None, str]] = {
 STEPS = ("day", "week", "month")
 SPLITS = ("model", "project", "source")
 MEASURES = ("tokens", "cost")
+#: What the choices are called, and what providers count besides tokens.
+WORDS = {
+    "7d": "7 days",
+    "30d": "30 days",
+    "90d": "90 days",
+    "1y": "12 months",
+    "all": "Everything",
+    "day": "Day",
+    "week": "Week",
+    "month": "Month",
+    "model": "Model",
+    "project": "Project",
+    "source": "Source",
+    "tokens": "Tokens",
+    "cost": "Cost",
+}
+UNITS = {"credit": "credits", "premium request": "premium requests"}
+#: Minutes, and what so many of them are told in.
+SPANS = ((1440, "{n} days"), (60, "{n} hours"), (1, "{n} minutes"))
 #: Rows of a list, columns of a chart.
 MOST, COLUMNS = 8, 400
 #: Steps of colour of the hours.
@@ -115,6 +134,8 @@ def _values(archive: Archive, asked: Asked, known: Prices | None, locale: str) -
     chosen = asked.conversation or (dear[0].about.id if dear else None)
     return {
         "asked": asked,
+        "words": WORDS,
+        "units": UNITS,
         "sources": sources,
         "periods": PERIODS,
         "money": known is not None,
@@ -272,7 +293,7 @@ def _lasted(locale: str, about: Conversation) -> str:
         return ""
     begin, end = map(datetime.fromisoformat, (about.started_at, about.updated_at))
     minutes = int((end - begin).total_seconds() // 60)
-    for size, words in ((1440, "{n} days"), (60, "{n} hours"), (1, "{n} minutes")):
+    for size, words in SPANS:
         if minutes >= 2 * size:
             return say(locale, words, n=minutes // size)
     return say(locale, "a minute") if minutes else ""
