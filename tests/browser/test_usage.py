@@ -49,9 +49,10 @@ def test_all_of_it_works_without_scripts(shown: Site, visit: Visiting) -> None:
     expect(page.get_by_role("img", name="Cost over time, by Project")).to_be_visible()
 
 
+@pytest.mark.parametrize("step", ["day", "week", "month"])
 @pytest.mark.parametrize("locale", ["en-US", "ja-JP"])
-def test_it_fits_a_phone(shown: Site, visit: Visiting, locale: str) -> None:
-    page = visit(shown, locale=locale, **PHONE).open(f"{ALL}&by=day")
+def test_it_fits_a_phone(shown: Site, visit: Visiting, locale: str, step: str) -> None:
+    page = visit(shown, locale=locale, **PHONE).open(f"{ALL}&by={step}")
     assert page.evaluate(OVERFLOW) == 0
     columns(page)
     names = page.locator("svg.chart").first.locator("text.under")

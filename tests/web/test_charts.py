@@ -40,7 +40,7 @@ def test_many_names_share_one_colour() -> None:
 @pytest.mark.parametrize("periods", [1, 5, 6, 7, 30, 53, 400])
 def test_a_phone_has_room_for_the_names(periods: int) -> None:
     chart = stacked({str(number): {"a": 1} for number in range(periods)})
-    assert 1 <= sum(column.labelled for column in chart.columns) <= 6
+    assert 1 <= sum(column.labelled for column in chart.columns) <= 5
     assert all(c.x >= 0 and c.x + c.width <= 100.001 for c in chart.columns)
 
 
@@ -104,6 +104,6 @@ def test_periods_have_names_in_both_languages() -> None:
     assert period("en", "day", "2026-11-16") == "16 Nov"
     assert period("ja", "week", "2026-11-16") == "11月16日"
     assert period("en", "month", "2026-11") == "Nov 2026"
-    assert period("ja", "month", "2026-11") == "2026年11月"
+    assert period("ja", "month", "2026-11") == "2026/11"
     assert (period("en", "day", ""), period("ja", "day", "")) == ("unknown", "不明")
     assert weekdays("en")[0] == "Mon" and weekdays("ja")[-1] == "日"

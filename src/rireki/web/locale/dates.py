@@ -95,7 +95,7 @@ def period(locale: str, step: str, name: str) -> str:
         return "不明" if locale == "ja" else "unknown"
     year, month, *rest = name.split("-")
     if step == "month":
-        return f"{year}年{int(month)}月" if locale == "ja" else f"{_MONTHS[int(month) - 1]} {year}"
+        return f"{year}/{int(month)}" if locale == "ja" else f"{_MONTHS[int(month) - 1]} {year}"
     number = int(rest[0])
     if locale == "ja":
         return f"{int(month)}月{number}日"
