@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import closing
+from datetime import date, timedelta
 from html import unescape
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
@@ -14,8 +15,9 @@ import pytest
 
 from rireki.archive.open import open_archive
 from rireki.show.money import dollars, prices
-from rireki.show.usage import Total, collect, grouped, summed
+from rireki.show.usage import Cell, Slot, Total, Used, collect, grouped, summed
 from rireki.web.locale.numbers import compact
+from rireki.web.pages.usage import _periods
 from rireki.web.serve import Server
 
 ALL = "/usage?period=all"
@@ -128,3 +130,19 @@ def test_prices_that_cannot_be_read_are_said_on_the_page(
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     page = web.get(ALL)
     assert page.status_code == 400 and "is no list of prices" in page.text
+
+
+def test_clocks_that_were_wrong_do_not_stretch_the_chart() -> None:
+    day = timedelta(days=1)
+    today = date(2026, 11, 18)
+
+    def periods(step: str, *days: date) -> list[str]:
+        cells = [Cell("a", "m", Slot(each.isoformat(), 3), Total()) for each in days]
+        return _periods(Used(cells, [], {}, {}), step, None, today)
+
+    assert periods("day", today - 2 * day) == ["2026-11-16", "2026-11-17", "2026-11-18"]
+    assert periods("week", today - 7 * day) == ["2026-11-09", "2026-11-16"]
+    assert periods("month", date(2026, 9, 30)) == ["2026-09", "2026-10", "2026-11"]
+    assert periods("day") == ["2026-11-18"]
+    assert periods("day", date(2199, 1, 1))[-1] == "2026-11-19"
+    assert len(periods("day", date(1, 1, 1))) == len(periods("month", date(1, 1, 1))) == 400

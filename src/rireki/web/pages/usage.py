@@ -164,8 +164,9 @@ def _periods(used: Used, step: str, first: date | None, today: date) -> list[str
     known = [cell.slot.day for cell in used.cells if cell.slot]
     known += [turn.slot.day for turn in used.turns if turn.slot]
     start = first or min(map(date.fromisoformat, known), default=today)
-    last = max([today, *map(date.fromisoformat, known)])
-    # A clock that was wrong by a century makes no chart of a hundred thousand days.
+    # A clock that was wrong by a century makes no chart of a hundred thousand days; one that was
+    # in another time zone may be a day ahead.
+    last = min(max([today, *map(date.fromisoformat, known)]), today + timedelta(days=1))
     found: dict[str, None] = {}
     day = last
     while day >= start and len(found) <= COLUMNS:
