@@ -297,7 +297,8 @@ def hostile(tmp_path: Path) -> Iterator[httpx.Client]:
         "userType": "external",
     }
     base |= {"isSidechain": False, "timestamp": "2026-11-15T10:00:00.000Z", "gitBranch": EVIL}
-    answer = {"id": "m1", "role": "assistant", "model": EVIL, "type": "message"}
+    answer: dict[str, object] = {"id": "m1", "role": "assistant", "model": EVIL, "type": "message"}
+    answer["usage"] = {"input_tokens": 5, "output_tokens": 7}
     lines = [
         {"type": "summary", "summary": EVIL, "leafUuid": "x"},
         base | {"type": "user", "uuid": EVIL_ID, "message": {"role": "user", "content": EVIL}},

@@ -169,7 +169,7 @@ def _periods(used: Used, step: str, first: date | None, today: date) -> list[str
     last = min(max([today, *map(date.fromisoformat, known)]), today + timedelta(days=1))
     found: dict[str, None] = {}
     day = last
-    while day >= start and len(found) <= COLUMNS:
+    while day >= min(start, last) and len(found) <= COLUMNS:
         found.setdefault(period_of(day.isoformat(), step))
         day -= timedelta(days=1)
     return list(reversed(found))[-COLUMNS:]
