@@ -94,8 +94,8 @@ def _tiers(entry: dict[str, Any]) -> dict[int, dict[str, float]]:
     if ranges := entry.get("tiered_pricing"):
         return {int(one["range"][0]): _classes(one, "") for one in ranges if "range" in one}
     sizes = [int(found[1]) for name in entry if (found := _TIER.fullmatch(name))]
-    found = {0: _classes(entry, "")}
-    return found | {size * 1000: _classes(entry, f"_above_{size}k_tokens") for size in sizes}
+    above = {size * 1000: _classes(entry, f"_above_{size}k_tokens") for size in sizes}
+    return {0: _classes(entry, ""), **above}
 
 
 def _classes(entry: dict[str, Any], suffix: str) -> dict[str, float]:
