@@ -392,7 +392,7 @@ JAPANESE = {
     "credits": "クレジット",
     "cost": "費用",
     "total": "合計",
-    "turns": "ターン",
+    "turns": "往復",
     "conversations": "会話",
     "(unknown)": "(不明)",
     "Nothing was used then.": "この期間の利用はありません。",
