@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
 import pytest
 
 from rireki.model.conversation import Answer
-from rireki.model.message import Usage
 from rireki.model.prices import KNOWN, Price, PriceList, Prices, Rates, read_prices
+from tests.support.tokens import tally
 
 PLAIN = Price(input=3, output=15, cache_read=0.3, cache_write=3.75, cache_write_1h=6)
 TIERED = Price(input=1, output=2, above={1000: Rates(input=2, output=4), 5000: Rates(input=8)})
 
 
 def answer(model: str = "plain", *tokens: int, **facts: Any) -> Answer:
-    return Answer("a", model, Usage(*tokens), None, **facts)
+    return Answer("a", model, tally(*tokens), None, **facts)
 
 
-def prices(own: dict[str, Price] | None = None, **known: Price) -> Prices:
+def prices(
+    own: dict[str, Price] | None = None, known: Mapping[str, Price] = MappingProxyType({})
+) -> Prices:
     models = {"plain": PLAIN, "tiered": TIERED, **known}
     return Prices(PriceList(models), PriceList(own) if own is not None else None)
 
@@ -45,7 +49,7 @@ def test_long_prompts_may_have_other_rates() -> None:
 
 
 def test_terms_multiply_the_whole_answer() -> None:
-    known = prices(quick=Price(input=1, output=1, terms={"fast": 2, "us": 1.1}))
+    known = prices(known={"quick": Price(input=1, output=1, terms={"fast": 2, "us": 1.1})})
     assert known.cost(answer("quick", 100, terms=("fast",))) == pytest.approx(200 / 1e6)
     assert known.cost(answer("quick", 100, terms=("fast", "us"))) == pytest.approx(220 / 1e6)
     assert known.cost(answer("plain", 100, terms=("fast",))) is None
@@ -77,11 +81,11 @@ def test_credits_are_no_money() -> None:
 )
 def test_a_model_is_known_however_it_is_spelled(spelled: str) -> None:
     price = Price(input=1)
-    assert prices(**{"claude-x-4-5": price}).find(spelled) is price
+    assert prices(known={"claude-x-4-5": price}).find(spelled) is price
 
 
 def test_another_version_is_another_model() -> None:
-    known = prices(**{"gpt-5.1": PLAIN, "gpt-5": TIERED})
+    known = prices(known={"gpt-5.1": PLAIN, "gpt-5": TIERED})
     assert known.find("gpt-5.1-2025-11-13") is PLAIN
     assert known.find("gpt-5") is TIERED
     assert known.find("gpt-5.9") is None

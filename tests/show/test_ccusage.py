@@ -17,12 +17,12 @@ import pytest
 from rireki.archive.open import open_archive
 from rireki.intake.sweep import import_history
 from rireki.model.conversation import Answer
-from rireki.model.message import Usage
 from rireki.model.prices import KNOWN, Prices, read_prices
 from rireki.show.usage import collect, grouped
 from rireki.sources.kit.places import Places
 from tests.support import ccusage
 from tests.support.homes import TREES, lay_out
+from tests.support.tokens import tally
 
 pytestmark = pytest.mark.skipif(bool(ccusage.absent()), reason=ccusage.absent() or "-")
 
@@ -45,8 +45,9 @@ def lines_with_tokens(home: Path) -> Iterator[dict[str, Any]]:
             except ValueError:
                 continue
             message = line.get("message") if isinstance(line, dict) else None
-            has_tokens = isinstance(message, dict) and isinstance(message.get("usage"), dict)
-            if has_tokens and message["model"] != "<synthetic>":
+            if not isinstance(message, dict) or not isinstance(message.get("usage"), dict):
+                continue
+            if message["model"] != "<synthetic>":
                 yield line
 
 
@@ -96,7 +97,7 @@ def test_every_difference_is_explained(name: str, tmp_path: Path) -> None:
             each: expected[each] + more[model][each] for each in CLASSES
         }, model
         # What they count costs by our prices what it costs by theirs, if they know one at all.
-        tokens = Usage(*(int(theirs[model][each]) for each in CLASSES))
+        tokens = tally(*(int(theirs[model][each]) for each in CLASSES))
         if theirs[model]["cost"]:
             cost = PRICES.cost(Answer("", model, tokens))
             assert theirs[model]["cost"] == pytest.approx(cost), model

@@ -29,6 +29,7 @@ from rireki.show.usage import (
 )
 from rireki.sources.kit.places import Places
 from tests.support.homes import TREES, lay_out
+from tests.support.tokens import tally
 
 PRICES = Prices(
     PriceList({"m": Price(input=1, output=10, cache_read=0.1, cache_write=2, cache_write_1h=4)})
@@ -62,7 +63,7 @@ class Made:
 
 
 def answer(key: str, *tokens: int, at: str | None = NOON, **facts: Any) -> Answer:
-    return Answer(key, facts.pop("model", "m"), Usage(*tokens), at, **facts)
+    return Answer(key, facts.pop("model", "m"), tally(*tokens), at, **facts)
 
 
 def test_tokens_turns_and_costs_are_summed() -> None:

@@ -27,8 +27,14 @@ def answered(home: Path, **usage: Any) -> Answer:
     """An answer of Claude Code's with this in its usage."""
     transcript = Transcript()
     tokens = {"input_tokens": 10, "output_tokens": 20, "cache_creation_input_tokens": 100}
-    message = {"id": "m", "model": "claude-x", "role": "assistant", "stop_reason": "end_turn"}
-    message |= {"content": [{"type": "text", "text": "Yes."}], "usage": tokens | usage}
+    message: dict[str, Any] = {
+        "id": "m",
+        "model": "claude-x",
+        "role": "assistant",
+        "stop_reason": "end_turn",
+    }
+    message["content"] = [{"type": "text", "text": "Yes."}]
+    message["usage"] = tokens | usage
     transcript.add("assistant", message=message)
     (answer,) = tell(home, transcript).answers
     return answer

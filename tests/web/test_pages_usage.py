@@ -15,7 +15,7 @@ import pytest
 
 from rireki.archive.open import open_archive
 from rireki.show.money import dollars, prices
-from rireki.show.usage import Cell, Slot, Total, Used, collect, grouped, summed
+from rireki.show.usage import ModelUse, Slot, Total, Used, collect, grouped, summed
 from rireki.web.locale.numbers import compact
 from rireki.web.pages.usage import _periods
 from rireki.web.serve import Server
@@ -137,7 +137,7 @@ def test_clocks_that_were_wrong_do_not_stretch_the_chart() -> None:
     today = date(2026, 11, 18)
 
     def periods(step: str, *days: date) -> list[str]:
-        cells = [Cell("a", "m", Slot(each.isoformat(), 3), Total()) for each in days]
+        cells = [ModelUse("a", "m", Slot(each.isoformat(), 3), Total()) for each in days]
         return _periods(Used(cells, [], {}, {}), step, None, today)
 
     assert periods("day", today - 2 * day) == ["2026-11-16", "2026-11-17", "2026-11-18"]

@@ -224,6 +224,7 @@ class Archive:
     def delta(self, after: int, limit: int, have: Have) -> Delta:
         """What changed here after a number, for a stream of another archive: whole changes, about so
         many bytes of them; of one that is larger, a part. `have` says what the other one has."""
+        # Imported late: only what is pushed needs it, as below.
         from rireki.archive.delta import Giving
 
         return Giving(self._records, after, limit, have).delta()
@@ -231,6 +232,7 @@ class Archive:
     @lenient
     def held(self, stream: int, strands: Sequence[int]) -> dict[int, Held]:
         """What there is of these strands of a stream: what `delta` asks the other archive."""
+        # Imported late, as above.
         from rireki.archive.delta import held
 
         return held(self.rows, stream, strands)
@@ -242,6 +244,7 @@ class Archive:
         process was faster with, does no harm. Raises Stale where it goes on from records that are
         not there: ask for another one.
         """
+        # Imported late, as above.
         from rireki.archive.taking import take
 
         return take(self, stream, delta)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "GROUPS",
-    "Cell",
+    "ModelUse",
     "Conversations",
     "Slot",
     "Total",
@@ -52,7 +52,7 @@ class Slot(NamedTuple):
     hour: int
 
 
-class Cell(NamedTuple):
+class ModelUse(NamedTuple):
     """What one model did for one conversation within an hour."""
 
     conversation: str
@@ -61,7 +61,7 @@ class Cell(NamedTuple):
     total: Total
 
 
-class Turn(NamedTuple):
+class CountedTurn(NamedTuple):
     conversation: str
     slot: Slot | None
     #: More than one where their times are not known.
@@ -161,8 +161,8 @@ Conversations: TypeAlias = dict[str, Conversation]
 class Used:
     """All that was used in a period."""
 
-    cells: list[Cell]
-    turns: list[Turn]
+    cells: list[ModelUse]
+    turns: list[CountedTurn]
     conversations: Conversations
     #: The conversation that each one counts with: itself, or the one that started it.
     owners: dict[str, str]
@@ -203,7 +203,7 @@ def collect(
     turns = list(_turns(found.values(), kin, slots, since, before))
     for total in cells.values():
         total.settle()
-    return Used([Cell(*key[:3], total) for key, total in cells.items()], turns, found, owners)
+    return Used([ModelUse(*key[:3], total) for key, total in cells.items()], turns, found, owners)
 
 
 def _a_day_before(since: str | None) -> str | None:
@@ -282,7 +282,7 @@ def _turns(
     slots: dict[str, Slot | None],
     since: str | None,
     before: str | None,
-) -> Iterator[Turn]:
+) -> Iterator[CountedTurn]:
     seen: dict[tuple[str, str], str] = {}
     for told in found:
         if told.nature != "conversation":
@@ -293,10 +293,10 @@ def _turns(
                 # Copied from the conversation it was forked off, which has it too.
                 continue
             if _within(at, since, before):
-                yield Turn(told.id, _slot(at, slots), 1)
+                yield CountedTurn(told.id, _slot(at, slots), 1)
         undated = told.turns - len(told.turns_at)
         if undated > 0 and _within(told.updated_at, since, before):
-            yield Turn(told.id, _slot(told.updated_at, slots), undated)
+            yield CountedTurn(told.id, _slot(told.updated_at, slots), undated)
 
 
 def slot_of(at: str | None) -> Slot | None:
@@ -349,16 +349,16 @@ def grouped(used: Used, by: str) -> dict[str, Total]:
     return dict(sorted(totals.items(), key=lambda each: (-each[1].tokens, each[0])))
 
 
-def namer(used: Used, by: str) -> Callable[[Cell | Turn], str]:
+def namer(used: Used, by: str) -> Callable[[ModelUse | CountedTurn], str]:
     """What a cell or a turn counts as, by one of GROUPS."""
     if by == "model":
-        return lambda one: one.model if isinstance(one, Cell) else NOTHING
+        return lambda one: one.model if isinstance(one, ModelUse) else NOTHING
     if by in ("project", "source"):
         names = {id: _name_of(used, id, by) for id in used.conversations}
         return lambda one: names.get(one.conversation, NOTHING)
     periods: dict[str, str] = {}
 
-    def period(one: Cell | Turn) -> str:
+    def period(one: ModelUse | CountedTurn) -> str:
         if one.slot is None:
             return NOTHING
         day = one.slot.day

@@ -61,7 +61,7 @@ MOST, COLUMNS = 8, 400
 LEVELS = 4
 
 
-class Asked(NamedTuple):
+class UsageChoice(NamedTuple):
     """What the address asks for; what it says that there is not counts for nothing."""
 
     period: str
@@ -82,7 +82,7 @@ class Row(NamedTuple):
     theirs: Total
 
 
-class Tool(NamedTuple):
+class ToolUse(NamedTuple):
     name: str
     calls: int
     errors: int
@@ -99,14 +99,14 @@ async def show_usage(request: Request) -> Response:
     return page(request, "usage.html", number=number, **values)
 
 
-def _asked(request: Request, money: bool) -> Asked:
+def _asked(request: Request, money: bool) -> UsageChoice:
     query = request.query_params
 
     def one_of(name: str, known: Iterable[str], otherwise: str) -> str:
         return said if (said := query.get(name, "")) in known else otherwise
 
     period = one_of("period", PERIODS, "30d")
-    return Asked(
+    return UsageChoice(
         period,
         one_of("by", STEPS, PERIODS[period][1]),
         one_of("split", SPLITS, "model"),
@@ -116,7 +116,9 @@ def _asked(request: Request, money: bool) -> Asked:
     )
 
 
-def _values(archive: Archive, asked: Asked, known: Prices | None, locale: str) -> dict[str, Any]:
+def _values(
+    archive: Archive, asked: UsageChoice, known: Prices | None, locale: str
+) -> dict[str, Any]:
     today = datetime.now(timezone.utc).astimezone().date()
     days = PERIODS[asked.period][0]
     first = today - timedelta(days=days - 1) if days else None
@@ -175,7 +177,7 @@ def _periods(used: Used, step: str, first: date | None, today: date) -> list[str
     return list(reversed(found))[-COLUMNS:]
 
 
-def _split(used: Used, asked: Asked, periods: list[str]) -> Mapping[str, Mapping[str, float]]:
+def _split(used: Used, asked: UsageChoice, periods: list[str]) -> Mapping[str, Mapping[str, float]]:
     parts: dict[str, defaultdict[str, float]] = {name: defaultdict(float) for name in periods}
     time, name = namer(used, asked.step), namer(used, asked.split)
     for cell in used.cells:
@@ -246,7 +248,7 @@ def _spawners(rows: list[Row]) -> list[Row]:
     return sorted(found, key=lambda row: (-row.theirs.tokens, row.about.id))[:MOST]
 
 
-def _tools(used: Used) -> list[Tool]:
+def _tools(used: Used) -> list[ToolUse]:
     calls: Counter[str] = Counter()
     errors: Counter[str] = Counter()
     # What was only updated a little before the period was read in vain: it has no cell.
@@ -254,7 +256,7 @@ def _tools(used: Used) -> list[Tool]:
     for about in (used.conversations[id] for id in ids):
         calls.update(about.tools)
         errors.update(about.tool_errors)
-    return [Tool(name, number, errors[name]) for name, number in calls.most_common(2 * MOST)]
+    return [ToolUse(name, number, errors[name]) for name, number in calls.most_common(2 * MOST)]
 
 
 class Context(NamedTuple):

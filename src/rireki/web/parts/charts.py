@@ -9,7 +9,17 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-__all__ = ["HEIGHT", "OTHERS", "Block", "Chart", "Column", "Curve", "Line", "curve", "stacked"]
+__all__ = [
+    "HEIGHT",
+    "OTHERS",
+    "Chart",
+    "ChartBlock",
+    "ChartLine",
+    "Column",
+    "Curve",
+    "curve",
+    "stacked",
+]
 
 #: Pixels of the area for the columns, and above it for the topmost number.
 HEIGHT, HEAD = 180, 16
@@ -24,7 +34,7 @@ FULL = 0.78
 POINTS = 240
 
 
-class Block(NamedTuple):
+class ChartBlock(NamedTuple):
     """A name's part of a column."""
 
     name: str
@@ -40,7 +50,7 @@ class Column(NamedTuple):
     width: float
     middle: float
     total: float
-    blocks: list[Block]
+    blocks: list[ChartBlock]
     #: Whether its name stands below it.
     labelled: bool
 
@@ -48,7 +58,7 @@ class Column(NamedTuple):
         return sum(block.value for block in self.blocks if block.series == series)
 
 
-class Line(NamedTuple):
+class ChartLine(NamedTuple):
     y: float
     value: float
 
@@ -57,7 +67,7 @@ class Chart(NamedTuple):
     columns: list[Column]
     #: Names in their colours, the largest first, with what they come to.
     legend: list[tuple[str, int, float]]
-    lines: list[Line]
+    lines: list[ChartLine]
     height: int = HEIGHT + HEAD
 
 
@@ -93,11 +103,11 @@ def stacked(values: Mapping[str, Mapping[str, float]], top: float = 0) -> Chart:
     legend = [(name, series[name], sums[name]) for name in named]
     if rest := sum(sums[name] for name in ordered if name not in series):
         legend.append((OTHERS, SERIES, rest))
-    lines = [Line(round(HEAD + HEIGHT * (1 - part), 1), most * part) for part in (0.5, 1)]
+    lines = [ChartLine(round(HEAD + HEIGHT * (1 - part), 1), most * part) for part in (0.5, 1)]
     return Chart(columns, legend, lines if most else [])
 
 
-def _blocks(parts: Mapping[str, float], series: Mapping[str, int], most: float) -> list[Block]:
+def _blocks(parts: Mapping[str, float], series: Mapping[str, int], most: float) -> list[ChartBlock]:
     own = {name: parts.get(name, 0) for name in series}
     own[OTHERS] = sum(value for name, value in parts.items() if name not in series)
     blocks, floor = [], float(HEAD + HEIGHT)
@@ -106,7 +116,7 @@ def _blocks(parts: Mapping[str, float], series: Mapping[str, int], most: float) 
             height = value / most * HEIGHT
             floor -= height
             place = series.get(name, SERIES)
-            blocks.append(Block(name, place, value, round(floor, 2), round(height, 2)))
+            blocks.append(ChartBlock(name, place, value, round(floor, 2), round(height, 2)))
     return blocks
 
 
@@ -123,7 +133,7 @@ class Curve(NamedTuple):
 
     line: str
     area: str
-    lines: list[Line]
+    lines: list[ChartLine]
     points: int
     height: int = HEIGHT + HEAD
 
@@ -142,5 +152,5 @@ def curve(values: Sequence[float]) -> Curve:
         points.append(f"100,{points[0].partition(',')[2]}")
     foot = HEAD + HEIGHT
     area = " ".join([f"0,{foot}", *points, f"100,{foot}"])
-    lines = [Line(round(HEAD + HEIGHT * (1 - part), 1), most * part) for part in (0.5, 1)]
+    lines = [ChartLine(round(HEAD + HEIGHT * (1 - part), 1), most * part) for part in (0.5, 1)]
     return Curve(" ".join(points), area, lines, len(values))
