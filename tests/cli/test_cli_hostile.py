@@ -33,8 +33,8 @@ FORBIDDEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u180e\u200e\u200f\u2028-\u202e\u2066-\u2069\ufff9-\ufffb"
     "\U000e0000-\U000e007f]"
 )
-#: The finder's screen, and the bar of an import.
-MOVES = re.compile(r"\x1b\[(?:\?(?:1049|7|2004|25)[hl]|\d*;?\d*H|2?[JK])|\r(?=\x1b\[K|\w+ [━─])")
+#: The finder's screen, and the bar of long work.
+MOVES = re.compile(r"\x1b\[(?:\?(?:1049|7|2004|25)[hl]|\d*;?\d*H|2?[JK])|\r(?=\x1b\[K|[\w ]+ [━─])")
 PATIENCE = 60.0
 
 
@@ -131,10 +131,20 @@ COMMANDS: dict[str, list[list[str]]] = {
     "path": [["path", "/w", "--below"], ["path", "/w", "--below", "--json"]],
     "latest": [["latest", "/w", "--below"], ["latest", "/w", "--below", "--json"]],
     "stats": [["stats"], ["stats", "--json"]],
+    "usage": [["usage", "--by", "project"], ["usage", "--json"]],
+    "prices": [["prices"]],
+    "secrets": [["secrets"], ["secrets", "--json"]],
     "explain": [["explain", "aaaa"], ["explain", "aaaa", "--json"]],
     "chat": [["chat", "--continue", "\x1b[2J\x9b\u202e"]],
     "resume": [["resume", "aaaa"], ["resume", "bbbb"], ["resume", "aaaa", "--json"]],
     "restore": [["restore", "bbbb", "--to", "HOME/\x1b[2J\x9b"]],
+    "export": [
+        ["export", "aaaa", "--format", "markdown", "--to", "HOME/out \x1b[2J\x9b.md"],
+        ["export", "--all", "--format", "atif", "--to", "HOME/all \x1b[2J\x9b", "--json"],
+    ],
+    "share": [["share", "aaaa", "--to", "HOME/\x1b[2J\x9b\u202e.html", "--yes"]],
+    "mcp": [["mcp", "--\x1b[2J\x9b\u202e"]],
+    "install": [["install", "claude", "--home", "HOME/\x1b[2J\x9b\u202e", "--yes"]],
     "chatkit": [["chatkit", "adopt", "HOME/\x1b[2J\x9b\u202e"]],
     "backup": [["backup", "HOME/copy \x1b[2J\x9b"], ["backup", "HOME/again", "--json"]],
     "verify": [["verify"], ["verify", "--salvage", "HOME/saved \x1b[2J\x9b"]],

@@ -79,6 +79,9 @@ COMMANDS: dict[str, list[str]] = {
     "path": [],
     "latest": [],
     "stats": [],
+    "usage": [],
+    "prices": [],
+    "secrets": [],
     "explain": ["bridge/waiting"],
     "chat": ["--continue", "bridge/waiting"],
     "resume": ["bridge/waiting"],
@@ -89,6 +92,10 @@ COMMANDS: dict[str, list[str]] = {
     "token": [],
     "completion": ["bash"],
     "backup": ["saved"],
+    "export": ["--all", "--format", "native", "--to", "exported"],
+    "share": ["bridge/waiting", "--to", "shared.html", "--yes"],
+    "mcp": [],
+    "install": ["claude", "--yes"],
     "chatkit": ["adopt", "old.db"],
 }
 

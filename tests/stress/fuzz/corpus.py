@@ -19,7 +19,13 @@ from tests.support.memory import Memory
 
 __all__ = ["READERS", "Corpus", "Group", "Kept", "corpus"]
 
-EXPORTS = {"chatgpt-export": "chatgpt", "claude-ai-export": "claude-ai", "open-webui": "open-webui"}
+EXPORTS = {
+    "chatgpt-export": "chatgpt.json",
+    "claude-ai-export": "claude-ai.json",
+    "open-webui": "open-webui.json",
+    "atif": "atif-1.8.json",
+    "shared": "shared.html",
+}
 READERS = tuple(registry.names())
 
 
@@ -102,7 +108,7 @@ def _memories(source: str, home: Path) -> list[Memory]:
             for origin in memory.reader.recognise(database):
                 memory.take(origin)
     if source in EXPORTS and home.name == "demo":
-        for origin in memory.reader.recognise(FIXTURES / "exports" / f"{EXPORTS[source]}.json"):
+        for origin in memory.reader.recognise(FIXTURES / "exports" / EXPORTS[source]):
             memory.take(origin)
     return [memory]
 
