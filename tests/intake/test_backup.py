@@ -97,6 +97,21 @@ def test_a_folder_with_something_in_it_is_left_alone(data: Path, tmp_path: Path)
     assert run("backup", str(tmp_path / "new"), "--archive", str(tmp_path / "no.sqlite3")).code == 1
 
 
+def test_it_waits_for_somebody_who_has_the_archive_alone_for_a_moment(
+    data: Path, home: Path, tmp_path: Path
+) -> None:
+    _take_in(data, home)
+    alone = apsw.Connection(str(data / "archive.sqlite3"))
+    alone.pragma("locking_mode", "EXCLUSIVE")
+    alone.execute("BEGIN IMMEDIATE; CREATE TABLE other (one)")
+    timer = threading.Timer(0.3, alone.close)
+    timer.start()
+    try:
+        assert backup(data / "archive.sqlite3", tmp_path / "copy").troubles == []
+    finally:
+        timer.join()
+
+
 def test_while_others_write_each_backup_is_of_one_moment(
     data: Path, home: Path, tmp_path: Path
 ) -> None:

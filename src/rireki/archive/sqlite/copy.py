@@ -22,6 +22,8 @@ def is_database(path: Path) -> bool:
 def _opened(source: Path) -> apsw.Connection:
     try:
         connection = apsw.Connection(str(source), flags=apsw.SQLITE_OPEN_READONLY)
+        # From the first look on: another process that closes the archive has it alone for a moment.
+        connection.set_busy_timeout(PATIENCE_MS)
         connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
     except (apsw.CantOpenError, apsw.ReadOnlyError):
         if not is_shut(source):
@@ -38,7 +40,6 @@ def copy_database(source: Path, target: Path) -> None:
         old = _opened(source)
         new = apsw.Connection(str(target))
         try:
-            old.set_busy_timeout(PATIENCE_MS)
             # All pages in one step: it is one look at the database, however long it takes.
             with new.backup("main", old, "main") as copying:
                 while not copying.done:
