@@ -25,7 +25,10 @@ def program(folder: Path, name: str) -> Path:
 def test_known_agents_are_found_on_the_path_or_say_how_to_get_them(tmp_path: Path) -> None:
     program(tmp_path / "bin", "kiro-cli")
     found = named(agents(tmp_path / "config.toml", {"PATH": str(tmp_path / "bin")}))
-    assert list(found) == ["claude-code", "kiro", "amazon-q", "codex", "gemini", "qwen"]
+    assert list(found) == [
+        *("claude-code", "kiro", "amazon-q", "codex", "gemini", "qwen"),
+        *("opencode", "copilot", "cline"),
+    ]
     assert found["kiro"].found and found["kiro"].command == (
         str(tmp_path / "bin" / "kiro-cli"),
         "acp",

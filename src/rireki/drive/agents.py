@@ -55,7 +55,7 @@ _KNOWN = [
         "install Amazon Q Developer CLI",
     ),
     (
-        AgentProgram("codex", "Codex", ("codex-acp",)),
+        AgentProgram("codex", "Codex", ("codex-acp",), source="codex"),
         "install codex-acp, the adapter of Codex",
     ),
     (
@@ -65,6 +65,18 @@ _KNOWN = [
     (
         AgentProgram("qwen", "Qwen Code", ("qwen", "--acp"), source="qwen-code"),
         "npm install -g @qwen-code/qwen-code",
+    ),
+    (
+        AgentProgram("opencode", "opencode", ("opencode", "acp"), source="opencode"),
+        "npm install -g opencode-ai",
+    ),
+    (
+        AgentProgram("copilot", "Copilot CLI", ("copilot", "--acp"), source="copilot-cli"),
+        "npm install -g @github/copilot",
+    ),
+    (
+        AgentProgram("cline", "Cline", ("cline", "--acp"), source="cline"),
+        "npm install -g cline",
     ),
 ]
 _HINT = Wording("write-agents")
