@@ -99,6 +99,24 @@ def test_events_that_were_dropped_are_a_doubt(watcher: Watcher) -> None:
     assert watcher.hints.collect(0).doubt
 
 
+def test_what_is_noted_while_it_ends_is_taken_and_so_not_printed(
+    watcher: Watcher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    observer = watcher._observer
+    assert observer is not None
+    stop = observer.stop
+
+    def noting() -> None:
+        stop()
+        # As its threads do that hear of something in that moment.
+        logging.getLogger("watchdog.observers").error("called when the thread is inactive")
+
+    monkeypatch.setattr(observer, "stop", noting)
+    watcher.hints.collect(0)
+    watcher.stop()
+    assert watcher.hints.collect(0).doubt
+
+
 def test_waiting_for_hints_ends_when_told_or_when_time_is_up() -> None:
     hints = Hints()
     hints.wake()

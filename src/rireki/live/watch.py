@@ -134,10 +134,11 @@ class Watcher:
     def stop(self) -> None:
         observer, self._observer = self._observer, None
         self._watches.clear()
-        self._ear.leave()
         if observer is not None:
             observer.stop()
             observer.join()
+        # Its threads note what comes as they end, which would be printed if nobody took it.
+        self._ear.leave()
 
     @property
     def folders(self) -> list[str]:
