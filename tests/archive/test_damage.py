@@ -195,6 +195,38 @@ def test_a_value_of_another_type_is_damage_and_no_mistake(
         opened.close()
 
 
+def change_page(path: Path, table: str, statement: str, folder: Path) -> None:
+    """What a statement makes of a table's first page, while its indexes stay as they are."""
+    changed = folder / "changed"
+    shutil.copyfile(path, changed)
+    with closing(sqlite3.connect(changed)) as other, other:
+        select = "SELECT rootpage FROM sqlite_schema WHERE name = ?"
+        ((root,),) = other.execute(select, (table,)).fetchall()
+        other.execute(statement)
+    page = slice((root - 1) * PAGE, root * PAGE)
+    data = bytearray(path.read_bytes())
+    data[page] = changed.read_bytes()[page]
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize("table", ["origin", "strand"])
+def test_a_row_whose_number_is_damaged_costs_no_conversation(
+    archive: Archive, home: Path, tmp_path: Path, table: str
+) -> None:
+    lay_out("claude-code-1.0.51", home)
+    import_history(archive, places=Places.at(home))
+    ids = {each.id for each in archive.headings()}
+    sql_of(archive).execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    archive.close()
+    path = Path(archive.address)
+    change_page(path, table, f"UPDATE {table} SET id = id + 1000 WHERE id = 1", tmp_path)
+    saved = tmp_path / "saved.sqlite3"
+    done = run("verify", "--salvage", str(saved), "--archive", str(path))
+    assert done.code is not None, done.err
+    assert {each.id for each in open_archive(saved).headings()} == ids
+    assert verify(open_archive(saved)) == []
+
+
 def test_a_conversation_that_only_an_index_names_is_damage_and_no_mistake(
     archive: Archive, home: Path, tmp_path: Path
 ) -> None:
@@ -203,17 +235,8 @@ def test_a_conversation_that_only_an_index_names_is_damage_and_no_mistake(
     ids = {each.id for each in archive.headings()}
     sql_of(archive).execute("PRAGMA wal_checkpoint(TRUNCATE)")
     archive.close()
-    path, emptied = Path(archive.address), tmp_path / "emptied"
-    shutil.copyfile(path, emptied)
-    with closing(sqlite3.connect(emptied)) as other, other:
-        (root,) = other.execute(
-            "SELECT rootpage FROM sqlite_schema WHERE name = 'conversation'"
-        ).fetchone()
-        other.execute("DELETE FROM conversation")
-    page = slice((root - 1) * PAGE, root * PAGE)
-    data = bytearray(path.read_bytes())
-    data[page] = emptied.read_bytes()[page]
-    path.write_bytes(data)
+    path = Path(archive.address)
+    change_page(path, "conversation", "DELETE FROM conversation", tmp_path)
     for id in ids:
         opened = open_archive(path)
         # Found in what can be rescued, or lost, as it is said.

@@ -8,6 +8,7 @@ is lost is named by conversation.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Container, Sequence
 from pathlib import PurePath, PurePosixPath, PureWindowsPath
 
 import msgspec
@@ -183,7 +184,18 @@ class _Completing:
             if strand["origin"] not in self.origins:
                 self._lose(self._name(number), "nothing tells any more which file it was")
                 del self.strands[number]
+        self._drop_doubles()
         self._borrow()
+
+    def _drop_doubles(self) -> None:
+        """A row whose number is damaged was made anew under the number that others know it by."""
+        named = Counter(strand["origin"] for strand in self.strands.values())
+        for origin, other in _doubles(self.origins, ("stream", "source", "place", "remote"), named):
+            del self.origins[origin]
+            for strand in self.strands.values():
+                strand["origin"] = other if strand["origin"] == origin else strand["origin"]
+        for lost, _ in _doubles(self.strands, ("origin", "key"), self._mentioned()):
+            del self.strands[lost]
 
     def _borrow(self) -> None:
         """What lost strands and files had in common with others of their source."""
@@ -334,6 +346,18 @@ class _Completing:
 def _most(roles: Counter[str]) -> str:
     """The commonest; empty if there is none."""
     return max(roles, key=lambda role: roles[role], default="")
+
+
+def _doubles(
+    rows: dict[int, Values], columns: Sequence[str], named: Container[int]
+) -> list[tuple[int, int]]:
+    """Rows that stand for the same as another one, each with that: one that something names, if any."""
+    first: dict[object, int] = {}
+    found = []
+    for number in sorted(rows, key=lambda number: number not in named):
+        stands_for = tuple(rows[number][column] for column in columns)
+        found.append((number, first.setdefault(stands_for, number)))
+    return [(number, other) for number, other in found if number != other]
 
 
 def _is_json(text: str) -> bool:
