@@ -36,7 +36,7 @@ __all__ = [
 ROOT = Path(__file__).parents[1]
 #: The extras of each environment.
 ENVIRONMENTS: dict[str, tuple[str, ...]] = {
-    "serve": ("drive", "mcp"),
+    "serve": ("drive", "mcp", "sync"),
     "test": ("all", "dev"),
     "docs": ("docs",),
 }
