@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import hypothesis
 import pytest
@@ -20,6 +21,9 @@ from rireki.intake.sweep import Report, import_history
 from rireki.sources import registry
 from rireki.sources.kit.places import Places
 from tests import phases
+
+if TYPE_CHECKING:
+    from tests.support.postgres import PostgresServer
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -33,6 +37,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
     skipped = [report.longrepr[2] for report in terminalreporter.stats.get("skipped", ())]
     absent = [reason for reason in skipped if "pyright" in reason]
+    absent += sorted({reason for reason in skipped if "PostgreSQL" in reason})
     if adapter().absent:
         absent.append(f"Claude Code through its real adapter: {adapter().absent}")
     if ccusage.absent():
@@ -94,6 +99,19 @@ def archive(tmp_path: Path, clock: Clock) -> Iterator[Archive]:
     opened = open_archive(tmp_path / "archive" / "archive.sqlite3", create=True, clock=clock)
     yield opened
     opened.close()
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """A server of PostgreSQL for all tests of this process; each makes databases of its own in it."""
+    if os.name != "posix":
+        pytest.skip("PostgreSQL is only tested where it has a Unix socket")
+    from tests.support.postgres import absent, running
+
+    if absent():
+        pytest.skip(absent())
+    with running() as server:
+        yield server
 
 
 @pytest.fixture

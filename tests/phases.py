@@ -26,6 +26,7 @@ WAITS = (
     "agent/test_mcp.py",
     "agent/test_session_claude.py",
     "agent/test_session_pydantic_ai.py::test_while_somebody_else_writes_it_is_a_conflict_and_then_it_is_not",
+    "archive/postgres/",
     "archive/test_damage.py::test_a_full_disk_is_said_and_what_was_stored_stays",
     "archive/test_earlier_archives.py",
     "browser/",
