@@ -136,15 +136,6 @@ def test_pages_can_be_read_by_those_who_do_not_see_them(
     assert {name: found for name, found in stumbled.items() if found} == {}
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_words_stand_out_from_their_paper(shown: Site, visit: Visiting, scheme: str) -> None:
-    page = visit(shown, color_scheme=scheme, reduced_motion="reduce").open()
-    faint = {}
-    for name, path in PAGES.items():
-        faint[name] = shown_with(page, path).evaluate(CONTRAST)
-    assert {name: found for name, found in faint.items() if found} == {}
-
-
 def test_the_contrast_is_really_measured(shown: Site, visit: Visiting) -> None:
     page = visit(shown).open("/help")
     assert page.evaluate(CONTRAST) == []

@@ -142,11 +142,12 @@ class MessageBlock:
 
     def _line(self, *head: Markup, body: Markup) -> Markup:
         """One line; it opens where there is something behind it."""
-        line = join(filter(None, (*head, self._marks(), self._time())), " ")
+        words, time = join(filter(None, (*head, self._marks())), " "), self._time()
         if not body:
-            return tag("p", line, class_="line")
-        inside = tag("div", body, class_="inside")
-        return tag("details", tag("summary", line), inside, class_="line")
+            return tag("p", join(filter(None, (words, time)), " "), class_="line")
+        fold = tag("details", tag("summary", words), tag("div", body, class_="inside"))
+        # The link to the message stands beside what opens it: a button may not hold another.
+        return tag("div", time, fold, class_="line")
 
     def _who(self) -> Markup:
         return tag("span", self.say(NAMES[self.message.author]), class_="who")
