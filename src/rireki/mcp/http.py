@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
@@ -32,11 +32,14 @@ LARGEST = 1_000_000
 
 
 class RecallEndpoint:
-    """An ASGI app, made before there is a loop; `close` ends what the first request began."""
+    """An ASGI app, made before there is a loop; `close` ends what the first request began.
+
+    `library` says what whoever sent a request may read.
+    """
 
     def __init__(
         self,
-        library: Callable[[], Library],
+        library: Callable[[Any], Library],
         places: Places,
         coverage: Callable[[], str] = str,
     ) -> None:

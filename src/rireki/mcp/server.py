@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime, timezone
 from functools import partial
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import anyio
 import mcp_types as types
@@ -60,22 +61,24 @@ class RecallServer:
 
     def __init__(
         self,
-        library: Callable[[], Library],
+        library: Callable[[Any], Library],
         places: Places,
         environment: Mapping[str, str] | None = None,
         parent: int | None = None,
         directory: str | None = None,
         coverage: Callable[[], str] = str,
     ) -> None:
-        """`environment`, `parent` and `directory` are those of the host's process, where there is one;
-        `coverage` says what an archive that is not up to date has, and may wait for that."""
+        """`library` is what a request may read, or a host that sends none. `environment`, `parent` and
+        `directory` are those of the host's process, where there is one; `coverage` says what an
+        archive that is not up to date has, and may wait for that."""
         self._library = library
         self._places = places
         self._environment = environment
         self._parent = parent
         self._directory = directory
         self._coverage = coverage
-        self._memory = Memory()
+        #: What was read for one reader is not at hand for another.
+        self._memories: WeakKeyDictionary[Library, Memory] = WeakKeyDictionary()
         self._limiter: anyio.CapacityLimiter | None = None
         self.server: Server[Any] = Server(
             "rireki",
@@ -124,7 +127,7 @@ class RecallServer:
         bare = "claude" in _client(context, params.meta).lower()
         try:
             answer: ToolAnswer = await self._in_thread(
-                partial(self._answer, session, params.name, params.arguments)
+                partial(self._answer, context.request, session, params.name, params.arguments)
             )
         except RirekiError as error:
             return _failed(error.message, error.hint)
@@ -134,19 +137,23 @@ class RecallServer:
         )
 
     def _answer(
-        self, session: HostSession | None, name: str, arguments: Mapping[str, Any] | None
+        self,
+        request: Any,
+        session: HostSession | None,
+        name: str,
+        arguments: Mapping[str, Any] | None,
     ) -> ToolAnswer:
-        return call(self.recall(session), name, arguments)
+        return call(self.recall(request, session), name, arguments)
 
-    def recall(self, session: HostSession | None) -> Recall:
+    def recall(self, request: Any, session: HostSession | None) -> Recall:
         coverage = self._coverage()
-        library = self._library()
+        library = self._library(request)
         return Recall(
             library,
             Caller.of(session, library),
             self._places,
             datetime.now(timezone.utc),
-            self._memory,
+            self._memories.setdefault(library, Memory()),
             self._directory,
             coverage,
         )
@@ -161,14 +168,14 @@ class RecallServer:
     ) -> types.ListResourcesResult:
         session = self._session(context, params.meta if params else None)
         try:
-            found = await self._in_thread(partial(self._newest, session))
+            found = await self._in_thread(partial(self._newest, context.request, session))
         except RirekiError:
             # Hosts ask for this unasked: that there is no archive is said by the tools.
             found = []
         return types.ListResourcesResult(resources=found)
 
-    def _newest(self, session: HostSession | None) -> list[types.Resource]:
-        recall = self.recall(session)
+    def _newest(self, request: Any, session: HostSession | None) -> list[types.Resource]:
+        recall = self.recall(request, session)
         newest = recall.library.conversations(limit=RESOURCES + 1)
         return [
             types.Resource(
@@ -199,7 +206,7 @@ class RecallServer:
         session = self._session(context, params.meta)
         try:
             answer = await self._in_thread(
-                lambda: open_reference(self.recall(session), uri, None, None)
+                lambda: open_reference(self.recall(context.request, session), uri, None, None)
             )
         except RirekiError as error:
             raise MCPError(types.INVALID_PARAMS, f"{error.message}. {error.hint}".strip()) from None

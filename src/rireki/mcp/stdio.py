@@ -36,7 +36,7 @@ def serve(archive: Path, places: Places, *, keep: bool, parent: int) -> None:
     library = Library(partial(_opened, archive, keeper))
     try:
         recall = server.RecallServer(
-            lambda: library,
+            lambda _: library,
             places,
             environment=os.environ,
             parent=parent,

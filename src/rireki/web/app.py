@@ -18,11 +18,9 @@ from rireki.errors import NotFound
 from rireki.mcp.http import RecallEndpoint
 from rireki.web import api, pages
 from rireki.web.api.failures import told as told_to_programs
-from rireki.web.archive_reader import ArchiveReader
-from rireki.web.broadcaster import Broadcaster
-from rireki.web.driving import Driving
 from rireki.web.guard import RECALL, Guard, GuardSettings
 from rireki.web.parts.frame import told
+from rireki.web.scope import ScopeOf
 from rireki.web.token import Access
 
 __all__ = ["create_app"]
@@ -35,10 +33,8 @@ FOREVER = "private, max-age=31536000, immutable"
 
 
 def create_app(
-    archive_reader: ArchiveReader,
-    broadcaster: Broadcaster,
+    scope_of: ScopeOf,
     guard_settings: GuardSettings,
-    driving: Driving | None = None,
     access: Access | None = None,
     recall: RecallEndpoint | None = None,
 ) -> Starlette:
@@ -48,9 +44,7 @@ def create_app(
         guard_settings,
         access,
     )
-    app.state.archive_reader = archive_reader
-    app.state.broadcaster = broadcaster
-    app.state.driving = driving
+    app.state.scope_of = scope_of
     return app
 
 

@@ -28,6 +28,7 @@ from rireki.web.broadcaster import Broadcaster
 from rireki.web.connection import LimitedConnection
 from rireki.web.driving import Driving
 from rireki.web.guard import LOOPBACK, GuardSettings
+from rireki.web.scope import ReaderScope
 from rireki.web.token import Access
 
 if TYPE_CHECKING:
@@ -137,10 +138,11 @@ class Server:
             allowed=allowed,
             drive=drive is not None,
         )
-        recall = RecallEndpoint(lambda: self.archive_reader.library, places, self._coverage)
-        app = create_app(
-            self.archive_reader, self.broadcaster, settings, self.driving, self.access, recall
+        scope = ReaderScope(
+            archive_reader=self.archive_reader, broadcaster=self.broadcaster, driving=self.driving
         )
+        recall = RecallEndpoint(lambda _: scope.archive_reader.library, places, self._coverage)
+        app = create_app(lambda _: scope, settings, self.access, recall)
         self._server = _Uvicorn(app, self.broadcaster, self.driving, recall)
         self._ended = threading.Event()
 

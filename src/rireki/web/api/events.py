@@ -21,6 +21,7 @@ from rireki.web.api.failures import told
 from rireki.web.api.parameters import EventsAsked, read_asked
 from rireki.web.broadcaster import Broadcaster, event
 from rireki.web.driving import OFF, Driving
+from rireki.web.scope import scope_of
 
 __all__ = ["KEEP_ALIVE", "DriveEvents", "Events"]
 
@@ -45,16 +46,17 @@ class Events:
         try:
             asked = read_asked(request, EventsAsked)
             start = _start_of(request, asked.after)
+            broadcaster = scope_of(request).broadcaster
         except Exception as error:  # noqa: BLE001 - whatever it is, a program gets JSON
             await told(request, error)(scope, receive, send)
             return
-        heard = _changes(request.app.state.broadcaster, start, asked.conversation)
+        heard = _changes(broadcaster, start, asked.conversation)
         await _stream(scope, receive, send, heard)
 
 
 class DriveEvents:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        driving: Driving | None = scope["app"].state.driving
+        driving = scope_of(Request(scope)).driving
         if driving is None:
             await told(Request(scope), NotFound(OFF))(scope, receive, send)
             return

@@ -24,6 +24,7 @@ from rireki.web.api.failures import json_answer, told
 from rireki.web.api.openapi import document
 from rireki.web.api.parameters import plain, read_asked
 from rireki.web.locale.words import locale_of
+from rireki.web.scope import scope_of
 
 __all__ = ["OPERATIONS", "PREFIX", "ROUTES"]
 
@@ -31,11 +32,11 @@ __all__ = ["OPERATIONS", "PREFIX", "ROUTES"]
 async def _answer(request: Request, operation: Operation, names: Mapping[str, str]) -> Response:
     try:
         asked = read_asked(request, operation.asks)
-        state = request.app.state
+        scope = scope_of(request)
         body = await read_body(request, operation.takes) if operation.takes else None
         locale = locale_of(request)
         call = ApiCall(
-            state.archive_reader, state.broadcaster, asked, names, state.driving, body, locale
+            scope.archive_reader, scope.broadcaster, asked, names, scope.driving, body, locale
         )
         answer = await operation.answer(call)
     except Exception as error:  # noqa: BLE001 - whatever it is, a program gets JSON

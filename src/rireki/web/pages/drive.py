@@ -30,6 +30,7 @@ from rireki.web.driving import OFF, PREFIX, Driving
 from rireki.web.locale.words import locale_of, say
 from rireki.web.parts.frame import answer, archive_reader_of, is_on, number_of, page, piece, told
 from rireki.web.projects import is_allowed, recent_projects
+from rireki.web.scope import scope_of
 
 __all__ = [
     "asks_piece",
@@ -158,8 +159,7 @@ def _title(ask: Ask, status: Status, locale: str) -> str:
 
 
 def driving_of(request: Request) -> Driving | None:
-    driving: Driving | None = request.app.state.driving
-    return driving
+    return scope_of(request).driving
 
 
 def drive_region(request: Request, talk: OpenConversation) -> Region | None:

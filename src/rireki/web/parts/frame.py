@@ -37,6 +37,7 @@ from rireki.web.locale.words import (
     script_words,
 )
 from rireki.web.parts import urls
+from rireki.web.scope import scope_of
 
 __all__ = [
     "answer",
@@ -61,8 +62,7 @@ _log = logging.getLogger("rireki.web")
 
 
 def archive_reader_of(request: Request) -> ArchiveReader:
-    archive_reader: ArchiveReader = request.app.state.archive_reader
-    return archive_reader
+    return scope_of(request).archive_reader
 
 
 async def number_of(request: Request) -> int:
@@ -125,6 +125,7 @@ def _trouble(request: Request, error: RirekiError) -> Response:
 
 def _shared(request: Request) -> dict[str, Any]:
     locale = locale_of(request)
+    scope = scope_of(request)
     now = datetime.now(timezone.utc)
     theme = request.cookies.get("rireki_theme", "")
     return {
@@ -132,9 +133,9 @@ def _shared(request: Request) -> dict[str, Any]:
         "locale": locale,
         "locales": LOCALES,
         "theme": theme if theme in THEMES else "",
-        "demo": archive_reader_of(request).demo,
-        "damaged": archive_reader_of(request).damaged,
-        "driving": getattr(request.app.state, "driving", None),
+        "demo": scope.archive_reader.demo,
+        "damaged": scope.archive_reader.damaged,
+        "driving": scope.driving,
         "t": partial(say, locale),
         "reworded": partial(reworded, language=locale),
         "counted": partial(counted, locale),
@@ -202,8 +203,9 @@ async def doing_now(request: Request) -> Mapping[str, Activity]:
     Asked anew each time, and of what the hub asks: a page that was just told of
     another state must not be answered with the one before.
     """
-    ask = getattr(getattr(request.app.state, "broadcaster", None), "activities", None)
+    scope = scope_of(request)
+    ask = scope.broadcaster.activities
     if ask is None:
         return {}
-    found: Mapping[str, Activity] = await archive_reader_of(request).read(ask)
+    found: Mapping[str, Activity] = await scope.archive_reader.read(ask)
     return found

@@ -194,7 +194,8 @@ async def told_of(
     locale = locale_of(request)
     over = is_over(talk.conversation, datetime.now(timezone.utc))
     about = (talk.conversation.id, talk.changed, as_of, everything, over, mask)
-    name = (archive_reader_of(request).path, locale, *about)
+    # By who reads it as well: what one may see is not what another may.
+    name = (archive_reader_of(request), archive_reader_of(request).path, locale, *about)
     lately = _rendered_lately(request)
     known = lately.known(name)
     if known is not None:
