@@ -28,6 +28,8 @@ def bring_down(path: Path, version: int) -> None:
     if version >= sums.FIRST:
         sql.execute("DELETE FROM chunk_sum")
         sums.fill(sql)
+    if version >= sums.WIDER:
+        sums.renew(sql)
     sql.close()
     path.unlink()
     made.rename(path)

@@ -11,7 +11,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from rireki.archive.base import Archive
+from rireki.archive.base import Archive, PersonFact
 from rireki.archive.forgetting import forget
 from rireki.archive.sqlite.sums import SUMMED
 from rireki.intake.sweep import import_history
@@ -34,6 +34,7 @@ CHANGES = {
     "forgotten": "together = 'another'",
     "stream": "reached = reached + 1",
     "removed": "number = number + 1",
+    "fact": "value = 'another'",
 }
 
 
@@ -50,6 +51,7 @@ def full(archive: Archive, home: Path) -> Archive:
         assert batch.number
     archive.stream("another archive", "laptop")
     forget(archive, [archive.find(next(c.id for c in archive.conversations()))])
+    archive.add_facts(PersonFact("", "", "", "search", "mine", "is:starred"))
     assert verify(archive) == []
     return archive
 

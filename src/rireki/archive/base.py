@@ -8,13 +8,14 @@ stand behind the same verbs later.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import cached_property, partial
 from os import urandom
 from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
+from rireki.archive.curation import facts_of, put_fact, replaces, settle, subjects
 from rireki.archive.links import resolve_links
 from rireki.archive.projection import Projection, short_ids
 from rireki.archive.rows import Rows, by_pages, lenient, lenient_rows, value_of
@@ -25,13 +26,14 @@ from rireki.archive.values import (
     Heading,
     KnownOrigin,
     PendingGroup,
+    PersonFact,
     Sighting,
     Stale,
     StoredConversation,
     StoredReading,
     Stream,
 )
-from rireki.model.conversation import Answer, Conversation, Trouble
+from rireki.model.conversation import Answer, Conversation, Curation, Trouble
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -49,6 +51,7 @@ __all__ = [
     "Heading",
     "KnownOrigin",
     "PendingGroup",
+    "PersonFact",
     "Sighting",
     "Stale",
     "StoredConversation",
@@ -105,6 +108,7 @@ class Archive:
             batch = Batch(self.rows, self._records, self._projection, self.clock())
             yield batch
             resolve_links(self.rows, batch.projected, batch.number)
+            settle(self.rows, batch.projected, batch.curated, batch.number)
 
     def reading(self) -> AbstractContextManager[None]:
         """All that is read within is of one moment, whatever others write meanwhile.
@@ -206,6 +210,30 @@ class Archive:
         """(source, origin's place, trouble) of what could not be read and is no conversation's."""
         found = self.rows.troubles(source)
         return [(name, origin, Trouble(*trouble)) for name, origin, *trouble in found]
+
+    # ── what people add ──
+
+    @lenient
+    def facts(self, found: Found | None = None) -> list[PersonFact]:
+        """What people said of a conversation and its messages, and did not take back; without one,
+        their saved searches."""
+        if found is None:
+            return facts_of(self.rows, "", [""])
+        rows = self.rows.get("conversation", "number, family, native_id", id=found.conversation.id)
+        names = dict.fromkeys(name for row in rows for name in subjects(self.rows, *row))
+        return facts_of(self.rows, found.family, names)
+
+    def add_facts(self, *facts: PersonFact) -> None:
+        """Note what a person says here and now; its time and machine are filled in."""
+        machine, wiped = self.identity(), replaces(self.rows, facts)
+        with self.rows.wiping() if wiped else nullcontext(), self.writing() as batch:
+            for fact in facts:
+                put_fact(batch, structs.replace(fact, at=batch.now, machine=machine))
+
+    @lenient
+    def curations(self, ids: Collection[str] | None = None) -> dict[str, Curation]:
+        """What was added to conversations, by id; those that nothing was added to are not there."""
+        return self._projection.curations_by_id(ids)
 
     # ── other machines' archives ──
 

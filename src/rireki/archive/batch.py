@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from rireki.archive.curation import move_facts
 from rireki.archive.pack import Chunk
 from rireki.archive.projection import Projection
 from rireki.archive.records import Digests, HeldBytes, LastState, Records, decoded_cursor
@@ -31,6 +32,8 @@ class Batch:
         self.number = rows.next_number()
         #: The conversations that were stored, whose links may be others now.
         self.projected: list[int] = []
+        #: Conversations of which a person said something, by family and their own id.
+        self.curated: set[tuple[str, str]] = set()
         self._origins: dict[tuple[str, str], int] = {}
 
     # ── origins ──
@@ -207,6 +210,7 @@ class Batch:
             # What it was read as so far is found until it is read as what it turned out to be.
             old = {"family": left[0], "grouping": left[1]}
             self.rows.change("conversation", old, family=group[0], grouping=group[1])
+            move_facts(self, (left[0], str(left[1])), (group[0], str(group[1])))
 
     def _strands(self, family: str, conversation: str | None) -> list[int]:
         found = self.rows.get("strand", "id", family=family, conversation=conversation)

@@ -12,9 +12,11 @@ from typing import TypeAlias
 
 import msgspec
 
+from rireki.archive.curation import FACT
 from rireki.archive.pack import Chunk, pack, unpack
 from rireki.archive.records import Records, cut
 from rireki.archive.rows import Row, Rows, pages, value_of
+from rireki.archive.values import PersonFact
 
 __all__ = [
     "NOTHING",
@@ -134,11 +136,14 @@ class Delta(msgspec.Struct, frozen=True):
     removed: list[int]
     forgotten: list[ForgottenFacts]
     successions: list[SuccessionFacts]
+    #: What people said of conversations on that machine, or took back.
+    facts: list[PersonFact] = msgspec.field(default_factory=list)
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing is told but that there is nothing."""
-        return not (self.parts or self.removed or self.forgotten or self.successions)
+        said = self.forgotten or self.successions or self.facts
+        return not (self.parts or self.removed or said)
 
 
 def held(rows: Rows, stream: int, strands: Sequence[int]) -> dict[int, Held]:
@@ -191,6 +196,7 @@ class Giving:
                     SuccessionFacts(*row)
                     for row in self.rows.between("succession", _SUCCESSION, *span)
                 ],
+                facts=[PersonFact(*row) for row in self.rows.between("fact", FACT, *span)],
             )
 
     def _give_strands(self) -> int:

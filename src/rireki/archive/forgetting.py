@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from rireki.archive.base import Archive, Found
 from rireki.archive.batch import Batch
+from rireki.archive.curation import drop_facts
 from rireki.archive.rows import Rows
 
 __all__ = ["drop", "drop_strand", "forget", "remember", "reopen"]
@@ -39,6 +40,7 @@ def drop(batch: Batch, family: str, name: str) -> int:
     of it; returns the bytes that went."""
     rows, chunks = batch.rows, batch.records.chunks
     size = chunks.redact(family, name)
+    drop_facts(rows, family, name)
     ids = [
         *rows.get("conversation", "id", family=family, native_id=name),
         *rows.get("conversation", "id", family=family, grouping=name),

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from rireki.archive.rows import Rows
 
-__all__ = ["resolve_links"]
+__all__ = ["note_change", "resolve_links"]
 
 
 def resolve_links(rows: Rows, conversations: Sequence[int], change: int) -> None:
@@ -41,7 +41,7 @@ def _find_parents(rows: Rows, child: int, change: int) -> None:
     if starter is not None and starter[:2] not in before:
         # Whoever shows the parent shows its sub-agents and its plan with it.
         rows.change("conversation", {"number": starter[0]}, changed=change)
-        _note_change(rows, starter[0], change)
+        note_change(rows, starter[0], change)
 
 
 def _place(kind: str) -> str:
@@ -51,12 +51,13 @@ def _place(kind: str) -> str:
 
 def _hand_over_title(rows: Rows, number: int, title: str, change: int) -> None:
     """Where an older file's only title stands in a newer one, or in one that has nothing but titles."""
-    if rows.get("conversation", "title", number=number) != [(title,)]:
+    given = any(named for (named,) in rows.get("curation", "title", conversation=number))
+    if not given and rows.get("conversation", "title", number=number) != [(title,)]:
         rows.change("conversation", {"number": number}, title=title, changed=change)
-        _note_change(rows, number, change)
+        note_change(rows, number, change)
 
 
-def _note_change(rows: Rows, number: int, change: int) -> None:
+def note_change(rows: Rows, number: int, change: int) -> None:
     """Tell the feed of a conversation whose records did not change."""
     for (id,) in rows.get("conversation", "id", number=number):
         if reached := rows.reached(id, None):

@@ -11,7 +11,9 @@ from types import ModuleType
 from typing import Any
 
 import msgspec
+from msgspec import UNSET
 
+from rireki.archive.curation import curation_of
 from rireki.archive.rows import BadValue, Row, Rows, by_pages, decoded, pages, value_of
 from rireki.archive.values import (
     Change,
@@ -24,7 +26,15 @@ from rireki.archive.values import (
     StoredReading,
 )
 from rireki.errors import Ambiguous, NotFound, Wording
-from rireki.model.conversation import Answer, Conversation, Link, LinkToken, Reading, pattern_of
+from rireki.model.conversation import (
+    Answer,
+    Conversation,
+    Curation,
+    Link,
+    LinkToken,
+    Reading,
+    pattern_of,
+)
 from rireki.model.names import as_text, is_bytes
 
 __all__ = ["Projection", "short_ids"]
@@ -37,6 +47,8 @@ _ANSWERS = msgspec.json.Decoder(list[Answer])
 #: What is told of a conversation a second time, in columns of its own.
 _COPIES = ("id", "native_id", "source", "nature", "project", "started_at", "updated_at", "upstream")
 
+#: The tables that can be made again, those that refer to others first.
+_PROJECTION = ("curation", "link", "tie", "naming", "answers", "conversation", "dirty")
 #: Enough examples to see what an ambiguous prefix might mean.
 EXAMPLES = 5
 #: Shorter beginnings of ids would soon stop being unambiguous.
@@ -54,7 +66,7 @@ class Projection:
             self.rows.put("dirty", "family, conversation, number", (family, conversation, number))
 
     def mark_stale_all(self, number: int, drop: bool) -> None:
-        for table in ("link", "tie", "naming", "answers", "conversation", "dirty") if drop else ():
+        for table in _PROJECTION if drop else ():
             self.rows.remove(table)
         self.rows.mark_all(number)
 
@@ -183,7 +195,8 @@ class Projection:
         # Of a page its own: an archive may have tens of thousands.
         every = wanted.limit is None and wanted.ids is None
         links = self._links(None if every else [row[0] for row in rows])
-        return (_told(row, links) for row in rows)
+        added = self._curations(None if every else [row[0] for row in rows])
+        return (_told(row, links, added) for row in rows)
 
     def pick(self, ids: Sequence[str]) -> dict[str, Conversation]:
         found = {c.id: c for c in self.conversations(Filter(ids=ids, subagents=True))}
@@ -198,7 +211,8 @@ class Projection:
         if not rows:
             raise BadValue("table conversation", "a row that is named and not there")
         ((*told, family, grouping, changed),) = rows
-        return Found(_told(told, self._links([number])), family, grouping, changed)
+        conversation = _told(told, self._links([number]), self._curations([number]))
+        return Found(conversation, family, grouping, changed)
 
     def kept_as(self, family: str, grouping: str) -> dict[str, StoredConversation]:
         columns = ", ".join(("number", "data", *_COPIES))
@@ -223,6 +237,13 @@ class Projection:
             links.setdefault(parent, []).append(Link(kind, child_id, "child", call_id))
         return links
 
+    def _curations(self, only: Sequence[int] | None = None) -> dict[int, Curation]:
+        return {number: curation_of(row) for number, _, *row in self.rows.curations(only)}
+
+    def curations_by_id(self, ids: Collection[str] | None) -> dict[str, Curation]:
+        found = ((id, curation_of(row)) for _, id, *row in self.rows.curations(None))
+        return {id: added for id, added in found if ids is None or id in ids}
+
     def headings(
         self,
         finished: bool,
@@ -242,7 +263,7 @@ class Projection:
 
     def sightings(self, directory: str, below: bool) -> list[Sighting]:
         rows = self.rows.sightings(directory, below)
-        links = self._links()
+        links, added = self._links(), self._curations()
         resumable: set[tuple[str, str]] = set()
         found = []
         for *told, held_for, first_seen, last_seen, holders in rows:
@@ -253,7 +274,7 @@ class Projection:
             resumable |= slots
             found.append(
                 Sighting(
-                    conversation=_told(told, links),
+                    conversation=_told(told, links, added),
                     directory=value_of(str, held_for, _TABLE),
                     first_seen=value_of(str, first_seen, "table strand"),
                     last_seen=value_of(str, last_seen, "table strand"),
@@ -290,14 +311,18 @@ def _encoded(conversation: Conversation) -> str:
     return msgspec.json.encode(conversation).decode()
 
 
-def _told(row: Sequence[Any], links: dict[int, list[Link]]) -> Conversation:
-    """A conversation as it was read, with what others have to say of it: its title and links."""
+def _told(
+    row: Sequence[Any], links: dict[int, list[Link]], added: dict[int, Curation]
+) -> Conversation:
+    """A conversation as it was read, with what others have to say of it: its title and links, and
+    what people added."""
     number, data, id, title = row
     conversation = _opened(data)
     # The same, unless the row is damaged: whoever looks it up goes by the column.
     conversation.id = id
     conversation.title = title
     conversation.links = links.get(number, [])
+    conversation.curation = added.get(number, UNSET)
     return conversation
 
 

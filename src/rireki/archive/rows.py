@@ -179,6 +179,11 @@ class Rows(Protocol):
         """Child, parent, kind, call; ids of both. A succession counts until it is taken back."""
         ...
 
+    def curations(self, only: Sequence[int] | None) -> list[Row]:
+        """Conversation, its id, title, tags, starred, hidden, notes; of these, or of all that have
+        any."""
+        ...
+
     def headings(
         self,
         finished: bool,

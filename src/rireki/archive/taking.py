@@ -14,6 +14,7 @@ from msgspec import structs
 
 from rireki.archive.base import Archive
 from rireki.archive.batch import Batch
+from rireki.archive.curation import put_fact, replaces
 from rireki.archive.delta import (
     NOTHING,
     Delta,
@@ -41,6 +42,7 @@ class _Elsewhere(Exception):
 
 def take(archive: Archive, stream: int, delta: Delta) -> int:
     forgets = delta.removed or delta.forgotten or _names_forgotten(archive, delta)
+    forgets = forgets or replaces(archive.rows, delta.facts)
     try:
         with archive.rows.wiping() if forgets else nullcontext(), archive.writing() as batch:
             return _Taking(batch, stream).take(delta)
@@ -77,6 +79,8 @@ class _Taking:
             self._forget(forgotten)
         for succession in delta.successions:
             self._note_succession(succession)
+        for fact in delta.facts:
+            put_fact(self.batch, fact, told=True)
         self._find([part.strand.id for part in delta.parts])
         self._keep_origins(delta.origins)
         numbers = self._numbers(delta.parts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -11,12 +11,14 @@ from rireki.model.conversation import Answer, Conversation, LinkToken
 
 __all__ = [
     "Change",
+    "FactKind",
     "Filter",
     "Found",
     "Group",
     "Heading",
     "KnownOrigin",
     "PendingGroup",
+    "PersonFact",
     "Sighting",
     "Stale",
     "StoredConversation",
@@ -26,6 +28,9 @@ __all__ = [
 
 #: A family and a conversation's own id in it: strands of one group are interpreted together.
 Group: TypeAlias = tuple[str, str | None]
+
+
+FactKind: TypeAlias = Literal["title", "tag", "star", "note", "hidden", "search"]
 
 
 class Stale(Exception):
@@ -81,6 +86,11 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
     before: str | None = None
     title: str | None = None
     upstream: str | None = None
+    #: Only what has all of these tags; what is starred.
+    tags: Sequence[str] = ()
+    starred: bool = False
+    #: Only what is hidden, or what is not; None: both.
+    hidden: bool | None = None
     #: Sub-agents and notes are listed only when asked for.
     subagents: bool = False
     limit: int | None = None
@@ -96,6 +106,26 @@ class Found(NamedTuple):
     grouping: str
     #: The number of the change that was last interpreted.
     changed: int = 0
+
+
+class PersonFact(msgspec.Struct, frozen=True):
+    """Something that a person added to a conversation or a message, or took back."""
+
+    family: str
+    #: The conversation's own id; empty, as the family is, for a saved search.
+    conversation: str
+    #: A message of it, or empty.
+    message: str
+    #: One of FactKind; a later version may have more.
+    kind: str
+    #: Which tag, which saved search; empty for what there is one of.
+    name: str
+    #: The words of a title or a note, the query of a search; empty for a mark; None: taken back.
+    value: str | None
+    author: str = ""
+    at: str = ""
+    #: The identity of the archive it was said in.
+    machine: str = ""
 
 
 class Heading(NamedTuple):

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Literal, TypeAlias
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from rireki.errors import Wording
 from rireki.model.message import Message, Usage
@@ -21,6 +22,7 @@ __all__ = [
     "Answer",
     "Conversation",
     "ConversationUpstream",
+    "Curation",
     "Link",
     "LinkKind",
     "LinkToken",
@@ -100,6 +102,22 @@ class LinkToken(msgspec.Struct, frozen=True):
     detail: str | None = None
 
 
+class Curation(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a person added to a conversation."""
+
+    #: Their title, which comes before the one that its source has.
+    title: str | None = None
+    tags: tuple[str, ...] = ()
+    starred: bool = False
+    #: Left out of lists until it is asked for.
+    hidden: bool = False
+    #: How many notes there are, on the conversation and on its messages.
+    notes: int = 0
+
+
+_NOTHING = Curation()
+
+
 class Conversation(msgspec.Struct, kw_only=True):
     id: str
     source: str
@@ -142,6 +160,14 @@ class Conversation(msgspec.Struct, kw_only=True):
     #: Whose clock `started_at` and `updated_at` are of. Some sources keep no times at all: then they
     #: say when rireki first saw the conversation, and when it last saw it change.
     times_from: Literal["source", "rireki"] = "source"
+
+    #: What a person added; UNSET where nobody did, and in what was read of the records.
+    curation: Curation | UnsetType = UNSET
+
+    @property
+    def added(self) -> Curation:
+        """What a person added, be it nothing."""
+        return self.curation or _NOTHING
 
     @property
     def unfinished(self) -> bool:

@@ -75,6 +75,6 @@ def _place(sql: apsw.Connection, row: WrongRow) -> str:
         return str(values["place"])
     if row.table == "change":
         return str(values["conversation"])
-    if row.table in ("succession", "forgotten"):
+    if row.table in ("succession", "forgotten", "fact"):
         return f"{values['family']}/{values.get('child') or values.get('conversation')}"
     return f"table {row.table}"

@@ -41,6 +41,7 @@ class RecoveredFacts(msgspec.Struct):
     troubles: list[Values]
     streams: list[Values]
     removed: list[Values]
+    added: list[Values]
     number: int
     #: What could not be saved, by the conversation or table it belongs to.
     lost: list[Trouble]
@@ -79,6 +80,7 @@ class _Completing:
             troubles=[row for row in self._sure("trouble") if row["origin"] in self.origins],
             streams=self._streams(),
             removed=self._sure("removed"),
+            added=self._sure("fact"),
             number=self._number(),
             lost=self.lost,
         )

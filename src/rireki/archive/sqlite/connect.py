@@ -21,6 +21,8 @@ __all__ = ["DAMAGE", "connect", "damage", "explain", "steps"]
 APPLICATION_ID = 0x7269726B
 #: From this format on, all that is needed to read an archive is there.
 READABLE = 3
+#: A table that formats before 6 lack, and that has no checksums.
+_CURATION = {"curation": ("conversation", "title", "tags", "starred", "hidden", "notes")}
 #: How long the first statement does, before it is asked whether there are locks at all.
 SOON_MS = 2_000
 #: What comes of reading a file whose bytes are not what was written. No error of Python's own but one
@@ -161,7 +163,7 @@ def _prepare(connection: apsw.Connection, path: Path) -> None:
             reason = Wording("old-format", version=version, known=len(known))
             raise _cannot_write(path, reason)
         if version < len(known):
-            _widen(connection)
+            _widen(connection, version)
         return
     # A new file leaves the mode with a rollback journal: the folder is synced without it, or a power
     # cut could bring it back, and with it the empty file.
@@ -175,13 +177,14 @@ def _prepare(connection: apsw.Connection, path: Path) -> None:
     connection.execute("PRAGMA foreign_keys = ON")
 
 
-def _widen(connection: apsw.Connection) -> None:
-    """Where an earlier format can only be read: views with the columns that its tables lack."""
-    for table, columns in sums.ADDED.items():
+def _widen(connection: apsw.Connection, version: int) -> None:
+    """Where an earlier format can only be read: views with the tables and columns that it lacks."""
+    for table, columns in sums.ADDED.items() if version < sums.WIDER else ():
         lacking = ", ".join(f"{value} AS {column}" for column, value in columns.items())
         connection.execute(f"CREATE TEMP VIEW {table} AS SELECT *, {lacking} FROM main.{table}")
-    for table in ("stream", "removed"):
-        nothing = ", ".join(f"0 AS {column}" for column in sums.SUMMED[table])
+    tables = {table: sums.SUMMED[table] for table, since in sums.SINCE.items() if version < since}
+    for table, names in {**tables, **_CURATION}.items():
+        nothing = ", ".join(f"0 AS {column}" for column in names)
         connection.execute(f"CREATE TEMP VIEW {table} AS SELECT {nothing} WHERE 0")
 
 

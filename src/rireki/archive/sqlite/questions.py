@@ -19,6 +19,8 @@ _required: dict[tuple[str, str], bool] = {}
 _CHOSEN = "(SELECT value FROM json_each(?1))"
 _CHOSEN_LINKS = f"WHERE child IN {_CHOSEN} OR parent IN {_CHOSEN}"
 _CHOSEN_SUCCESSIONS = f"AND (c.number IN {_CHOSEN} OR p.number IN {_CHOSEN})"
+_TAGGED = """number IN (SELECT k.conversation FROM curation k, json_each(k.tags) t
+                          WHERE t.value = ?)"""
 #: Whose place was taken may have taken it back since, from whoever had it then.
 _LASTING = """WHERE NOT EXISTS (SELECT 1 FROM succession back
                                  WHERE back.family = s.family AND back.child = s.parent
@@ -240,6 +242,16 @@ class Questions:
                     ON c.strand = l.strand AND c.lane = l.lane AND c.first = l.first
                  ORDER BY 1, 2""",
             _list(strands),
+        )
+
+    # ── what people add ──
+
+    def curations(self, only: Collection[int] | None) -> list[Row]:
+        chosen = "" if only is None else f"WHERE k.conversation IN {_CHOSEN}"
+        return self._ask(
+            f"""SELECT k.conversation, c.id, k.title, k.tags, k.starred, k.hidden, k.notes
+                  FROM curation k CROSS JOIN conversation c ON c.number = k.conversation {chosen}""",
+            *(() if only is None else (_list(only),)),
         )
 
     # ── what waits, and what changed ──
@@ -490,6 +502,14 @@ def _conditions(wanted: Filter) -> tuple[str, list[Any]]:
     for word in (wanted.title or "").split():
         conditions.append("instr(lower(title), lower(?)) > 0")
         values.append(word)
+    for tag in wanted.tags:
+        conditions.append(_TAGGED)
+        values.append(tag)
+    if wanted.starred:
+        conditions.append("number IN (SELECT conversation FROM curation WHERE starred)")
+    if wanted.hidden is not None:
+        within = "IN" if wanted.hidden else "NOT IN"
+        conditions.append(f"number {within} (SELECT conversation FROM curation WHERE hidden)")
     if not wanted.subagents:
         conditions.append("nature NOT IN ('subagent', 'notes')")
     if wanted.after is not None:

@@ -42,6 +42,8 @@ KEYS: dict[str, tuple[str, ...]] = {
     "link": ("child", "parent", "kind"),
     "stream": ("id",),
     "removed": ("stream", "strand"),
+    "fact": ("family", "conversation", "message", "kind", "name"),
+    "curation": ("conversation",),
     "dirty": ("family", "conversation"),
     "naming": ("family", "grouping", "token"),
     "conversation": ("number",),
@@ -70,8 +72,13 @@ _NUMBERS = ("origin", "stream", "remote")
 #: Tables whose rows stray pages may hold; others are made again from these.
 STRAY = (
     *("origin", "strand", "chunk", "chunk_sum", "state", "succession", "forgotten", "trouble"),
-    *("meta", "conversation", "change", "link", "stream", "removed"),
+    *("meta", "conversation", "change", "link", "stream", "removed", "fact", "curation"),
 )
+#: Tables of later formats, and what tells that a file has them: any of these.
+LATER: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("stream", "removed"), ("stream", "origin_of_place")),
+    **dict.fromkeys(("fact", "curation"), ("fact", "curation", "fact_by_number")),
+}
 #: Columns that earlier formats had.
 OLD = {"checksum"}
 _TYPES = {"INTEGER": int, "TEXT": str, "BLOB": bytes, "ANY": object}
@@ -144,8 +151,7 @@ class Recovered:
         for name, root in roots.items():
             self._read_tree(name, root)
         self._noting("free pages", lambda: self._seen.update(self.pages.free()))
-        since = "stream" in roots or "origin_of_place" in roots
-        lost = [t for t in KEYS if t not in roots and (since or t not in ("stream", "removed"))]
+        lost = [t for t in KEYS if t not in roots and roots.keys() & LATER.get(t, roots.keys())]
         self.losses += [Loss(table, 1, "its beginning is lost") for table in lost if roots]
         if not roots:
             self.losses.append(Loss("sqlite_schema", 1, "the list of tables is lost"))

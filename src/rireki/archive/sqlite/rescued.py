@@ -108,6 +108,7 @@ def insert_facts(sql: apsw.Connection, facts: RecoveredFacts) -> None:
     insert(sql, "trouble", facts.troubles)
     insert(sql, "stream", facts.streams)
     insert(sql, "removed", facts.removed)
+    insert(sql, "fact", facts.added)
 
 
 def _insert_projection(sql: apsw.Connection, recovered: Recovered, facts: RecoveredFacts) -> None:
@@ -124,6 +125,7 @@ def _insert_projection(sql: apsw.Connection, recovered: Recovered, facts: Recove
         ("answers", ("conversation",)),
         ("tie", ("conversation",)),
         ("link", ("child", "parent")),
+        ("curation", ("conversation",)),
         ("change", ()),
         ("naming", ()),
         ("dirty", ()),

@@ -16,6 +16,7 @@ import apsw
 __all__ = [
     "ADDED",
     "FIRST",
+    "SINCE",
     "SUMMED",
     "WIDER",
     "WrongRow",
@@ -29,6 +30,8 @@ __all__ = [
 
 #: The first format that has checksums, and the one that added columns, which come last.
 FIRST, WIDER = 4, 5
+#: The format of what is written today.
+NEWEST = 6
 #: What format 5 added, and what stands there in rows of earlier formats.
 ADDED: dict[str, dict[str, int]] = {
     "origin": {"stream": 0, "remote": 0},
@@ -56,7 +59,13 @@ SUMMED: dict[str, tuple[str, ...]] = {
     "link": ("child", "parent", "kind", "call_id"),
     "stream": ("id", "archive", "epoch", "machine", "reached"),
     "removed": ("stream", "strand", "number"),
+    "fact": (
+        *("family", "conversation", "message", "kind", "name"),
+        *("value", "author", "at", "machine", "number"),
+    ),
 }
+#: The format that brought a table, where that is not one of the first that had checksums.
+SINCE = {"stream": 5, "removed": 5, "fact": 6}
 _KEYS = {
     "meta": 1,
     "origin": 1,
@@ -70,6 +79,7 @@ _KEYS = {
     "link": 3,
     "stream": 1,
     "removed": 2,
+    "fact": 5,
 }
 _BLOBS = ("digests", "tail")
 _TRIGGER = "sum_of_meta_insert"
@@ -85,13 +95,14 @@ class WrongRow(NamedTuple):
 def columns_of(table: str, version: int) -> tuple[str, ...]:
     """What the checksums of a table cover in a format; nothing where it has none."""
     columns = SUMMED[table]
+    if version < SINCE.get(table, FIRST):
+        return ()
     if version >= WIDER:
         return columns
-    is_new = version < FIRST or table in ("stream", "removed")
-    return () if is_new else columns[: len(columns) - len(ADDED.get(table, ()))]
+    return columns[: len(columns) - len(ADDED.get(table, ()))]
 
 
-def sum_sql(table: str, prefix: str = "", version: int = WIDER) -> str:
+def sum_sql(table: str, prefix: str = "", version: int = NEWEST) -> str:
     """The checksum of a row as an expression over its columns."""
     values = [
         f"hex({prefix}{column})" if column in _BLOBS else f"{prefix}{column}"
@@ -147,7 +158,7 @@ def renew(sql: apsw.Connection) -> None:
     """The checksums of rows that got columns. One that did not fit before must not fit now."""
     prepare(sql)
     for table in ADDED:
-        before, now = sum_sql(table, version=FIRST), sum_sql(table)
+        before, now = sum_sql(table, version=FIRST), sum_sql(table, version=WIDER)
         sql.execute(f"UPDATE {table} SET sum = iif(sum IS {before}, {now}, -1)")
 
 
