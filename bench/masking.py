@@ -2,14 +2,16 @@
 
 MB/s over raw records of the corpus and over the texts of its messages; 100 planted secrets in every
 kind of part, in texts and in raw records; marks in the corpus, which has no secrets; and how much
-longer an export takes with masking, both by turns.
+longer an export takes with masking, both by turns: of a conversation, and of all by the command.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import resource
 import statistics
+import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -17,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from bench.measure import at_most, copy_corpus
+from bench.measure import at_most, copy_corpus, rireki
 from tests.support.secrets import Secret, secrets
 
 from rireki.archive.open import open_archive
@@ -44,6 +46,8 @@ from rireki.sources.kit.places import Places
 PLANTED = 100
 #: Conversations that are exported, and how often by each way.
 EXPORTED, TIMES = 60, 5
+#: Formats that the command exports everything in.
+WHOLE = ("json", "atif", "openai", "markdown")
 
 
 def main() -> None:
@@ -144,7 +148,30 @@ def over_exports(home: Path, path: Path) -> dict[str, Any]:
         ids = [about.id for about in library.conversations(limit=EXPORTED)]
         ratios = [ratio(library, id) for _ in range(TIMES) for id in ids]
     longer = round(statistics.median(ratios), 3)
-    return {"exported": len(ids), "export, times longer": at_most(longer, 1.1)}
+    return {
+        "exported": len(ids),
+        "export, times longer": at_most(longer, 1.1),
+        **{f"export --all --format {form}": of_all(path, form) for form in WHOLE},
+    }
+
+
+def of_all(path: Path, form: str) -> dict[str, Any]:
+    ratios = [of_command(path, form, "--mask") / of_command(path, form) for _ in range(TIMES)]
+    return at_most(round(statistics.median(ratios), 3), 1.1)
+
+
+def of_command(path: Path, form: str, *options: str) -> float:
+    """Seconds of processor time: the quickest formats are those where masking weighs most."""
+    with tempfile.TemporaryDirectory(prefix="rireki-bench-") as folder:
+        command = rireki("export", "--all", "--format", form, "--archive", path, "--to", folder)
+        before = spent_by_children()
+        subprocess.run([*command, *options], check=True, stderr=subprocess.DEVNULL)
+        return spent_by_children() - before
+
+
+def spent_by_children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def ratio(library: Library, id: str) -> float:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 else:
     masking = LateModule("rireki.masking")
 
-__all__ = ["Document", "DocumentReader", "Wish", "document", "is_text"]
+__all__ = ["Document", "DocumentReader", "Wish", "document", "is_text", "masker_for"]
 
 
 class Wish(NamedTuple):
@@ -60,10 +60,15 @@ class Document(NamedTuple):
         return write(self.form, self.transcript, self.options)
 
 
+def masker_for(archive: Archive, wish: Wish) -> Masker | None:
+    """Who reads many documents makes it once: it reads the files that the user named."""
+    return masking.Masker.for_home(archive.home) if wish.masked else None
+
+
 class DocumentReader(TranscriptReader):
     """Reads a conversation as a format needs it, and what its writer may ask for."""
 
-    def __init__(self, archive: Archive, wish: Wish) -> None:
+    def __init__(self, archive: Archive, wish: Wish, masker: Masker | None = None) -> None:
         self.wish = wish
         self.format = FORMATS.get(wish.form)
         super().__init__(
@@ -73,7 +78,7 @@ class DocumentReader(TranscriptReader):
             upstream=wish.upstream,
             nested=wish.nested or self._is_whole,
         )
-        self.masker = masking.Masker.for_home(archive.home) if wish.masked else None
+        self.masker = masker or masker_for(archive, wish)
         #: Where the bytes of attachments are, a place per conversation.
         self._attachments: list[Callable[[str], bytes | None]] = []
         self._original: Callable[[], bytes | None] = lambda: None

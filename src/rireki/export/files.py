@@ -25,12 +25,11 @@ import msgspec
 from rireki import __version__
 from rireki.archive.base import Archive, Found
 from rireki.errors import NotFound, RirekiError
-from rireki.export.documents import DocumentReader, Wish, is_text
+from rireki.export.documents import DocumentReader, Wish, is_text, masker_for
 from rireki.home import SETTINGS, data_directory
 from rireki.intake.interpret import with_subagents
 from rireki.intake.restore import restore, safe_name
 from rireki.late import LateModule
-from rireki.masking import Masker
 from rireki.masking.key import ensure_key
 from rireki.masking.known import known_values
 from rireki.model.conversation import Conversation
@@ -40,6 +39,7 @@ from rireki.show.words import count
 
 if TYPE_CHECKING:
     from rireki.export import collector
+    from rireki.masking import Masker
 else:
     # What goes into a file asks for no network.
     collector = LateModule("rireki.export.collector")
@@ -78,6 +78,8 @@ class ExportFolder:
         self.archive = archive
         self.folder = folder
         self.wish = wish
+        self._masker = masker_for(archive, wish)
+        self._secrets = _known_secrets(archive) if wish.masked else ""
         self._known = _read_list(folder / LIST)
         #: Files that the list names, and whose they are.
         self._owners = {name: one.id for one in self._known.values() for name in one.files}
@@ -102,7 +104,8 @@ class ExportFolder:
             name = self._free(found.conversation, "")
             return list(self._native(found, name, ours, notes))
         path = self.folder / self._free(found.conversation, f".{FORMATS[self.wish.form].ending}")
-        return list(_documents(self.archive, found, path, self.wish, notes, ours))
+        reader = DocumentReader(self.archive, self.wish, self._masker)
+        return list(_documents(reader, found, path, notes, ours))
 
     def _free(self, conversation: Conversation, ending: str) -> str:
         """Two ids may be spelled alike in the names of files."""
@@ -120,7 +123,7 @@ class ExportFolder:
         beside = self.folder / f".{sha256(name.encode('utf-8', 'replace')).hexdigest()[:16]}.part"
         rmtree(beside, ignore_errors=True)
         try:
-            for file in _restored(self.archive, found, beside, self.wish, notes):
+            for file in _restored(self.archive, found, beside, self.wish, self._masker, notes):
                 path = self.folder / name / file.relative_to(beside)
                 path.parent.mkdir(parents=True, exist_ok=True)
                 _put(file, path, str(path.relative_to(self.folder)) in ours)
@@ -139,8 +142,7 @@ class ExportFolder:
         numbers = [
             (each.conversation.id, each.changed) for each in with_subagents(self.archive, found)
         ]
-        known = _known_secrets(self.archive) if self.wish.masked else ""
-        told = json.dumps([__version__, self.wish, self.archive.name, numbers, known])
+        told = json.dumps([__version__, self.wish, self.archive.name, numbers, self._secrets])
         return sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
     def _is_there(self, entry: _Entry) -> bool:
@@ -180,27 +182,23 @@ def export_to_file(archive: Archive, id: str, path: Path, wish: Wish) -> Exporte
     found = archive.find(id)
     notes: list[str] = []
     if wish.form == NATIVE:
-        files = _restored(archive, found, path, wish, notes)
+        files = _restored(archive, found, path, wish, masker_for(archive, wish), notes)
     else:
-        files = list(_documents(archive, found, path, wish, notes, ours=()))
+        files = list(_documents(DocumentReader(archive, wish), found, path, notes, ours=()))
     return Exported(found.conversation.id, files, False, notes)
 
 
 def _documents(
-    archive: Archive,
-    found: Found,
-    path: Path,
-    wish: Wish,
-    notes: list[str],
-    ours: Container[str],
+    reader: DocumentReader, found: Found, path: Path, notes: list[str], ours: Container[str]
 ) -> Iterator[Path]:
     """The newest version last: whoever finds it finds all."""
-    document = DocumentReader(archive, wish).document(found, notes.append)
+    form = reader.wish.form
+    document = reader.document(found, notes.append)
     options = document.options._replace(name=path.name)
-    ending = f".{FORMATS[wish.form].ending}"
+    ending = f".{FORMATS[form].ending}"
     stem = path.name.removesuffix(ending)
     ending = ending if path.name.endswith(ending) else ""
-    for one in earlier(wish.form, document.transcript, options):
+    for one in earlier(form, document.transcript, options):
         beside = path.with_name(f"{stem}.{one.mark}{ending}")
         write_whole(beside, one.pieces, replace=beside.name in ours)
         yield beside
@@ -209,11 +207,12 @@ def _documents(
     yield path
 
 
-def _restored(archive: Archive, found: Found, to: Path, wish: Wish, notes: list[str]) -> list[Path]:
+def _restored(
+    archive: Archive, found: Found, to: Path, wish: Wish, masker: Masker | None, notes: list[str]
+) -> list[Path]:
     """The conversation's own files; masked, what cannot be read as text is left out, and named."""
-    if not wish.masked:
+    if masker is None:
         return restore(archive, found, to, wish.as_of)
-    masker = Masker.for_home(archive.home)
     files = []
     with TemporaryDirectory(prefix="rireki-") as folder:
         for file in restore(archive, found, Path(folder), wish.as_of):
@@ -236,7 +235,8 @@ def native_zip(archive: Archive, id: str, wish: Wish) -> bytes:
     """A conversation's own files in one, for who cannot be given a folder."""
     packed = BytesIO()
     with TemporaryDirectory(prefix="rireki-") as folder:
-        files = _restored(archive, archive.find(id), Path(folder), wish, [])
+        masker = masker_for(archive, wish)
+        files = _restored(archive, archive.find(id), Path(folder), wish, masker, [])
         with ZipFile(packed, "w", ZIP_DEFLATED) as made:
             for file in files:
                 # Not with the file's own time: before 1980, a zip has none.

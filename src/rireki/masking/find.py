@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 from rireki.masking.named import COOKIES, NAMES, TOKENS, Value, cookies_at, token_at, value_at
@@ -125,7 +125,7 @@ def _searcher(begins: list[bytes]) -> Callable[[bytes], list[tuple[int, int, int
         automaton = ahocorasick_rs.BytesAhoCorasick(
             begins, implementation=ahocorasick_rs.Implementation.DFA
         )
-        return lambda data: automaton.find_matches_as_indexes(data, overlapping=True)
+        return partial(automaton.find_matches_as_indexes, overlapping=True)
     numbers = {begin: number for number, begin in enumerate(begins)}
     pattern = re.compile(b"(?=(" + b"|".join(map(re.escape, begins)) + b"))")
     prefixes = {

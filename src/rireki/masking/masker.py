@@ -36,6 +36,15 @@ __all__ = ["Mark", "Masker"]
 
 #: Nothing shorter is a secret, nor a name with one.
 SHORTEST = 8
+#: Where the text of a part is.
+_TEXTS: dict[type, str] = {
+    Text: "text",
+    Thinking: "text",
+    Notice: "text",
+    ToolResult: "output",
+    Attachment: "name",
+}
+_to_json = json.JSONEncoder(ensure_ascii=False).encode
 
 
 class Mark(NamedTuple):
@@ -77,7 +86,7 @@ class Masker:
             return masked
         # A finding that reached over the end of a string: value by value, none can.
         value = self._walked(json.loads(data))
-        return json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass")
+        return _to_json(value).encode("utf-8", "surrogatepass")
 
     def _walked(self, value: Any) -> Any:
         match value:
@@ -121,21 +130,19 @@ class Masker:
         )
 
     def part(self, part: Part) -> Part:
+        """The very same one where there is nothing to mask."""
+        field = _TEXTS.get(type(part))
+        if field is not None:
+            text = getattr(part, field)
+            masked = self.text(text)
+            return part if masked is text else replace(part, **{field: masked})
         match part:
-            case Text(text) | Thinking(text) | Notice(text):
-                masked = self.text(text)
-                return part if masked is text else replace(part, text=masked)
-            case ToolResult(output=output):
-                masked = self.text(output)
-                return part if masked is output else replace(part, output=masked)
             case ToolCall(arguments=arguments):
                 value = self._value(arguments)
                 return part if value is arguments else replace(part, arguments=value)
-            case Attachment(name=name):
-                masked = self.text(name)
-                return part if masked is name else replace(part, name=masked)
             case Unknown():
                 return replace(part, what=self.text(part.what), raw=self._value(part.raw))
+        raise TypeError(part)
 
     def _value(self, value: Any) -> Any:
         """A value of JSON, with what its keys say about their values."""
@@ -144,7 +151,7 @@ class Masker:
         if isinstance(value, str):
             return self.text(value)
         try:
-            data = json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass")
+            data = _to_json(value).encode("utf-8", "surrogatepass")
         except (TypeError, ValueError, RecursionError):
             # No JSON, or nested deeper than it can be written.
             return self._walked(value)
