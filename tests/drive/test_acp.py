@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import json
 import sys
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rireki.drive.acp.asks import permission, permission_reply, question, question_reply
+from rireki.drive.acp.loading import seconds_until_safe
 from rireki.drive.acp.updates import Updates
 from rireki.drive.acp.wire import Wire
 from rireki.drive.driver import Reply
@@ -201,6 +203,35 @@ def test_strange_requests_become_asks_all_the_same(params: dict[str, Any]) -> No
         permission_reply(params, Reply("expired", AskAnswer()))["outcome"]["outcome"] == "cancelled"
     )
     assert question_reply(params, Reply("expired", AskAnswer())) == {"action": "cancel"}
+
+
+def test_a_call_that_is_first_told_of_by_asking_for_it_has_a_name() -> None:
+    calls: list[dict[str, Any]] = []
+
+    class Ear(Nobody):
+        def call(self, id: str, **more: Any) -> None:
+            calls.append(more)
+
+    updates = Updates(Ear())
+    asked = {"toolCallId": "c1", "title": "touch made.txt", "kind": "execute"}
+    updates.call(asked)
+    updates.take({"sessionUpdate": "tool_call_update", **asked, "status": "completed"})
+    assert [call["name"] for call in calls] == ["execute", None]
+
+
+def test_gemini_loads_no_chat_in_the_minute_in_which_it_began(tmp_path: Path) -> None:
+    chats = tmp_path / ".gemini" / "tmp" / "project" / "chats"
+    chats.mkdir(parents=True)
+    (chats / "session-2026-11-19T01-56-1d13ea62.jsonl").touch()
+    id, home = "1d13ea62-e95f-42a7-b9cb-6a305e0feeb1", {"HOME": str(tmp_path)}
+    began = datetime.fromisoformat("2026-11-19T02:56:14.500+01:00")
+    assert seconds_until_safe("gemini-cli", id, home, began) == 45.5
+    elsewhere = {"HOME": "/nowhere", "GEMINI_CLI_HOME": str(tmp_path)}
+    assert seconds_until_safe("gemini-cli", id, elsewhere, began) == 45.5
+    assert seconds_until_safe("gemini-cli", id, home, began + timedelta(minutes=1)) == 0
+    assert seconds_until_safe("gemini-cli", f"2{id}", home, began) == 0
+    assert seconds_until_safe("gemini-cli", id, {}, began) == 0
+    assert seconds_until_safe("qwen-code", id, home, began) == 0
 
 
 def test_forms_take_numbers_booleans_and_their_own_words_for_things() -> None:

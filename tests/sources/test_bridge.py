@@ -275,6 +275,7 @@ def test_of_states_and_ends_only_what_people_must_know_is_told(home: Path) -> No
     ]
     assert tell(home).conversation.finished and tell(home).conversation.updated_at == time(8)
     journal.send("p2", "more")
+    journal.write("stop", by="web")
     journal.end("p2", "cancelled")
     journal.write("note", text="started again", level="warning")
     labels = [(m.label, m.parts) for m in told(home)[4:]]

@@ -14,9 +14,19 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
-__all__ = ["Endpoint", "Move", "Script", "endpoint"]
+__all__ = [
+    "Endpoint",
+    "Handler",
+    "Move",
+    "Moves",
+    "Script",
+    "endpoint",
+    "serving",
+    "typed_last",
+    "words",
+]
 
 #: What agents put around what was typed; none of it is typed.
 _PUT_IN = re.compile(r"<(system-reminder|command-\w+|local-command-\w+)>.*?</\1>", re.DOTALL)
@@ -32,15 +42,18 @@ class Move(NamedTuple):
 
 
 #: A move may depend on the request.
-Script = Mapping[str, Sequence[Move | Callable[[dict[str, Any]], Move]]]
+Moves: TypeAlias = Sequence[Move | Callable[[dict[str, Any]], Move]]
+#: What was typed last, and how many answers of tools came since.
+LastTyped: TypeAlias = Callable[[dict[str, Any]], tuple[str, int]]
+Script = Mapping[str, Moves]
 
 
 class Endpoint(ThreadingHTTPServer):
     daemon_threads = True
     block_on_close = False
 
-    def __init__(self, script: Script) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+    def __init__(self, script: Script, handler: type[Handler] | None = None) -> None:
+        super().__init__(("127.0.0.1", 0), handler or Handler)
         self.script = script
         #: The bodies of the requests that had tools.
         self.requests: list[dict[str, Any]] = []
@@ -65,15 +78,23 @@ class Endpoint(ThreadingHTTPServer):
 
     def typed(self) -> list[str]:
         """What the person typed last, in each request that had tools."""
-        return [_typed(body)[0] for body in self.requests]
+        return [typed_last(body)[0] for body in self.requests]
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Whoever hangs up in the middle was stopped or killed: that is what the tests do."""
 
 
+_Server = TypeVar("_Server", bound=Endpoint)
+
+
 @contextmanager
 def endpoint(script: Script) -> Iterator[Endpoint]:
-    server = Endpoint(script)
+    with serving(Endpoint(script)) as server:
+        yield server
+
+
+@contextmanager
+def serving(server: _Server) -> Iterator[_Server]:
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
     try:
@@ -85,7 +106,7 @@ def endpoint(script: Script) -> Iterator[Endpoint]:
         server.server_close()
 
 
-class _Handler(BaseHTTPRequestHandler):
+class Handler(BaseHTTPRequestHandler):
     server: Endpoint
     protocol_version = "HTTP/1.1"
 
@@ -113,14 +134,17 @@ class _Handler(BaseHTTPRequestHandler):
             return
         self._stream(move, count)
 
-    def _move(self, body: dict[str, Any]) -> Move:
+    def _move(self, body: dict[str, Any], last: LastTyped | None = None) -> Move:
         if not body.get("tools"):
             return Move("ok")
         self.server.requests.append(body)
-        typed, results = _typed(body)
-        moves = self.server.script.get(typed.split(" ", 1)[0], ())
+        typed, results = (last or typed_last)(body)
+        moves = self._moves(typed)
         move = moves[results] if results < len(moves) else Move(f"You said: {typed}")
         return move if isinstance(move, Move) else move(body)
+
+    def _moves(self, typed: str) -> Moves:
+        return self.server.script.get(typed.split(" ", 1)[0], ())
 
     def _send(self, body: bytes, kind: str, status: int = 200) -> None:
         self.send_response(status)
@@ -129,11 +153,14 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def _stream(self, move: Move, count: int) -> None:
+    def _begin_stream(self) -> None:
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
         self.send_header("Connection", "close")
         self.end_headers()
+
+    def _stream(self, move: Move, count: int) -> None:
+        self._begin_stream()
         for event in _events(move, count):
             self.wfile.write(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode())
             self.wfile.flush()
@@ -142,7 +169,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.close_connection = True
 
 
-def _typed(body: dict[str, Any]) -> tuple[str, int]:
+def typed_last(body: dict[str, Any]) -> tuple[str, int]:
     """What was typed last, and how many messages with results came since."""
     results = 0
     for message in reversed(body["messages"]):
@@ -176,11 +203,11 @@ def _head(count: int) -> dict[str, Any]:
 def _blocks(move: Move, count: int) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
     """Each block as it begins, and its pieces."""
     if move.thinking:
-        pieces = [{"type": "thinking_delta", "thinking": each} for each in _words(move.thinking)]
+        pieces = [{"type": "thinking_delta", "thinking": each} for each in words(move.thinking)]
         signed = {"type": "signature_delta", "signature": "c2lnbmVk"}
         yield {"type": "thinking", "thinking": "", "signature": ""}, [*pieces, signed]
     if move.text:
-        said = [{"type": "text_delta", "text": each} for each in _words(move.text)]
+        said = [{"type": "text_delta", "text": each} for each in words(move.text)]
         yield {"type": "text", "text": ""}, said
     for number, (name, arguments) in enumerate(move.calls):
         id = f"toolu_{count}_{number}_{time.time_ns():x}"
@@ -188,7 +215,7 @@ def _blocks(move: Move, count: int) -> Iterator[tuple[dict[str, Any], list[dict[
         yield {"type": "tool_use", "id": id, "name": name, "input": {}}, [spelled]
 
 
-def _words(text: str) -> list[str]:
+def words(text: str) -> list[str]:
     return re.findall(r"\S+\s*", text)
 
 

@@ -15,7 +15,7 @@ __all__ = ["SILENT", "BridgeEntry", "fits", "parse", "spell"]
 
 VERSION = 1
 #: Kinds in which the bridge speaks to itself.
-SILENT = frozenset({"session", "process", "proceed"})
+SILENT = frozenset({"session", "process", "proceed", "stop"})
 #: What an entry of each kind cannot do without.
 _NAMED = {
     **dict.fromkeys(("prompt", "edit", "withdraw", "given", "ask", "answer"), "id"),

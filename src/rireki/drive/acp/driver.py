@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
+from datetime import datetime, timezone
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rireki.drive.acp import asks, updates
+from rireki.drive.acp.loading import seconds_until_safe
 from rireki.drive.acp.wire import Wire
 from rireki.drive.driver import (
     AgentError,
@@ -41,6 +43,8 @@ __all__ = ["AcpDriver"]
 
 #: Seconds an agent has to begin (the first start of one may download it), and to load a conversation.
 BEGIN = 120.0
+#: Seconds without a word after which it has repeated all of a conversation.
+QUIET = 0.25
 #: Seconds it has to end by itself, at each step.
 END = 2.0
 #: Bytes of what it printed on stderr that are kept.
@@ -245,10 +249,13 @@ class AcpDriver:
             self._session = str(said.get("sessionId") or "")
         elif resume or load:
             self._session = continues
+            await self._wait_to_load(continues)
             self._updates.replaying = True
             method = "session_resume" if resume else "session_load"
             try:
                 said = await self._request(method, {**where, "sessionId": continues})
+                if not resume:
+                    await self._hear_out()
             finally:
                 self._updates.replaying = False
         else:
@@ -258,6 +265,24 @@ class AcpDriver:
         self._updates.offered(said)
         self._sink.session(self._session, resumable=resume or load, images=self._takes_images)
         return self._session
+
+    async def _wait_to_load(self, id: str) -> None:
+        work = self._work
+        now = datetime.now(timezone.utc)
+        seconds = seconds_until_safe(work.agent.source, id, work.environment, now)
+        if seconds:
+            self._sink.note(
+                f"{self._name} would lose a conversation that it loads in the minute in which it "
+                f"began: it goes on in {seconds:.0f} seconds."
+            )
+            await asyncio.sleep(seconds)
+
+    async def _hear_out(self) -> None:
+        """Gemini CLI answers first, and repeats the conversation then."""
+        heard = -1
+        while heard != self._updates.heard:
+            heard = self._updates.heard
+            await asyncio.sleep(QUIET)
 
     async def _choose_model(self) -> None:
         model = self._work.model

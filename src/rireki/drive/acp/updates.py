@@ -21,10 +21,14 @@ class Updates:
     def __init__(self, sink: Sink) -> None:
         #: While an old conversation is loaded the agent repeats it: nothing of that is new.
         self.replaying = False
+        #: How many updates came so far.
+        self.heard = 0
         self.models: list[Mode] = []
         self.model: str | None = None
         self._modes: list[Mode] = []
         self._sink = sink
+        #: The calls that have a name: the first one told of each may be a question whether it may run.
+        self._named: set[str] = set()
         #: The option by which the model is chosen; None where there is a request for it.
         self._model_option: str | None = None
         self._kinds = {
@@ -37,6 +41,7 @@ class Updates:
         }
 
     def take(self, update: dict[str, Any]) -> None:
+        self.heard += 1
         kind = update.get("sessionUpdate")
         if kind == "config_option_update":
             self._options(update)
@@ -63,7 +68,8 @@ class Updates:
         content = update.get("content")
         title, kind = _text_or_none(update.get("title")), _text_or_none(update.get("kind"))
         name = _tool_name(update)
-        if update.get("sessionUpdate") == "tool_call":
+        if id not in self._named:
+            self._named.add(id)
             name = name or kind or title or "tool"
         self._sink.call(
             id,
