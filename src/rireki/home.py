@@ -23,6 +23,7 @@ __all__ = [
     "data_directories",
     "data_directory",
     "is_own",
+    "machine_file",
     "make_folder_of",
     "own_directories",
     "private_path",
@@ -206,6 +207,11 @@ def private_path(file: Path, beside: str) -> Path:
 
     name = sha256(os.fsencode(os.path.realpath(file))).hexdigest()[:32]
     return data_directory() / PRIVATE / f"{name}{Path(beside).suffix}"
+
+
+def machine_file() -> Path:
+    """Which machine this is: outside of every archive."""
+    return data_directory() / "machine.json"
 
 
 def make_folder_of(path: Path) -> None:

@@ -32,6 +32,7 @@ from rireki.archive.values import (
     StoredConversation,
     StoredReading,
     Stream,
+    StreamFacts,
 )
 from rireki.model.conversation import Answer, Conversation, Curation, Trouble
 
@@ -57,6 +58,7 @@ __all__ = [
     "StoredConversation",
     "StoredReading",
     "Stream",
+    "StreamFacts",
 ]
 
 
@@ -265,17 +267,31 @@ class Archive:
 
         return held(self.rows, stream, strands)
 
-    def take(self, stream: int, delta: Delta) -> int:
+    def take(self, stream: int, delta: Delta, seals: tuple[str, str] = ("", "")) -> int:
         """Keep a delta of a stream; returns the number up to which all of the stream is here.
 
         What goes on from another number is not kept, so one that was kept already, or that another
-        process was faster with, does no harm. Raises Stale where it goes on from records that are
+        process was faster with, does no harm; nor what goes on from another seal than the first of
+        `seals`, the second of which is noted. Raises Stale where it goes on from records that are
         not there: ask for another one.
         """
         # Imported late, as above.
         from rireki.archive.taking import take
 
-        return take(self, stream, delta)
+        return take(self, stream, delta, seals)
+
+    @lenient
+    def seal(self, stream: int) -> str:
+        """What the other archive calls the moment up to which a stream is here."""
+        # Imported late, as above.
+        from rireki.archive.taking import seal_of
+
+        return seal_of(self.rows, stream)
+
+    def streams(self) -> list[StreamFacts]:
+        """The other archives whose facts are here."""
+        found = self.rows.get("stream", "id, archive, epoch, machine, reached", order="id")
+        return [StreamFacts(*row) for row in found]
 
     @lenient
     def here(self, found: Found) -> Conversation:

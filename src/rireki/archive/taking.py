@@ -30,22 +30,29 @@ from rireki.archive.delta import (
 from rireki.archive.forgetting import drop, drop_strand, reopen
 from rireki.archive.pack import FULL, Chunk, damaged, unpack
 from rireki.archive.records import cut, decoded_cursor, decoded_runs
+from rireki.archive.rows import Rows
 from rireki.archive.values import Stale
 from rireki.model.record import DIGEST_SIZE
 
-__all__ = ["take"]
+__all__ = ["seal_of", "take"]
 
 
 class _Elsewhere(Exception):
-    """The stream has reached another number than the delta goes on from."""
+    """The stream has reached another number, or seal, than the delta goes on from."""
 
 
-def take(archive: Archive, stream: int, delta: Delta) -> int:
+def seal_of(rows: Rows, stream: int) -> str:
+    """Nothing is sealed where nothing is here, or everything is to be told again."""
+    ((reached,),) = rows.get("stream", "reached", id=stream)
+    return str(rows.note(f"seal {stream}") or "") if reached else ""
+
+
+def take(archive: Archive, stream: int, delta: Delta, seals: tuple[str, str]) -> int:
     forgets = delta.removed or delta.forgotten or _names_forgotten(archive, delta)
     forgets = forgets or replaces(archive.rows, delta.facts)
     try:
         with archive.rows.wiping() if forgets else nullcontext(), archive.writing() as batch:
-            return _Taking(batch, stream).take(delta)
+            return _Taking(batch, stream).take(delta, seals)
     except _Elsewhere:
         return _reached(batch, stream)
 
@@ -69,10 +76,13 @@ class _Taking:
         self.origins: dict[int, int] = {}
         self.strands: dict[int, int] = {}
 
-    def take(self, delta: Delta) -> int:
-        if _reached(self.batch, self.stream) != delta.after:
+    def take(self, delta: Delta, seals: tuple[str, str]) -> int:
+        reached = _reached(self.batch, self.stream), seal_of(self.rows, self.stream)
+        if reached != (delta.after, seals[0]):
             raise _Elsewhere
         self.rows.change("stream", {"id": self.stream}, reached=delta.upto)
+        if seals[0] != seals[1]:
+            self.rows.set_note(f"seal {self.stream}", seals[1], keep=False)
         for strand in delta.removed:
             self._remove(strand)
         for forgotten in delta.forgotten:

@@ -24,6 +24,7 @@ __all__ = [
     "StoredConversation",
     "StoredReading",
     "Stream",
+    "StreamFacts",
 ]
 
 #: A family and a conversation's own id in it: strands of one group are interpreted together.
@@ -166,6 +167,16 @@ class Stream(NamedTuple):
     """Another archive whose facts are taken, and up to which of its numbers they are here."""
 
     id: int
+    reached: int
+
+
+class StreamFacts(NamedTuple):
+    """A stream, with whose it is: the other archive's name, which of its lives, its machine."""
+
+    id: int
+    archive: str
+    epoch: int
+    machine: str
     reached: int
 
 

@@ -1,0 +1,1 @@
+"""One archive told to another: between the machines of a person, or to a team's server."""

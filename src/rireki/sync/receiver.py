@@ -1,0 +1,130 @@
+"""Takes what other archives tell into this one, and says where each of them stands.
+
+Every answer is a value with a status. Whoever asks twice, in between, or after the answer was lost
+is told where the stream is, and nothing is kept twice. Knows neither HTTP nor who may ask.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+
+from rireki.archive.base import Archive, Stale
+from rireki.archive.open import StorageError, explain
+from rireki.errors import ArchiveTrouble
+from rireki.sync.wire import (
+    VERSION,
+    BadBatch,
+    BatchTooLarge,
+    HeldStrands,
+    KindOfRemote,
+    MalformedBatch,
+    PushAnswer,
+    PushBatch,
+    RecordsTaken,
+    StreamConflict,
+    StreamOpening,
+    StreamPosition,
+    TooNew,
+    Unkept,
+    decode_batch,
+)
+
+__all__ = ["LARGEST", "Receiver"]
+
+#: Bytes of a batch. A single record may be tens of megabytes, and comes in one piece.
+LARGEST = 64 << 20
+#: Strands that may be asked about at once.
+MANY = 20_000
+
+
+class Receiver:
+    """One archive that takes; `kind` says whose it is, with every position."""
+
+    def __init__(
+        self,
+        archive: Archive,
+        kind: KindOfRemote = "own",
+        largest: int = LARGEST,
+        taken: Callable[[], None] | None = None,
+    ) -> None:
+        """`taken` is called whenever there is something new to be interpreted."""
+        self.archive = archive
+        self.kind = kind
+        self.largest = largest
+        self.taken = taken or (lambda: None)
+
+    def open(self, opening: StreamOpening) -> PushAnswer:
+        if opening.version > VERSION:
+            return TooNew(VERSION)
+        if not opening.archive or opening.epoch < 1:
+            return MalformedBatch("a stream without a name")
+        return self._kept(lambda: self._position(opening))
+
+    def _position(self, opening: StreamOpening) -> StreamPosition:
+        found = self.archive.stream(opening.archive, opening.machine, opening.epoch)
+        seal = self.archive.seal(found.id)
+        return StreamPosition(
+            stream=str(found.id), reached=found.reached, seal=seal, kind=self.kind
+        )
+
+    def held(self, stream: str, strands: Collection[int]) -> PushAnswer:
+        """What is there of these strands."""
+        known = self._known(stream)
+        if known is None or len(strands) > MANY:
+            return MalformedBatch("no such stream" if known is None else "too many strands")
+        return self._kept(lambda: HeldStrands(self.archive.held(known, list(strands))))
+
+    def take(self, stream: str, body: bytes) -> PushAnswer:
+        """Keep a batch."""
+        if len(body) > self.largest:
+            return BatchTooLarge(self.largest)
+        try:
+            batch = decode_batch(body)
+        except BadBatch as error:
+            return MalformedBatch(str(error))
+        return batch if isinstance(batch, TooNew) else self.take_batch(stream, batch)
+
+    def take_batch(self, stream: str, batch: PushBatch) -> PushAnswer:
+        known = self._known(stream)
+        if known is None:
+            return MalformedBatch("no such stream")
+        return self._kept(lambda: self._take(known, batch))
+
+    def _take(self, stream: int, batch: PushBatch) -> PushAnswer:
+        delta = batch.delta
+        try:
+            self.archive.take(stream, delta, (batch.seal, batch.sealed))
+        except Stale:
+            return StreamConflict(*self._reached(stream))
+        reached, seal = self._reached(stream)
+        is_here = (reached, seal) == (delta.upto, batch.sealed)
+        # What was remembered again is asked for from the beginning.
+        if not is_here and reached:
+            return StreamConflict(reached, seal)
+        self.taken()
+        return RecordsTaken(reached, seal)
+
+    # ── what there is ──
+
+    def _known(self, stream: str) -> int | None:
+        number = int(stream) if stream.isdecimal() and len(stream) < 16 else 0
+        return number if self.archive.rows.get("stream", "id", id=number) else None
+
+    def _reached(self, stream: int) -> tuple[int, str]:
+        ((reached,),) = self.archive.rows.get("stream", "reached", id=stream)
+        return int(reached), self.archive.seal(stream)
+
+    def _kept(self, work: Callable[[], PushAnswer]) -> PushAnswer:
+        try:
+            return work()
+        except ArchiveTrouble as error:
+            return _told(error)
+        except StorageError as error:
+            return _told(explain(error, self.archive))
+
+
+def _told(error: ArchiveTrouble) -> PushAnswer:
+    """A batch that is damaged stays so; whatever else is wrong is with us."""
+    if error.code == "data-damaged":
+        return MalformedBatch(error.message)
+    return Unkept(error.message)
