@@ -8,7 +8,10 @@ from __future__ import annotations
 import hmac
 import json
 import os
+from bisect import bisect_left, bisect_right
 from collections import Counter
+from collections.abc import Sequence
+from itertools import accumulate
 from operator import is_
 from typing import Any, NamedTuple
 
@@ -87,6 +90,32 @@ class Masker:
         # A finding that reached over the end of a string: value by value, none can.
         value = self._walked(json.loads(data))
         return _to_json(value).encode("utf-8", "surrogatepass")
+
+    def records(self, records: Sequence[bytes]) -> list[bytes]:
+        """Records that follow each other, also where a secret goes on from one to the next."""
+        masked = [self.record(record) for record in records]
+        ends = list(accumulate(map(len, masked)))
+        whole = b"".join(masked)
+        for finding in reversed(self._finder.find(whole)):
+            first = bisect_right(ends, finding.start)
+            # A line of JSON ends what stands in it.
+            if finding.end > ends[first] and not _is_json(masked[first]):
+                self._take_out(masked, ends, finding)
+        return masked
+
+    def _take_out(self, records: list[bytes], ends: list[int], finding: FoundSecret) -> None:
+        """The mark stands in the first of them."""
+        mark = Mark(finding.kind, self._number(finding.secret))
+        self.found[mark] += 1
+        first = bisect_right(ends, finding.start)
+        for place in range(first, bisect_left(ends, finding.end) + 1):
+            begin = ends[place - 1] if place else 0
+            left = records[place][: max(finding.start - begin, 0)]
+            right = records[place][finding.end - begin :] if finding.end > begin else b""
+            if place < len(ends) - 1 and ends[place] <= finding.end:
+                # What ends a line still does.
+                right = b"\n" if records[place].endswith(b"\n") else b""
+            records[place] = left + (str(mark).encode() if place == first else b"") + right
 
     def _walked(self, value: Any) -> Any:
         match value:
