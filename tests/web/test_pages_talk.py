@@ -23,8 +23,9 @@ from rireki.show.formats import FORMATS
 from rireki.sources.kit.places import Places
 from rireki.web.pages.conversation import last_window, window_around
 from rireki.web.pages.project import held_in
-from rireki.web.pages.stats import bars, calendar
+from rireki.web.pages.stats import bars
 from rireki.web.pages.versions import Moment, moments
+from rireki.web.parts.calendar import calendar
 from rireki.web.serve import Server
 from tests.browser.serving import save_row
 from tests.support.driven import Journal
@@ -449,12 +450,15 @@ def test_a_directory_tells_what_it_held_when(pages: httpx.Client, place: Place) 
 def test_a_calendar_has_a_square_per_day_and_colours_by_share() -> None:
     from datetime import date
 
-    days = calendar({"2026-11-15": 8, "2026-11-14": 1, "2026-11-16": 4}, date(2026, 11, 16))
+    made = calendar({"2026-11-15": 8, "2026-11-14": 1, "2026-11-16": 4}, date(2026, 11, 16))
+    days = made.days
     assert days[-1].date == "2026-11-16"
-    assert [(day.answers, day.level) for day in days[-3:]] == [(1, 1), (8, 4), (4, 2)]
+    assert [(day.number, day.level) for day in days[-3:]] == [(1, 1), (8, 4), (4, 2)]
     assert {day.week for day in days} == set(range(53))
     assert (days[0].weekday, days[-1].weekday) == (0, 0)
-    assert all(day.level == 0 for day in calendar({}, date(2026, 11, 16)))
+    assert all(day.level == 0 for day in calendar({}, date(2026, 11, 16)).days)
+    assert [month.month for month in made.months] == [12, *range(1, 12)]
+    assert (made.total, made.busy) == (13, 3)
 
 
 def test_bars_are_as_long_as_they_are_large() -> None:

@@ -16,8 +16,9 @@ from rireki.show.html.page import JAPANESE as RENDERER
 from rireki.sources.claude_code.reader import REASONS
 from rireki.web.locale import words
 from rireki.web.locale.dates import ago, day, moment, span
-from rireki.web.pages import usage
+from rireki.web.pages import home, usage
 from rireki.web.parts.keeper_status import STATES
+from rireki.web.parts.listing import SORTS
 
 WEB = Path(words.__file__).parents[1]
 #: `t("…")`, also with a choice between two texts.
@@ -37,6 +38,7 @@ CHOSEN = [
     *("program", *RELATIONS.values()),
     *REASONS.values(),
     *(*usage.WORDS.values(), *usage.UNITS.values(), *(words for _, words in usage.SPANS)),
+    *(*home.FIGURES.values(), *SORTS.values()),
 ]
 
 

@@ -394,6 +394,11 @@ class Archive:
         return self._projection.answers(source, since)
 
     @lenient
+    def answers_of(self, ids: Sequence[str]) -> dict[str, list[Answer]]:
+        """The model answers of these conversations, by id."""
+        return self._projection.answers_of(ids)
+
+    @lenient
     def kept_as(self, family: str, grouping: str) -> dict[str, StoredConversation]:
         """What a group is stored as, by the ids of its conversations."""
         return self._projection.kept_as(family, grouping)

@@ -287,6 +287,15 @@ class Projection:
         for id, data in by_pages(partial(self.rows.answers, source=source, since=since), ""):
             yield id, _answers(data)
 
+    def answers_of(self, ids: Sequence[str]) -> dict[str, list[Answer]]:
+        found = {}
+        for id in ids:
+            numbers = self.rows.get("conversation", "number", id=id)
+            packed = self.rows.get("answers", "data", conversation=numbers[0][0]) if numbers else []
+            if packed:
+                found[id] = _answers(packed[0][0])
+        return found
+
 
 def _headings(rows: Sequence[Row]) -> list[Heading]:
     return msgspec.convert([(*row[1:10], bool(row[10])) for row in rows], list[Heading])

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 from rireki.model.message import Author, Usage
 from rireki.show.safe import one_line
 
-__all__ = ["AUTHORS", "NAMES", "count", "folder", "size", "source_name", "tokens"]
+__all__ = ["AUTHORS", "NAMES", "count", "folder", "model_name", "size", "source_name", "tokens"]
 
 #: Who said a message, in a word.
 AUTHORS: dict[Author, str] = {
@@ -16,6 +18,8 @@ AUTHORS: dict[Author, str] = {
 }
 #: The same as a heading.
 NAMES: dict[Author, str] = {author: name.capitalize() for author, name in AUTHORS.items()}
+#: The day, and sometimes a version of the offer, at the end of a model's name.
+_RELEASED = re.compile(r"-(?:20\d{6}|20\d\d-\d\d-\d\d)(?:-v\d+(?::\d+)?)?$")
 #: Sources whose id is a word of ours for a part of the program.
 _SOURCES = {"bridge": "rireki (driven)"}
 
@@ -32,6 +36,12 @@ def count(number: int, what: str, plural: str = "") -> str:
 def folder(project: str | None) -> str:
     """The last part of a directory's name says most."""
     return one_line((project or "").rstrip("/\\").replace("\\", "/").rpartition("/")[2])
+
+
+def model_name(model: str) -> str:
+    """What tells a model from others: without who sells it, and the day of its release."""
+    name = model.rpartition("/")[2] or model
+    return _RELEASED.sub("", name) or name
 
 
 def size(number: float) -> str:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 import msgspec
 
@@ -24,8 +26,10 @@ from rireki.library import DAMAGED, Library
 from rireki.live.readings import Readings
 from rireki.model.conversation import Conversation
 from rireki.model.message import Message
+from rireki.search.last_words import LastWords, last_words, last_words_of
 from rireki.search.results import Results, SearchOptions
 from rireki.web.driving import JournalPosition, journal_of
+from rireki.web.parts.turn_days import TurnDays
 
 if TYPE_CHECKING:
     from rireki.live.keeper import Keeper
@@ -43,6 +47,11 @@ Attachments: TypeAlias = Callable[[str], bytes | None]
 READERS = 4
 #: Conversations that are kept as they were last read; a page asks for the same one many times.
 KEPT = 12
+#: Figures that are kept until something changes.
+FIGURES = 8
+#: Conversations whose last words are kept that the index does not have yet; how long one answer reads
+#: for them, in seconds, and of how many messages each may be.
+SAID, PATIENCE, READABLE = 500, 0.1, 2000
 #: Conversations whose attachments are at hand: a page asks for all of its pictures at once.
 PICTURED = 2
 
@@ -129,8 +138,12 @@ class ArchiveReader:
         self._readers = ThreadPoolExecutor(READERS, "reader")
         self._searcher = ThreadPoolExecutor(1, "search")
         self._talks: Recent[tuple[str, int, str | None], OpenConversation] = Recent(KEPT)
+        self._said: Recent[tuple[str, int], LastWords | None] = Recent(SAID)
         self._pictured: Recent[tuple[str, int], Attachments] = Recent(PICTURED)
         self._lock = threading.Lock()
+        #: Figures of the archive, by what they are of and the number they were made at.
+        self.figures: Recent[tuple[Any, ...], Any] = Recent(FIGURES)
+        self.turn_days = TurnDays()
 
     async def read(self, work: Callable[[Archive], T]) -> T:
         """Let `work` read the archive in another thread."""
@@ -144,6 +157,10 @@ class ArchiveReader:
     async def attachment(self, name: str, digest: str) -> bytes | None:
         """The bytes of an attachment, if the conversation has it. Raises NotFound or Ambiguous."""
         return await self.read(lambda archive: self._pictures(archive, archive.find(name))(digest))
+
+    async def last_words(self, ids: Sequence[str]) -> dict[str, LastWords]:
+        """What was said last in each of these conversations, by id."""
+        return await self.read(lambda archive: self._last_words(archive, ids))
 
     @property
     def library(self) -> Library:
@@ -166,7 +183,10 @@ class ArchiveReader:
             self._library = _library(archive)
             self._talks.clear()
             self.readings.clear()
+            self._said.clear()
             self._pictured.clear()
+            self.figures.clear()
+            self.turn_days.clear()
 
     def close(self) -> None:
         self._readers.shutdown()
@@ -187,6 +207,28 @@ class ArchiveReader:
             (heading.id, heading.changed, as_of),
             lambda: self._read(archive, found, heading.changed, as_of),
         )
+
+    def _last_words(self, archive: Archive, ids: Sequence[str]) -> dict[str, LastWords]:
+        changed = {heading.id: heading.changed for heading in archive.headings(ids=ids)}
+        found = last_words(archive, changed)
+        # The index is brought up only when enough has come together: what lacks is read, and kept.
+        lacking = [(id, changed[id]) for id in ids if id in changed and id not in found]
+        end = time.monotonic() + PATIENCE
+        for name in lacking:
+            if self._said.known(name) or time.monotonic() < end:
+                said = self._said.get(name, partial(self._read_last_words, archive, name[0]))
+                found |= {name[0]: said} if said else {}
+        return found
+
+    def _read_last_words(self, archive: Archive, id: str) -> LastWords | None:
+        try:
+            found = archive.find(id)
+        except NotFound:
+            # Forgotten in this very moment.
+            return None
+        if found.conversation.messages > READABLE:
+            return None
+        return last_words_of(self._told(archive, found, None)[1])
 
     def _pictures(self, archive: Archive, found: Found) -> Attachments:
         heading = _heading(archive, found)

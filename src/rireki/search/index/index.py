@@ -56,6 +56,7 @@ __all__ = [
     "glance",
     "index_folder",
     "make",
+    "noted",
     "open_existing",
     "peek",
     "sweep",
@@ -185,7 +186,7 @@ def _current(archive: Archive) -> Path | None:
 
 def peek(archive: Archive) -> list[IndexedConversation] | None:
     """How far the index is, without opening it whole; None when there is none."""
-    with _notes(archive) as store:
+    with noted(archive) as store:
         return store.talks()[1] if store is not None else None
 
 
@@ -194,7 +195,7 @@ def glance(archive: Archive) -> tuple[int, int]:
 
     Raises Damaged for an index that has to be made anew.
     """
-    with _notes(archive) as store:
+    with noted(archive) as store:
         if store is None:
             return 0, 0
         if store.get("kind") != _kind(archive):
@@ -203,7 +204,8 @@ def glance(archive: Archive) -> tuple[int, int]:
 
 
 @contextmanager
-def _notes(archive: Archive) -> Iterator[IndexStore | None]:
+def noted(archive: Archive) -> Iterator[IndexStore | None]:
+    """The notes of the index alone, for a look; None when there is none. Raises Damaged."""
     folder = _current(archive)
     store = IndexStore(folder / "texts.sqlite3") if folder is not None else None
     try:

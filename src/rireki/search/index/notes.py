@@ -232,6 +232,14 @@ class IndexStore:
             rows = self.sql.execute(f"{_BLOCKS} WHERE talk = ? ORDER BY id", (talk,)).fetchall()
         return [_block(row) for row in rows]
 
+    def last_blocks(self, talk: int, limit: int) -> list[tuple[int, bytes]]:
+        """The newest first."""
+        with self._guarded():
+            rows = self.sql.execute(
+                f"{_BLOCKS} WHERE talk = ? ORDER BY id DESC LIMIT ?", (talk, limit)
+            ).fetchall()
+        return [_block(row) for row in rows]
+
 
 def _connected(path: Path, create: bool) -> apsw.Connection:
     flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if create else 0)

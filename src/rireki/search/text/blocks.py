@@ -34,6 +34,7 @@ __all__ = [
     "Digest",
     "IndexedMessage",
     "IndexRow",
+    "MOST",
     "digest",
     "digest_parts",
     "heading_rows",

@@ -6,7 +6,19 @@ from datetime import datetime
 
 from rireki.show.times import local_time
 
-__all__ = ["ago", "clock", "date_of", "day", "moment", "period", "second", "span", "weekdays"]
+__all__ = [
+    "ago",
+    "clock",
+    "date_of",
+    "day",
+    "lasted",
+    "moment",
+    "months",
+    "period",
+    "second",
+    "span",
+    "weekdays",
+]
 
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _DAYS = {
@@ -59,6 +71,19 @@ def ago(locale: str, stamp: str | None, now: datetime) -> str:
     return "たった今" if locale == "ja" else "just now"
 
 
+#: Seconds of a unit, and from how many seconds on a time is told in it.
+_SPANS = ((86400, 2 * 86400, "d", "日"), (3600, 2 * 3600, "h", "時間"), (60, 60, "min", "分"))
+
+
+def lasted(locale: str, seconds: float) -> str:
+    """How long something took, in one unit; empty for less than a minute."""
+    for size, least, english, japanese in _SPANS:
+        if seconds >= least:
+            number = int(seconds // size)
+            return f"{number}{japanese}" if locale == "ja" else f"{number} {english}"
+    return ""
+
+
 def date_of(stamp: str | None) -> str:
     """The local day as 2026-11-16; empty for no time."""
     local = local_time(stamp)
@@ -105,3 +130,8 @@ def period(locale: str, step: str, name: str) -> str:
 def weekdays(locale: str) -> list[str]:
     """Monday first, in as few letters as can be."""
     return [name if locale == "ja" else name[:3] for name in _DAYS[locale]]
+
+
+def months(locale: str) -> list[str]:
+    """January first, in as few letters as can be."""
+    return [f"{number + 1}月" if locale == "ja" else name for number, name in enumerate(_MONTHS)]

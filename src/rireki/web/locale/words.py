@@ -38,6 +38,7 @@ _COUNTED = {
     "sub-agent": ("sub-agent", "sub-agents", "サブエージェント {n} 件"),
     "tool call": ("tool call", "tool calls", "ツール {n} 回"),
     "file": ("file", "files", "{n} ファイル"),
+    "day": ("day", "days", "{n} 日"),
     "entry": ("entry", "entries", "{n} エントリー"),
     "trouble": ("trouble", "troubles", "読めなかったもの {n} 件"),
 }

@@ -1,27 +1,33 @@
-"""The first page: projects and conversations, newest first, and how the first import is getting on."""
+"""The first page: what waits, what runs, this week, the year, and the conversations; the first import."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timezone
 from functools import cache
-from itertools import groupby, islice
+from itertools import groupby
 from typing import Any, NamedTuple
 
 from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.responses import Response
 
-from rireki.archive.base import Archive, Filter, Heading
+from rireki.archive.base import Archive
 from rireki.model.activity import Activity
 from rireki.model.conversation import Conversation
 from rireki.model.message import Message
 from rireki.model.parts import Text
+from rireki.model.prices import Prices
+from rireki.search.last_words import LastWords
 from rireki.show.html.page import RenderOptions
 from rireki.show.html.render import TranscriptRenderer
+from rireki.show.money import dollars, prices, shows_money
 from rireki.show.transcript import Transcript
+from rireki.show.usage import collect
 from rireki.web.archive_reader import ArchiveReader
-from rireki.web.locale import dates
+from rireki.web.locale import dates, numbers
+from rireki.web.locale.words import locale_of
+from rireki.web.parts.costs import Cost, costs_of
 from rireki.web.parts.frame import (
     answer,
     archive_reader_of,
@@ -34,125 +40,103 @@ from rireki.web.parts.frame import (
     told,
 )
 from rireki.web.parts.keeper_status import WatchStatus, is_first_visit, watched
+from rireki.web.parts.listing import SORTS, Listing, Wanted, days_around, duration, listing
+from rireki.web.parts.overview import Overview, overview
 
-__all__ = ["home_rows", "show_home", "status_piece", "warm"]
+__all__ = ["FIGURES", "home_rows", "show_home", "status_piece", "warm"]
 
-#: Rows of one page.
-SIZE = 60
-#: What is listed only where it is asked for.
-ASIDE = ("subagent", "notes")
-#: Projects that are listed at the side; all others are found by the filter.
-PROJECTS = 40
-
-
-class Wanted(NamedTuple):
-    """Which conversations are listed, as the address says it."""
-
-    source: str = ""
-    project: str = ""
-    state: str = ""
-    subagents: bool = False
-    #: Also the directories below the project.
-    below: bool = False
-
-    @classmethod
-    def of(cls, request: Request) -> Wanted:
-        given = request.query_params
-        return cls(
-            given.get("source", ""),
-            _directory(given.get("project", "")),
-            given.get("state", ""),
-            is_on(request, "subagents"),
-            is_on(request, "below"),
-        )
-
-    def holds(self, project: str | None) -> bool:
-        """Whether what happened in a directory is listed."""
-        return not self.project or self.counts(project, self.project)
-
-    def counts(self, project: str | None, path: str) -> bool:
-        """Whether a project is counted as that directory."""
-        return project == path or (self.below and _is_below(project, path))
-
-    def listed(self, archive: Archive, after: str = "") -> Iterator[Conversation]:
-        """Newest first; with `after`, what comes behind that place, wherever it has moved."""
-        upstream = self.state if self.state in ("gone", "changed") else None
-        wanted = Filter(
-            source=self.source or None,
-            project=self.project or None,
-            below=self.below,
-            upstream=upstream,
-            subagents=self.subagents,
-            after=_place_of(after) if after else None,
-        )
-        for conversation in archive.conversations(wanted):
-            if self.state != "unfinished" or conversation.unfinished:
-                yield conversation
-
-    def takes(self, about: Conversation) -> bool:
-        """Whether a conversation that changed belongs on the list."""
-        return (
-            (not self.source or about.source == self.source)
-            and self.holds(about.project)
-            and (self.subagents or about.nature not in ASIDE)
-            and self.state in ("", about.upstream, "unfinished" if about.unfinished else "")
-        )
+#: What the numbers of the week are called.
+FIGURES = {
+    "conversations": "conversations",
+    "turns": "turns",
+    "tokens": "tokens",
+    "cost": "cost at list prices",
+}
+#: Conversations that are told above the list: more wait or run only by mistake.
+NOW = 12
 
 
-class Facets(NamedTuple):
-    """What the list can be narrowed down to."""
+class ListedFacts(NamedTuple):
+    """What rows tell besides what the conversations say of themselves."""
 
-    #: (path, conversations), the one used last first.
-    projects: list[tuple[str, int]]
-    sources: list[tuple[str, int]]
-    more_projects: int
+    doing: Mapping[str, Activity]
+    words: Mapping[str, LastWords]
+    costs: Mapping[str, Cost]
+
+    def values(self, locale: str) -> dict[str, Any]:
+        """For the template of a row."""
+        return {
+            "doing": self.doing,
+            "last_words": self.words,
+            "costs": self.costs,
+            "dollars": dollars,
+            "lasted": lambda about: dates.lasted(locale, duration(about)),
+        }
 
 
-class Listing(NamedTuple):
-    rows: list[Conversation]
-    #: Where the next page begins; empty at the end.
-    next: str
-    facets: Facets
+class NowRow(NamedTuple):
+    """A conversation in which something goes on, or waits."""
+
+    about: Conversation
+    doing: Activity
 
 
 @told
 async def show_home(request: Request) -> Response:
     """`/`: conversations by day; `?after=` is the next page of them."""
+    reader = archive_reader_of(request)
     number = await number_of(request)
-    wanted = Wanted.of(request)
+    known = prices() if shows_money() else None
+    wanted = Wanted.of(request, known is not None)
     after = request.query_params.get("after", "")
-    listing = await archive_reader_of(request).read(
-        lambda archive: _listing(archive, wanted, after)
+    made = await reader.read(
+        lambda archive: listing(archive, wanted, after, lambda: _all_costs(reader, archive, known))
     )
-    doing = await doing_now(request)
-    days = _days(listing.rows)
+    facts = await _facts_of(request, made.rows, known)
+    values = facts.values(locale_of(request)) | {"wanted": wanted, "listing": made}
+    values["days"] = _days(made.rows, wanted)
     if is_on(request, "fragment"):
-        html = piece(request, "_days.html", days=days, doing=doing)
-        side = piece(request, "_side_home.html", wanted=wanted, listing=listing)
-        return answer({"html": html, "side": side, "next": listing.next})
+        return await _home_pieces(request, made, values)
+    whole = wanted.everything and not after
     response = page(
         request,
         "home.html",
         number=number,
-        wanted=wanted,
-        listing=listing,
-        days=days,
-        doing=doing,
-        first_page=not after,
-        first_visit=await _first_visit(archive_reader_of(request)),
+        sorts={name: words for name, words in SORTS.items() if known or name != "cost"},
+        first_page=not after and not wanted.sort,
+        first_visit=await _first_visit(reader),
+        now=await _now(request, facts.doing) if whole else [],
+        overview=await _overview(reader, known) if whole else None,
+        figures=FIGURES,
+        around=await _around(reader, wanted.day),
+        compact=lambda number: numbers.compact(locale_of(request), number),
+        months=dates.months(locale_of(request)),
+        weekdays=dates.weekdays(locale_of(request)),
+        **values,
     )
     response.background = BackgroundTask(warm)
     return response
 
 
+async def _home_pieces(request: Request, made: Listing, values: dict[str, Any]) -> Response:
+    """What a script asks for: rows and filters, and what is going on."""
+    html = piece(request, "_days.html", **values)
+    side = piece(request, "_side_home.html", **values)
+    now = piece(request, "_now.html", now=await _now(request, values["doing"]))
+    return answer({"html": html, "side": side, "now": now, "next": made.next})
+
+
 @told
 async def home_rows(request: Request) -> Response:
     """`/fragments/home?ids=`: the rows of these conversations, for a list that is open."""
-    wanted = Wanted.of(request)
+    known = prices() if shows_money() else None
+    wanted = Wanted.of(request, known is not None)
     ids = [id for id in request.query_params.getlist("ids") if id]
-    known = await archive_reader_of(request).read(lambda archive: archive.pick(ids))
-    doing = await doing_now(request)
-    return answer({"rows": [_row(request, id, known.get(id), wanted, doing) for id in ids]})
+    found = await archive_reader_of(request).read(lambda archive: archive.pick(ids))
+    facts = await _facts_of(request, list(found.values()), known)
+    rows = [_row(request, id, found.get(id), wanted, facts) for id in ids]
+    now = piece(request, "_now.html", now=await _now(request, facts.doing))
+    return answer({"rows": rows, "now": now})
 
 
 @told
@@ -172,78 +156,76 @@ async def _first_visit(archive_reader: ArchiveReader) -> WatchStatus | None:
     return await watched(archive_reader)
 
 
+async def _facts_of(
+    request: Request, rows: Sequence[Conversation], known: Prices | None
+) -> ListedFacts:
+    reader = archive_reader_of(request)
+    costs = await reader.read(lambda archive: costs_of(archive, rows, known))
+    words = await reader.last_words([about.id for about in rows])
+    return ListedFacts(await doing_now(request), words, costs)
+
+
+async def _now(request: Request, doing: Mapping[str, Activity]) -> list[NowRow]:
+    """What waits for the person first, then what is at work; the newest first."""
+    busy = [one for one in doing.values() if one.waits or one.state == "working"]
+    busy.sort(key=lambda one: one.at or "", reverse=True)
+    busy.sort(key=lambda one: not one.waits)
+    ids = [one.conversation for one in busy[:NOW]]
+    known = await archive_reader_of(request).read(lambda archive: archive.pick(ids))
+    return [NowRow(known[one.conversation], one) for one in busy if one.conversation in known]
+
+
+async def _overview(reader: ArchiveReader, known: Prices | None) -> Overview:
+    today = datetime.now(timezone.utc).astimezone().date()
+
+    def make(archive: Archive) -> Overview:
+        name = ("overview", archive.number(), str(today), known)
+        known_as: Overview = reader.figures.get(
+            name, lambda: overview(archive, reader.turn_days, known, today)
+        )
+        return known_as
+
+    return await reader.read(make)
+
+
+async def _around(reader: ArchiveReader, day: str) -> tuple[str, str]:
+    """The days before and after, where one day is shown."""
+    if not day:
+        return "", ""
+    return await reader.read(lambda archive: days_around(reader.turn_days.of(archive), day))
+
+
+def _all_costs(
+    reader: ArchiveReader, archive: Archive, known: Prices | None
+) -> Mapping[str, float]:
+    """What every conversation cost, its sub-agents included; kept until something changes."""
+
+    def make() -> Mapping[str, float]:
+        used = collect(archive, known)
+        costs: dict[str, float] = {}
+        for cell in used.cells:
+            owner = used.owners.get(cell.conversation, cell.conversation)
+            costs[owner] = costs.get(owner, 0.0) + cell.total.cost
+        return costs
+
+    costs: Mapping[str, float] = reader.figures.get(("costs", archive.number(), known), make)
+    return costs
+
+
 def _row(
-    request: Request,
-    id: str,
-    about: Conversation | None,
-    wanted: Wanted,
-    doing: Mapping[str, Activity],
+    request: Request, id: str, about: Conversation | None, wanted: Wanted, facts: ListedFacts
 ) -> dict[str, Any]:
     """No HTML for one that is not there any more, or does not belong on this list."""
     if about is None or not wanted.takes(about):
         return {"id": id, "html": None}
-    html = piece(request, "_row.html", about=about, doing=doing)
+    html = piece(request, "_row.html", about=about, **facts.values(locale_of(request)))
     return {"id": id, "html": html, "day": dates.date_of(about.updated_at)}
 
 
-def _listing(archive: Archive, wanted: Wanted, after: str) -> Listing:
-    rows = list(islice(wanted.listed(archive, after), SIZE + 1))
-    following = _place(rows[SIZE - 1]) if len(rows) > SIZE else ""
-    return Listing(rows[:SIZE], following, _facets(archive, wanted))
-
-
-def _place(about: Conversation) -> str:
-    """Where a conversation stands in the order of the list."""
-    return f"{about.updated_at or ''} {about.id}"
-
-
-def _place_of(text: str) -> tuple[str | None, str]:
-    at, _, id = text.partition(" ")
-    return at or None, id
-
-
-def _facets(archive: Archive, wanted: Wanted) -> Facets:
-    """How many conversations each choice would list, with the other choices as they are."""
-    projects: Counter[str] = Counter()
-    sources: Counter[str] = Counter()
-    for about in _counted(archive, wanted):
-        if wanted.holds(about.project):
-            sources[about.source] += 1
-        if about.project and wanted.source in ("", about.source):
-            projects[about.project] += 1
-    shown = [
-        (path, sum(n for other, n in projects.items() if wanted.counts(other, path)))
-        for path in islice(projects, PROJECTS)
-    ]
-    return Facets(shown, sorted(sources.items()), len(projects) - len(shown))
-
-
-def _counted(archive: Archive, wanted: Wanted) -> Iterable[Conversation | Heading]:
-    """Whatever is in the state that is wanted, newest first."""
-    if wanted.state in ("gone", "changed"):
-        return Wanted(state=wanted.state, subagents=wanted.subagents).listed(archive)
-    unfinished = wanted.state == "unfinished"
-    fitting = [
-        heading
-        for heading in archive.headings(finished=unfinished)
-        if (wanted.subagents or heading.nature not in ASIDE)
-        and not (unfinished and heading.finished)
-    ]
-    return sorted(fitting, key=lambda heading: heading.updated_at or "", reverse=True)
-
-
-def _directory(path: str) -> str:
-    """A path as sources write it, without the slash that people put behind it."""
-    return path.rstrip("/") or path
-
-
-def _is_below(project: str | None, path: str) -> bool:
-    """Whether a project is that directory or inside it."""
-    inner, outer = ((each or "").replace("\\", "/").rstrip("/") for each in (project, path))
-    return inner == outer or inner.startswith(f"{outer}/")
-
-
-def _days(rows: Sequence[Conversation]) -> list[tuple[str, list[Conversation]]]:
+def _days(rows: Sequence[Conversation], wanted: Wanted) -> list[tuple[str, list[Conversation]]]:
+    """By day, where they are in the order of time."""
+    if wanted.sort not in ("", "oldest"):
+        return [("", list(rows))] if rows else []
     return [
         (date, list(some)) for date, some in groupby(rows, lambda c: dates.date_of(c.updated_at))
     ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from datetime import date, datetime, timedelta, timezone
+from datetime import datetime, timezone
 from typing import Any, NamedTuple
 
 from starlette.requests import Request
@@ -15,14 +15,14 @@ from rireki.model.conversation import Answer
 from rireki.show.figures import answers_once, figures
 from rireki.sources import registry
 from rireki.web.locale import dates
+from rireki.web.locale.words import locale_of
+from rireki.web.parts.calendar import calendar
 from rireki.web.parts.frame import archive_reader_of, number_of, page, told
 
-__all__ = ["ChartBar", "Day", "bars", "calendar", "show_stats"]
+__all__ = ["ChartBar", "bars", "show_stats"]
 
-#: Weeks of the calendar, and bars of one chart.
-WEEKS, MOST = 53, 12
-#: Steps of colour of the calendar, the empty day not counted.
-STEPS = 4
+#: Bars of one chart.
+MOST = 12
 
 
 class ChartBar(NamedTuple):
@@ -33,16 +33,6 @@ class ChartBar(NamedTuple):
     lower_bound: bool = False
 
 
-class Day(NamedTuple):
-    """A square of the calendar."""
-
-    date: str
-    answers: int
-    level: int
-    week: int
-    weekday: int
-
-
 @told
 async def show_stats(request: Request) -> Response:
     """`/stats`, of everything or of one source."""
@@ -50,7 +40,14 @@ async def show_stats(request: Request) -> Response:
     source = request.query_params.get("source") or None
     values = await archive_reader_of(request).read(lambda archive: _values(archive, source))
     return page(
-        request, "stats.html", number=number, source=source, sources=registry.names(), **values
+        request,
+        "stats.html",
+        number=number,
+        source=source,
+        sources=registry.names(),
+        months=dates.months(locale_of(request)),
+        weekdays=dates.weekdays(locale_of(request)),
+        **values,
     )
 
 
@@ -87,19 +84,6 @@ def bars(
         ChartBar(name, value, round(100 * value / longest, 2), name in least)
         for name, value in ordered[:MOST]
     ]
-
-
-def calendar(counts: Mapping[str, int], today: date) -> list[Day]:
-    """A square per day, the last week at the end; a day's colour is its share of the busiest."""
-    first = today - timedelta(days=today.weekday(), weeks=WEEKS - 1)
-    most = max(counts.values(), default=0) or 1
-    days = []
-    for offset in range((today - first).days + 1):
-        name = (first + timedelta(days=offset)).isoformat()
-        count = counts.get(name, 0)
-        level = min(1 + STEPS * (count - 1) // most, STEPS) if count else 0
-        days.append(Day(name, count, level, offset // 7, offset % 7))
-    return days
 
 
 def _activity(headings: Iterable[Heading], answers: Iterable[tuple[str, Answer]]) -> Counter[str]:

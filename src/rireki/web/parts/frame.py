@@ -24,7 +24,7 @@ from rireki.errors.catalogues import reworded
 from rireki.model.activity import Activity
 from rireki.show.html import page as renderer
 from rireki.show.safe import one_line_for_browsers, safe, safe_for_browsers
-from rireki.show.words import folder, size, source_name
+from rireki.show.words import folder, model_name, size, source_name
 from rireki.web.archive_reader import ArchiveReader
 from rireki.web.locale import dates
 from rireki.web.locale.words import (
@@ -168,6 +168,7 @@ def templates() -> Environment:
         size=size,
     )
     made.filters["line"] = one_line_for_browsers
+    made.filters["model_name"] = lambda name: one_line_for_browsers(model_name(name))
     return made
 
 

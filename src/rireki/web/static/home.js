@@ -26,9 +26,9 @@ function section(day) {
   if (known) return known;
   const newest = list.firstElementChild?.dataset.day ?? "";
   if (!day || day < newest || day !== list.dataset.today) return null;
-  const fresh = made('<section class="day"><h2 class="day-name"></h2><ul class="rows"></ul></section>');
+  const fresh = made('<section class="day"><h3 class="day-name"></h3><ul class="rows"></ul></section>');
   fresh.dataset.day = day;
-  fresh.querySelector("h2").textContent = list.dataset.todayName;
+  fresh.querySelector("h3").textContent = list.dataset.todayName;
   list.prepend(fresh);
   return fresh;
 }
@@ -77,12 +77,26 @@ async function bring(ids, move) {
   for (const id of ids) asked.append("ids", id);
   const response = await fetch(`/fragments/home?${asked}`);
   if (!response.ok) return;
-  /** @type {{rows: {id: string, html: string, day: string}[]}} */
-  const { rows } = await response.json();
+  /** @type {{rows: {id: string, html: string, day: string}[], now: string}} */
+  const { rows, now } = await response.json();
+  showNow(now);
   const placed = rows.map((row) => put(row, move));
   sweep();
   // Of a day that is not listed yet, or of no day at all.
   if (placed.includes(false)) await bringAll();
+}
+
+/**
+ * What waits and what runs; only above the whole list.
+ * @param {string} html
+ */
+function showNow(html) {
+  const place = document.getElementById("now");
+  if (!("whole" in place.dataset) || place.innerHTML.trim() === html.trim()) return;
+  /** @type {HTMLAnchorElement} */
+  const focused = document.activeElement.closest("#now a");
+  place.innerHTML = html;
+  if (focused) place.querySelector(`a[href="${CSS.escape(focused.getAttribute("href"))}"]`)?.focus();
 }
 
 /** Days whose last row went elsewhere. */
@@ -98,6 +112,7 @@ async function bringAll({ rows = true } = {}) {
   if (!response.ok) return;
   const answer = await response.json();
   document.getElementById("filters").innerHTML = answer.side;
+  showNow(answer.now);
   if (!rows) return;
   list.innerHTML = answer.html;
   if (answer.next && more) goOnFrom(answer.next);
@@ -139,11 +154,9 @@ listen({
   },
   activity(activities) {
     const ids = new Set([...Object.keys(doing), ...Object.keys(activities)]);
-    const other = [...ids].filter(
-      (id) => JSON.stringify(doing[id]) !== JSON.stringify(activities[id]) && rowOf(id),
-    );
+    const other = [...ids].filter((id) => JSON.stringify(doing[id]) !== JSON.stringify(activities[id]));
     doing = activities;
-    if (other.length) bring(other, false).catch(() => {});
+    if (other.length) bring(other.filter(rowOf), false).catch(() => {});
   },
 });
 
@@ -158,6 +171,27 @@ async function follow() {
   setTimeout(follow, first.querySelector("progress") ? 500 : 2000);
 }
 if (first) setTimeout(follow, 400);
+
+// ── The year ──
+
+const BACK = { ArrowUp: 1, ArrowLeft: 7, ArrowDown: -1, ArrowRight: -7 };
+const year = document.querySelector(".year .calendar");
+year?.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
+  const way = BACK[event.key];
+  if (!way) return;
+  event.preventDefault();
+  const squares = [...year.querySelectorAll("[data-day]")];
+  const here = squares.findIndex((square) => square.parentNode === document.activeElement);
+  // The next day in that direction that leads somewhere.
+  for (let at = here - way; here >= 0 && squares[at]; at -= Math.sign(way)) {
+    const link = squares[at].parentNode;
+    if (link instanceof SVGAElement) {
+      /** @type {SVGAElement} */ (document.activeElement).tabIndex = -1;
+      link.tabIndex = 0;
+      return link.focus();
+    }
+  }
+});
 
 // ── Earlier conversations ──
 
