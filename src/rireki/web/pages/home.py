@@ -50,7 +50,7 @@ FIGURES = {
     "conversations": "conversations",
     "turns": "turns",
     "tokens": "tokens",
-    "cost": "cost at list prices",
+    "cost": "cost",
 }
 #: Conversations that are told above the list: more wait or run only by mistake.
 NOW = 12
