@@ -1,4 +1,4 @@
-"""The first page: what waits and runs, the week, the year, and a list whose address is its order and filters."""
+"""The first page: what waits and runs, the week, the year, and a list whose address is its order and filter."""
 
 from __future__ import annotations
 
