@@ -102,7 +102,8 @@ def test_a_row_tells_the_last_words_the_model_how_long_and_what_it_cost(
 def test_the_week_stands_beside_the_week_before(home: Callable[[str], str]) -> None:
     page = home("/")
     tiles = [
-        re.sub(r"<[^>]+>", " ", one).split() for one in re.findall(r"<li[^>]*><strong.*?</li>", page)
+        re.sub(r"<[^>]+>", " ", one).split()
+        for one in re.findall(r"<li[^>]*><strong.*?</li>", page)
     ]
     assert [" ".join(tile) for tile in tiles] == [
         "2 conversations 1 the week before",
