@@ -18,7 +18,7 @@ from rireki.home import archive_path
 from rireki.intake.sweep import import_history
 from rireki.intake.verify import verify
 from rireki.sources.kit.places import Places
-from tests.support.damaged import PAGE, pages_of, run, spoil, wipe
+from tests.support.damaged import EMPTY_INDEX, PAGE, pages_of, run, spoil, wipe
 from tests.support.engine import ENGINE, sql_of
 from tests.support.homes import lay_out
 
@@ -225,6 +225,28 @@ def test_a_row_whose_number_is_damaged_costs_no_conversation(
     assert done.code is not None, done.err
     assert {each.id for each in open_archive(saved).headings()} == ids
     assert verify(open_archive(saved)) == []
+
+
+def test_other_indexes_do_not_tell_where_a_file_was(
+    archive: Archive, home: Path, tmp_path: Path
+) -> None:
+    """One lists a time and a conversation's id, which looks like a path, beside a number."""
+    lay_out("claude-code-1.0.51", home)
+    import_history(archive, places=Places.at(home))
+    sql_of(archive).execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    archive.close()
+    path = Path(archive.address)
+    wipe(path, pages_of(path, "origin_of_place"), EMPTY_INDEX)
+    # Every row damaged; and without the list of tables, pages are told apart by what they hold.
+    data = bytearray(path.read_bytes().replace(b"linesmain", b"Linesmain"))
+    data[100:PAGE] = bytes(PAGE - 100)
+    path.write_bytes(data)
+    saved = tmp_path / "saved.sqlite3"
+    done = run("verify", "--salvage", str(saved), "--archive", str(path))
+    assert done.code is not None, done.err
+    with closing(sqlite3.connect(saved)) as rows:
+        sources = {source for (source,) in rows.execute("SELECT source FROM origin")}
+    assert sources == {"claude-code"}
 
 
 def test_a_conversation_that_only_an_index_names_is_damage_and_no_mistake(

@@ -6,6 +6,7 @@ it are found by going through the whole file, and their rows told by their shape
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -81,6 +82,9 @@ LATER: dict[str, tuple[str, ...]] = {
 }
 #: Columns that earlier formats had.
 OLD = {"checksum"}
+#: What a source or a family is called, and how the path of a file begins.
+_SOURCE = re.compile(rb"[a-z][a-z0-9-]*")
+_ABSOLUTE = re.compile(rb"[/\\]|[A-Za-z]:[/\\]")
 _TYPES = {"INTEGER": int, "TEXT": str, "BLOB": bytes, "ANY": object}
 
 
@@ -297,10 +301,12 @@ class Recovered:
             self._hear("sqlite_autoindex_strand_1", values)
         elif kinds == [int, TextBytes, TextBytes, int, int]:
             self._hear("origin_of_place", values)
-        elif kinds == [TextBytes, TextBytes, int]:
-            is_place = b"/" in values[1] or b"\\" in values[1]
-            index = "sqlite_autoindex_origin_1" if is_place else "strand_of_conversation"
-            self._hear(index, values)
+        elif kinds == [TextBytes, TextBytes, int] and _SOURCE.fullmatch(values[0]):
+            # Other indexes begin with a time, or with what several conversations have in common.
+            if _ABSOLUTE.match(values[1]):
+                self._hear("sqlite_autoindex_origin_1", values)
+            elif b"/" not in values[1]:
+                self._hear("strand_of_conversation", values)
 
     # ── trust ──
 
