@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rireki.drive.acp.asks import permission, permission_reply, question, question_reply
-from rireki.drive.acp.loading import seconds_until_safe
+from rireki.drive.acp.quirks import asking_mode, seconds_until_safe
 from rireki.drive.acp.updates import Updates
 from rireki.drive.acp.wire import Wire
 from rireki.drive.driver import Reply
@@ -232,6 +232,15 @@ def test_gemini_loads_no_chat_in_the_minute_in_which_it_began(tmp_path: Path) ->
     assert seconds_until_safe("gemini-cli", f"2{id}", home, began) == 0
     assert seconds_until_safe("gemini-cli", id, {}, began) == 0
     assert seconds_until_safe("qwen-code", id, home, began) == 0
+
+
+def test_codex_asks_the_person_unless_another_mode_was_chosen() -> None:
+    offered = ["read-only", "workspace-write", "agent", "agent-full-access"]
+    assert asking_mode("codex", {}, offered, "agent") == "workspace-write"
+    assert asking_mode("codex", {"INITIAL_AGENT_MODE": "agent"}, offered, "agent") is None
+    assert asking_mode("codex", {}, offered, "read-only") is None
+    assert asking_mode("codex", {}, ["agent"], "agent") is None
+    assert asking_mode("claude-code", {}, offered, "agent") is None
 
 
 def test_forms_take_numbers_booleans_and_their_own_words_for_things() -> None:

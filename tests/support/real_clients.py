@@ -175,9 +175,17 @@ CLIENTS = (
     Client("qwen", ("@qwen-code/qwen-code@0.24.4",), _qwen, _described("run_shell_command")),
     Client(
         "codex",
-        ("@openai/codex@0.169.0", "@agentclientprotocol/codex-acp@2.6.0"),
+        ("@agentclientprotocol/codex-acp@2.6.0",),
         _codex,
-        lambda command: ("exec_command", {"cmd": command}),
+        # What stays in its sandbox is not asked for.
+        lambda command: (
+            "exec_command",
+            {
+                "cmd": command,
+                "sandbox_permissions": "require_escalated",
+                "justification": "May it?",
+            },
+        ),
     ),
     Client("copilot", ("@github/copilot@1.0.102",), _copilot, _described("bash")),
     Client(

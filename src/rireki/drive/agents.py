@@ -56,7 +56,7 @@ _KNOWN = [
     ),
     (
         AgentProgram("codex", "Codex", ("codex-acp",), source="codex"),
-        "install codex-acp, the adapter of Codex",
+        "npm install -g @agentclientprotocol/codex-acp",
     ),
     (
         AgentProgram("gemini", "Gemini CLI", ("gemini", "--acp"), source="gemini-cli"),

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rireki.drive.acp import asks, updates
-from rireki.drive.acp.loading import seconds_until_safe
+from rireki.drive.acp.quirks import asking_mode, seconds_until_safe
 from rireki.drive.acp.wire import Wire
 from rireki.drive.driver import (
     AgentError,
@@ -84,6 +84,7 @@ class AcpDriver:
             async with asyncio.timeout(BEGIN):
                 can = await self._initialize()
                 native = await self._begin(can, continues)
+                await self._have_it_ask()
                 await self._choose_model()
         except TimeoutError:
             raise AgentGone(
@@ -283,6 +284,14 @@ class AcpDriver:
         while heard != self._updates.heard:
             heard = self._updates.heard
             await asyncio.sleep(QUIET)
+
+    async def _have_it_ask(self) -> None:
+        work, offer = self._work, self._updates
+        offered = [mode.id for mode in offer.modes]
+        mode = asking_mode(work.agent.source, work.environment, offered, offer.mode)
+        if mode is not None:
+            await self._request("session_set_mode", {"sessionId": self._session, "modeId": mode})
+            offer.mode_chosen(mode)
 
     async def _choose_model(self) -> None:
         model = self._work.model

@@ -25,7 +25,8 @@ class Updates:
         self.heard = 0
         self.models: list[Mode] = []
         self.model: str | None = None
-        self._modes: list[Mode] = []
+        self.modes: list[Mode] = []
+        self.mode: str | None = None
         self._sink = sink
         #: The calls that have a name: the first one told of each may be a question whether it may run.
         self._named: set[str] = set()
@@ -46,7 +47,7 @@ class Updates:
         if kind == "config_option_update":
             self._options(update)
         elif kind == "current_mode_update":
-            self._sink.modes(self._modes, _text_or_none(update.get("currentModeId")))
+            self.mode_chosen(_text_or_none(update.get("currentModeId")))
         elif not self.replaying and not _of_a_helper(update):
             take = self._kinds.get(kind) if isinstance(kind, str) else None
             if take is not None:
@@ -101,8 +102,8 @@ class Updates:
         """The answer to a request that begins a conversation."""
         modes = said.get("modes")
         if isinstance(modes, dict):
-            self._modes = _modes(modes.get("availableModes"), "id")
-            self._sink.modes(self._modes, _text_or_none(modes.get("currentModeId")))
+            self.modes = _modes(modes.get("availableModes"), "id")
+            self.mode_chosen(_text_or_none(modes.get("currentModeId")))
         models = said.get("models")
         if isinstance(models, dict):
             self.models = _modes(models.get("availableModels"), "modelId")
@@ -132,6 +133,10 @@ class Updates:
     def chosen(self, said: dict[str, Any], model: str) -> None:
         self._tell_models(model)
         self._options(said)
+
+    def mode_chosen(self, mode: str | None) -> None:
+        self.mode = mode
+        self._sink.modes(self.modes, mode)
 
     def _tell_models(self, current: str | None) -> None:
         self.model = current
