@@ -33,12 +33,13 @@ def test_every_page_passes_all_rules_in_both_themes(
     assert {name: lines for name, lines in found.items() if lines} == {}
 
 
-def test_what_an_agent_waits_for_passes_as_well(driven: DriveSite, visit: Visiting) -> None:
-    page = visit(driven, **PHONE).open()
+@pytest.mark.parametrize("size", [{}, PHONE], ids=["desktop", "phone"])
+def test_what_an_agent_waits_for_passes_as_well(
+    driven: DriveSite, visit: Visiting, size: dict[str, Any]
+) -> None:
+    page = visit(driven, **size).open()
     begin(page, driven, "permission")
     expect(page.locator(".ask[data-ask]")).to_be_visible()
-    # Where nothing lies behind what stays at the lower edge.
-    page.evaluate("scrollTo(0, document.documentElement.scrollHeight)")
     assert failing(page) == []
     for path in ("/inbox", "/new"):
         page.goto(path)
@@ -48,6 +49,9 @@ def test_what_an_agent_waits_for_passes_as_well(driven: DriveSite, visit: Visiti
 def test_what_opens_over_a_page_passes_as_well(shown: Site, visit: Visiting) -> None:
     page = visit(shown).open()
     page.locator("#query-help-switch").click()
+    assert failing(page) == []
+    page.goto(f"/c/{UPGRADE}")
+    page.locator("details.menu summary").click()
     assert failing(page) == []
     page.keyboard.press("Escape")
     page.locator("#main").focus()

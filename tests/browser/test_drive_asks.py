@@ -40,7 +40,7 @@ def test_a_card_tells_exactly_what_would_be_done(driven: DriveSite, page: Page) 
         f"{word}: rm -rf build"
     )
     expect(card(page).locator(".ask-what")).to_have_text(word)
-    expect(page.locator("#facts .doing")).to_have_text(f"{word} · rm -rf build")
+    expect(page.locator("#state .doing")).to_have_text(f"{word} · rm -rf build")
     expect(page).to_have_title(re.compile(rf"^\(1\) {word} · "))
     other = page.context.new_page()
     other.goto("/inbox")
@@ -55,7 +55,7 @@ def test_a_card_tells_exactly_what_would_be_done(driven: DriveSite, page: Page) 
     card(page).get_by_role("button", name="Allow once").click()
     expect(page.locator("#waiting")).to_be_hidden()
     expect(page).not_to_have_title(re.compile("waits"))
-    expect(page.locator("#facts .doing")).not_to_contain_text("waits")
+    expect(page.locator("#state .doing")).not_to_contain_text("waits")
 
 
 @pytest.mark.parametrize(

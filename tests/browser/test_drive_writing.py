@@ -196,6 +196,7 @@ def test_an_archived_conversation_goes_on_with_another_agent_when_its_person_say
     old.turn("of a far country")
     page.goto("/")
     page.locator(f'.row[data-conversation="{old.id}"] .row-link').click()
+    page.locator("details.menu summary").click()
     page.get_by_role("link", name="Continue with another agent").first.click()
     box = page.locator("#prompt")
     expect(box).to_be_focused()

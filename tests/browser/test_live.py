@@ -223,9 +223,11 @@ def test_a_reader_further_up_is_told_of_all_that_comes_at_once(live: Site, visit
         for number in range(30):
             session.turn(f"number {number}")
     page = opened(live, session, visit)
-    page.get_by_text("prompt number 12", exact=True).first.scroll_into_view_if_needed()
+    page.locator("#stream").get_by_text(
+        "prompt number 12", exact=True
+    ).first.scroll_into_view_if_needed()
     page.wait_for_function("innerHeight + scrollY < document.documentElement.scrollHeight - 200")
-    read = page.get_by_text("prompt number 12", exact=True).first
+    read = page.locator("#stream").get_by_text("prompt number 12", exact=True).first
     before = top(read)
     burst(page, session)
     expect(page.locator("#fresh")).to_have_text("141 new ↓")
@@ -236,7 +238,9 @@ def test_a_reader_further_up_is_told_of_all_that_comes_at_once(live: Site, visit
         for number in range(101):
             session.turn(f"of the flood {number}")
     expect(page.locator("#fresh")).to_have_text("343 new ↓")
-    expect(page.get_by_text("prompt number 12", exact=True).first).to_be_in_viewport()
+    expect(
+        page.locator("#stream").get_by_text("prompt number 12", exact=True).first
+    ).to_be_in_viewport()
 
 
 def test_a_reader_further_up_is_told_and_not_moved(live: Site, visit: Visiting) -> None:
@@ -245,7 +249,9 @@ def test_a_reader_further_up_is_told_and_not_moved(live: Site, visit: Visiting) 
         for number in range(30):
             session.turn(f"remark {number}")
     page = opened(live, session, visit)
-    page.get_by_text("prompt remark 12", exact=True).first.scroll_into_view_if_needed()
+    page.locator("#stream").get_by_text(
+        "prompt remark 12", exact=True
+    ).first.scroll_into_view_if_needed()
     start = scroll(page)
     page.mouse.wheel(0, -40)
     page.wait_for_function("top => scrollY !== top", arg=start)
@@ -361,16 +367,16 @@ def test_home_and_the_conversation_say_what_its_agent_does(live: Site, visit: Vi
 
     says("busy")
     expect(row.locator('[data-doing="working"]')).to_be_visible()
-    expect(page.locator('#facts [data-doing="working"]')).to_be_visible()
+    expect(page.locator('#state [data-doing="working"]')).to_be_visible()
     says("waiting", waitingFor="permission to use Bash")
     expect(row.locator('[data-doing="permission"]')).to_contain_text("permission to use Bash")
     expect(row).to_contain_text("waits for your permission")
-    expect(page.locator("#facts")).to_contain_text("waits for your permission")
+    expect(page.locator("#state")).to_contain_text("waits for your permission")
     expect(page).to_have_title(re.compile("^waits for your permission · "))
     status.unlink()
     expect(page).not_to_have_title(re.compile("waits"))
     expect(row.locator("[data-doing]")).to_have_count(0)
-    expect(page.locator("#facts [data-doing]")).to_have_count(0)
+    expect(page.locator("#state [data-doing]")).to_have_count(0)
 
 
 # ── A server that goes away ──

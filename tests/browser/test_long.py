@@ -48,7 +48,9 @@ def test_jumping_to_the_end_and_to_the_beginning(shown: Site, visit: Visiting) -
     expect(page.locator("#position")).to_have_text(f"turn {LONG_TURNS} of {LONG_TURNS}")
     assert len(indexes(page)) <= MOST
     page.keyboard.press("g")
-    expect(page.get_by_text("prompt number 0", exact=True).first).to_be_in_viewport()
+    expect(
+        page.locator("#stream").get_by_text("prompt number 0", exact=True).first
+    ).to_be_in_viewport()
     page.keyboard.press("G")
     expect(last).to_be_in_viewport()
 
@@ -104,7 +106,9 @@ def test_the_outline_jumps_without_loading_the_page_again(shown: Site, visit: Vi
     expect(page.locator(".opened")).to_be_in_viewport()
     expect(page.locator("#prompts li.here")).to_contain_text("prompt number 2000")
     page.go_back()
-    expect(page.get_by_text("prompt number 0", exact=True).first).to_be_in_viewport()
+    expect(
+        page.locator("#stream").get_by_text("prompt number 0", exact=True).first
+    ).to_be_in_viewport()
 
 
 def test_keys_walk_on_beyond_the_window(shown: Site, visit: Visiting) -> None:

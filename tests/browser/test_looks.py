@@ -36,7 +36,8 @@ PHONE: dict[str, Any] = {
     "has_touch": True,
     "is_mobile": True,
 }
-OPEN = "for (const fold of document.querySelectorAll('details')) fold.open = true"
+#: What is folded, but no menu: that lies over the page.
+OPEN = "for (const fold of document.querySelectorAll('details:not(.menu)')) fold.open = true"
 
 #: What of a page somebody who cannot see it would stumble over.
 ACCESS = """() => {

@@ -206,10 +206,10 @@ def test_the_outline_leads_to_a_prompt_and_back(shown: Site, visit: Visiting) ->
     expect(page.locator(f'[data-unit="{message}"].opened')).to_be_visible()
     expect(prompt).to_have_attribute("aria-current", "true")
     assert f"at={message}" in page.url and is_in_view(page, message)
-    expect(page.locator("h1").first).not_to_be_in_viewport()
+    expect(page.locator("#facts")).not_to_be_in_viewport()
     page.go_back()
     expect(page).to_have_url(f"{shown.base}/c/{UPGRADE}")
-    expect(page.locator("h1").first).to_be_in_viewport()
+    expect(page.locator("#facts")).to_be_in_viewport()
     page.go_forward()
     expect(page.locator(f'[data-unit="{message}"].opened')).to_be_in_viewport()
     page.go_back()
@@ -315,6 +315,7 @@ def test_exports_are_files_with_the_conversation_in_them(
 ) -> None:
     page = visit(shown).open(f"/c/{UPGRADE}")
     for form, ending in [("Markdown", "md"), ("HTML", "html"), ("JSON", "json")]:
+        page.locator("summary", has_text="More").click()
         with page.expect_download() as download:
             page.locator(".exports").get_by_role("link", name=form).click()
         assert download.value.suggested_filename == f"Upgrade to SQLAlchemy 2.0.{ending}"

@@ -10,7 +10,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from rireki.archive.base import Archive
+from rireki.archive.base import Archive, Filter
 from rireki.errors import NotFound
 from rireki.model.conversation import Conversation
 from rireki.model.times import to_datetime
@@ -43,11 +43,14 @@ __all__ = [
 SIZE = 60
 #: The outline of a conversation with more prompts than this is brought later.
 OUTLINE = 200
+#: Conversations of its project that stand at its side, before and after it; and how far back is looked.
+NEAR, LOOKED = 4, 200
 #: Words of a search that are looked for in the message it led to.
 FOUND = 50
 #: What changes with the messages: an element of the page, and what it is made of.
 _REGIONS = {
     "head": "_facts.html",
+    "state": "_state.html",
     "ties": "_ties.html",
     "resume": "_resume.html",
     "troubles": "_troubles.html",
@@ -110,6 +113,7 @@ async def show_conversation(request: Request) -> Response:
         found_words=await run_in_threadpool(_found_words, request, ready, target),
         at_end=at_end,
         outline=ready.outline() if talk.conversation.turns <= OUTLINE else None,
+        neighbours=await _neighbours_of(request, talk.conversation),
         **await _around(request, talk),
     )
 
@@ -206,6 +210,24 @@ async def _around(request: Request, talk: OpenConversation) -> dict[str, Any]:
         "children": talk.children,
         "resume": _resume(talk.here),
     }
+
+
+async def _neighbours_of(request: Request, about: Conversation) -> list[Conversation]:
+    """The conversations of its project that stand around it, newest first."""
+    near = await archive_reader_of(request).read(lambda archive: _neighbours(archive, about))
+    return (
+        [masker_of(request).conversation(each) for each in near] if is_on(request, "mask") else near
+    )
+
+
+def _neighbours(archive: Archive, about: Conversation) -> list[Conversation]:
+    if not about.project:
+        return []
+    wanted = Filter(project=about.project, below=False, limit=LOOKED)
+    listed = list(archive.conversations(wanted))
+    place = next((at for at, each in enumerate(listed) if each.id == about.id), 0)
+    first = max(min(place - NEAR, len(listed) - 2 * NEAR - 1), 0)
+    return listed[first : first + 2 * NEAR + 1]
 
 
 def _ties(archive: Archive, about: Conversation) -> list[tuple[str, Conversation]]:

@@ -54,6 +54,22 @@ function drawer(button, panel) {
 drawer(document.querySelector(".drawer-switch"), document.getElementById("side"));
 drawer(document.querySelector(".outline-switch"), document.getElementById("outline"));
 
+// ── Menus ──
+
+/** @returns {NodeListOf<HTMLDetailsElement>} */
+const openMenus = () => document.querySelectorAll("details.menu[open]");
+document.addEventListener("click", (event) => {
+  const target = /** @type {Element} */ (event.target);
+  // One stays open while it is used; what was chosen in it closes it.
+  for (const menu of openMenus()) if (!menu.contains(target) || target.closest("a")) menu.open = false;
+});
+document.addEventListener("rireki:close", () => {
+  for (const menu of openMenus()) {
+    if (menu.contains(document.activeElement)) menu.querySelector("summary").focus();
+    menu.open = false;
+  }
+});
+
 // ── Copying ──
 
 /** @param {string} text */

@@ -2,7 +2,6 @@
 
 const MOST = 300;
 const KEPT = 220;
-const HEADER = 72;
 const NEAR = 1400;
 
 /** @param {string} html */
@@ -61,11 +60,13 @@ export class Stream {
   /** The unit the reader is reading. */
   get reading() {
     const units = this.units;
+    // Above that, a unit stands behind what sticks to the upper edge.
+    const edge = parseFloat(getComputedStyle(document.documentElement).scrollPaddingBlockStart) + 8;
     let low = 0;
     let high = units.length - 1;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (units[middle].getBoundingClientRect().bottom > HEADER + 8) high = middle;
+      if (units[middle].getBoundingClientRect().bottom > edge) high = middle;
       else low = middle + 1;
     }
     return units[low] ?? null;

@@ -287,7 +287,7 @@ function showHead({ regions, title, continues }) {
   const heading = document.getElementById("title");
   if (heading.innerHTML.trim() !== title.trim()) heading.innerHTML = title;
   // In the words of the header: one that waits for the person says so in its tab, too.
-  const waits = document.querySelector("#facts [data-waits]")?.dataset.waits;
+  const waits = document.querySelector("#state [data-waits]")?.dataset.waits;
   const counted = document.title.match(/^\(\d+\) /)?.[0] ?? "";
   document.title = counted + [waits, heading.textContent.trim(), "rireki"].filter(Boolean).join(" · ");
 }
