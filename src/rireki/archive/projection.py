@@ -83,7 +83,10 @@ class Projection:
 
     def clean(self, pending: PendingGroup) -> bool:
         """Take the mark away; False when the records changed since, and the reading is stale."""
-        return self.rows.remove("dirty", **pending._asdict()) > 0
+        if self.waiting(pending.family, pending.conversation) != pending.number:
+            return False
+        self.rows.remove("dirty", **pending._asdict())
+        return True
 
     def changes(self, after: int, until: int) -> list[Change]:
         return msgspec.convert(self.rows.changes(after, until), list[Change])

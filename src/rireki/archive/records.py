@@ -48,7 +48,7 @@ AT_ONCE = 128
 #: From so many records between them that are not wanted on, these are let go at once.
 SCATTERED = 1000
 _LENGTHS = msgspec.json.Decoder(list[int])
-_CHUNK = "id, first, data, size, lengths"
+_CHUNK = "first, data, size, lengths"
 
 
 class LastState(NamedTuple):
@@ -186,14 +186,14 @@ class Chunks:
     ) -> None:
         """Add records to a lane; a last chunk that is not full yet is filled up."""
         first = 0
-        for last in self._last(strand, lane, "id, first, count, size, lengths, digests, data"):
-            number, first, count, size, lengths, old_digests, data = last
+        for last in self._last(strand, lane, "first, count, size, lengths, digests, data"):
+            first, count, size, lengths, old_digests, data = last
             if size >= FULL // 2 or bool(old_digests) != bool(digests):
                 first += count
                 continue
-            records = [*unpack(data, size, lengths, f"chunk {number}"), *records]
+            records = [*unpack(data, size, lengths, _place(strand, lane, first)), *records]
             digests = [*cut(old_digests), *digests]
-            self.rows.remove("chunk", id=number)
+            self.rows.remove("chunk", strand=strand, lane=lane, first=first)
         self.insert(strand, pack(lane, first, records, digests))
 
     def insert(self, strand: int, chunks: Sequence[Chunk]) -> None:
@@ -229,14 +229,14 @@ class Chunks:
         wanted = frozenset(ordinals) if high - low >= SCATTERED + len(ordinals) else None
         while low <= high:
             rows = self.rows.chunks(strand, lane, low, high, _CHUNK, AT_ONCE)
-            for number, first, *packed in rows:
-                place = f"chunk {number}"
+            for first, *packed in rows:
+                place = _place(strand, lane, first)
                 unpacked = unpack(*_packed(packed, place), place)
                 found = enumerate(unpacked, value_of(int, first, place))
                 records.update(found if wanted is None else (r for r in found if r[0] in wanted))
             if len(rows) < AT_ONCE:
                 break
-            low = rows[-1][1] + len(_LENGTHS.decode(rows[-1][4]))
+            low = rows[-1][0] + len(_LENGTHS.decode(rows[-1][3]))
         try:
             return [records[ordinal] for ordinal in ordinals]
         except KeyError as error:
@@ -251,12 +251,12 @@ class Chunks:
         """The same, without those that cannot be read."""
         records: dict[int, bytes] = {}
         wanted = set(ordinals)
-        for (number,) in self.rows.get_readable(
-            "chunk", "id", order="first", strand=strand, lane=lane
+        for (first,) in self.rows.get_readable(
+            "chunk", "first", order="first", strand=strand, lane=lane
         ):
-            place = f"chunk {number}"
-            columns = "first, data, size, lengths"
-            for first, *packed in self.rows.get_readable("chunk", columns, id=number):
+            place = _place(strand, lane, first)
+            one = {"strand": strand, "lane": lane, "first": first}
+            for packed in self.rows.get_readable("chunk", "data, size, lengths", **one):
                 try:
                     found = unpack(*_packed(packed, place), place)
                     records.update(enumerate(found, value_of(int, first, place)))
@@ -268,22 +268,25 @@ class Chunks:
         """Empty every record of a shared file that names this conversation, and every line that was
         not finished yet; returns the bytes."""
         removed = 0
-        columns = "id, lane, first, size, lengths, data"
+        columns = "lane, first, size, lengths, data"
         for strand in self.rows.shared_strands(family):
-            for number, lane, first, size, lengths, data in self.rows.get(
-                "chunk", columns, strand=strand
-            ):
-                records = unpack(data, size, lengths, f"chunk {number}")
+            for lane, first, size, lengths, data in self.rows.get("chunk", columns, strand=strand):
+                records = unpack(data, size, lengths, _place(strand, lane, first))
                 kept = [b"" if name.encode() in record else record for record in records]
                 if kept != records:
                     removed += size - sum(map(len, kept))
-                    self.rows.remove("chunk", id=number)
+                    self.rows.remove("chunk", strand=strand, lane=lane, first=first)
                     self.insert(strand, pack(lane, first, kept))
             for number, tail in self.rows.get("state", "number, tail", strand=strand):
                 if name.encode() in tail:
                     removed += len(tail)
                     self.rows.change("state", {"strand": strand, "number": number}, tail=b"")
         return removed
+
+
+def _place(strand: int, lane: str, first: object) -> str:
+    """What a chunk is called in messages."""
+    return f"chunk {first} of {lane} in strand {strand}"
 
 
 def _packed(row: Sequence[object], place: str) -> tuple[bytes, int, str]:

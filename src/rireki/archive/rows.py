@@ -97,9 +97,7 @@ class Rows(Protocol):
 
     def change(self, table: str, where: dict[str, Any], **values: Any) -> None: ...
 
-    def remove(self, table: str, **where: Any) -> int:
-        """Returns how many went."""
-        ...
+    def remove(self, table: str, **where: Any) -> None: ...
 
     # ── notes ──
 

@@ -178,9 +178,8 @@ class SqliteRows(Questions):
         statement = _update(table, tuple(values), tuple(where))
         self.sql.execute(statement, (*values.values(), *where.values()))
 
-    def remove(self, table: str, **where: Any) -> int:
+    def remove(self, table: str, **where: Any) -> None:
         self.sql.execute(_delete(table, tuple(where)), tuple(where.values()))
-        return self.sql.changes()
 
     # ── notes ──
 
