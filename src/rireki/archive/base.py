@@ -243,11 +243,15 @@ class Archive:
         """Where the facts of another archive go, named by its identity; made when it is first asked
         for. An archive that was put back begins another epoch."""
         known = partial(self.rows.get, "stream", "id, reached", archive=archive, epoch=epoch)
-        if not known():
+
+        def make() -> None:
             with self.rows.writing():
                 if not known():
                     told = {"archive": archive, "epoch": epoch, "machine": machine}
                     self.rows.add("stream", **told, reached=0)
+
+        if not known():
+            self.rows.again(make)
         return Stream(*known()[0])
 
     @lenient
@@ -278,7 +282,7 @@ class Archive:
         # Imported late, as above.
         from rireki.archive.taking import take
 
-        return take(self, stream, delta, seals)
+        return self.rows.again(partial(take, self, stream, delta, seals))
 
     @lenient
     def seal(self, stream: int) -> str:

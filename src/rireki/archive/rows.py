@@ -64,6 +64,10 @@ class Rows(Protocol):
         """All that is read within is of one moment."""
         ...
 
+    def again(self, work: Callable[[], T]) -> T:
+        """What a piece of work returns that writes: done again where the engine asks for that."""
+        ...
+
     def rescue(self, error: Exception) -> None:
         """Read on in what can be rescued; the error again where that is no help."""
         ...

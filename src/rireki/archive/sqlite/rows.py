@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import apsw
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from rireki.archive.sqlite.rescued import Rescued
 
 __all__ = ["SqliteRows"]
+
+T = TypeVar("T")
 
 
 class SqliteRows(Questions):
@@ -105,6 +107,9 @@ class SqliteRows(Questions):
             raise explain(error, self.path) from error
         finally:
             self._is_writing = False
+
+    def again(self, work: Callable[[], T]) -> T:
+        return work()
 
     @contextmanager
     def reading(self) -> Iterator[None]:
