@@ -158,7 +158,7 @@ def settle(
 ) -> None:
     """Work out what the facts of conversations that were stored, or of which something was said,
     come to. `change` is the number of this change, noted with conversations that differ by it."""
-    if not said and not rows.get("fact", "kind", limit=1):
+    if not (said or (projected and rows.get("fact", "kind", limit=1))):
         return
     numbers = dict.fromkeys(projected)
     for family, name in said:

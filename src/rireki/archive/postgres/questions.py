@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
+import msgspec
+
 from rireki.archive.rows import Row
 from rireki.archive.values import Filter
 
@@ -252,6 +254,16 @@ ANSWERS = """
        AND (%(since)s::text IS NULL OR c.updated_at >= %(since)s)
      ORDER BY c.id LIMIT %(limit)s
 """
+
+CURATIONS = """
+    SELECT k.conversation, c.id, k.title, k.tags, k.starred, k.hidden, k.notes
+      FROM curation k JOIN conversation c ON c.owner = %(owner)s AND c.number = k.conversation
+     WHERE k.owner = %(owner)s {chosen}
+"""
+_CURATED = """AND number {within} (SELECT k.conversation FROM curation k
+                                   WHERE k.owner = %(owner)s AND {fits})"""
+#: A JSON list without spaces.
+_TAGGED = "strpos(',' || substr(k.tags, 2, length(k.tags) - 2) || ',', %(tag{place})s) > 0"
 
 # ── links ──
 
@@ -513,6 +525,12 @@ class PostgresQuestions:
     def answers(self, after: str, limit: int, source: str | None, since: str | None) -> list[Row]:
         return self._ask(ANSWERS, after=after, limit=limit, source=source, since=since)
 
+    def curations(self, only: Collection[int] | None) -> list[Row]:
+        if only is None:
+            return self._ask(CURATIONS.format(chosen=""))
+        chosen = f"AND k.conversation = {_CHOSEN}"
+        return self._ask(CURATIONS.format(chosen=chosen), chosen=list(only))
+
     # ── links ──
 
     def ties(self, conversation: int) -> list[Row]:
@@ -555,6 +573,15 @@ def _conditions(wanted: Filter) -> tuple[list[str], dict[str, Any]]:
     for place, word in enumerate((wanted.title or "").split()):
         conditions.append(f'AND strpos(lower(title), lower(%(word{place})s::text COLLATE "C")) > 0')
         values[f"word{place}"] = word
+    for place, tag in enumerate(wanted.tags):
+        tagged = _TAGGED.format(place=place)
+        conditions.append(_CURATED.format(within="IN", fits=tagged))
+        values[f"tag{place}"] = f",{msgspec.json.encode(tag).decode()},"
+    if wanted.starred:
+        conditions.append(_CURATED.format(within="IN", fits="k.starred = 1"))
+    if wanted.hidden is not None:
+        within = "IN" if wanted.hidden else "NOT IN"
+        conditions.append(_CURATED.format(within=within, fits="k.hidden = 1"))
     if not wanted.subagents:
         conditions.append("AND nature NOT IN ('subagent', 'notes')")
     if wanted.after is not None:

@@ -26,12 +26,13 @@ TIMES = 5
 #: What an archive refers to conversations with, and what goes with them.
 _OF_CONVERSATIONS = (
     ("answers", "conversation"),
+    ("curation", "conversation"),
     ("tie", "conversation"),
     ("link", "child"),
     ("link", "parent"),
 )
 #: Of these the old rows are taken off their pages at once.
-_WIPED = ("chunk", "state", "strand", "conversation", "answers", "tie")
+_WIPED = ("chunk", "state", "strand", "conversation", "answers", "tie", "fact")
 
 
 class PostgresRows(PostgresQuestions):

@@ -141,6 +141,21 @@ CREATE TABLE IF NOT EXISTS change (
 );
 CREATE INDEX IF NOT EXISTS change_of_conversation ON change (owner, conversation, number);
 
+CREATE TABLE IF NOT EXISTS fact (
+    owner        bigint NOT NULL,
+    family       text COLLATE "C" NOT NULL,
+    conversation text COLLATE "C" NOT NULL,
+    message      text COLLATE "C" NOT NULL,
+    kind         text COLLATE "C" NOT NULL,
+    name         text COLLATE "C" NOT NULL,
+    value        text COLLATE "C",
+    author       text COLLATE "C" NOT NULL,
+    at           text COLLATE "C" NOT NULL,
+    machine      text COLLATE "C" NOT NULL,
+    number       bigint NOT NULL,
+    PRIMARY KEY (owner, family, conversation, message, kind, name)
+);
+
 CREATE TABLE IF NOT EXISTS dirty (
     owner        bigint NOT NULL,
     family       text COLLATE "C" NOT NULL,
@@ -171,6 +186,17 @@ CREATE TABLE IF NOT EXISTS conversation (
 CREATE INDEX IF NOT EXISTS conversation_by_native_id ON conversation (owner, native_id);
 CREATE INDEX IF NOT EXISTS conversation_by_grouping ON conversation (owner, family, grouping);
 CREATE INDEX IF NOT EXISTS conversation_by_time ON conversation (owner, updated_at DESC NULLS LAST, id);
+
+CREATE TABLE IF NOT EXISTS curation (
+    owner        bigint NOT NULL,
+    conversation bigint NOT NULL,
+    title        text COLLATE "C",
+    tags         text COLLATE "C" NOT NULL,
+    starred      bigint NOT NULL,
+    hidden       bigint NOT NULL,
+    notes        bigint NOT NULL,
+    PRIMARY KEY (owner, conversation)
+);
 
 CREATE TABLE IF NOT EXISTS answers (
     owner        bigint NOT NULL,
