@@ -234,6 +234,27 @@ def test_gemini_loads_no_chat_in_the_minute_in_which_it_began(tmp_path: Path) ->
     assert seconds_until_safe("qwen-code", id, home, began) == 0
 
 
+def test_commands_are_told_as_they_would_run() -> None:
+    def detail(**arguments: Any) -> str:
+        return permission({"toolCall": {"toolCallId": "c1", "rawInput": arguments}}).detail
+
+    assert detail(command="make") == "make"
+    assert detail(commands=["make", "make test"]) == "make\nmake test"
+    assert "elsewhere" in detail(commands=["make"], cwd="elsewhere")
+    assert "3" in detail(commands=["make", 3])
+
+
+def test_the_model_is_chosen_among_models_and_not_among_their_makers() -> None:
+    def option(id: str, *values: str) -> dict[str, Any]:
+        return {"id": id, "category": "model", "options": [{"value": each} for each in values]}
+
+    updates = Updates(Nobody())
+    updates.offered({"configOptions": [option("model", "small", "large"), option("provider", "a")]})
+    assert [model.id for model in updates.models] == ["small", "large"]
+    how = updates.choosing("s1", "large")
+    assert how is not None and how[1]["configId"] == "model"
+
+
 def test_codex_asks_the_person_unless_another_mode_was_chosen() -> None:
     offered = ["read-only", "workspace-write", "agent", "agent-full-access"]
     assert asking_mode("codex", {}, offered, "agent") == "workspace-write"

@@ -28,7 +28,7 @@ from rireki.model.parts import Text
 from rireki.sources.kit.places import Places
 from tests.support.anthropic_endpoint import Move
 from tests.support.model_endpoint import ModelEndpoint, model_endpoint
-from tests.support.real_clients import CLIENTS, Client
+from tests.support.real_clients import CLIENTS, Client, end_daemons
 
 WAIT = 90.0
 LONG = " ".join(f"word{n}" for n in range(400))
@@ -82,6 +82,7 @@ def world(
         agent = client.program(home, model)
         places = Places.at(home).beside(archive)
         yield World(client, Settings(archive, places, (tmp_path,), (agent,)), project, model)
+        end_daemons(home)
 
 
 Story = Callable[[Bridge], Coroutine[Any, Any, None]]

@@ -199,6 +199,22 @@ def test_one_of_a_team_is_a_sub_agent_and_a_compacted_copy_is_kept_aside(
     assert (agent.nature, [one.id for one in agent.links]) == ("subagent", [f"cline/{LISTED}"])
 
 
+def test_a_session_with_any_letters_in_its_id_is_no_sub_agent(archive: Archive, home: Path) -> None:
+    lay_out("cline-3.0.65", home)
+    folder = home / ".cline" / "data" / "sessions"
+    renamed = folder / "1795054572017__RlN8_cli"
+    shutil.move(folder / PARENT, renamed)
+    for file in renamed.glob(f"{PARENT}*"):
+        file.rename(renamed / file.name.replace(PARENT, renamed.name))
+    found = take_in(archive, home)
+    assert found[renamed.name].nature == "conversation"
+    agent = found[AGENT.replace(PARENT, renamed.name)]
+    assert (agent.nature, [one.id for one in agent.links]) == (
+        "subagent",
+        [f"cline/{renamed.name}"],
+    )
+
+
 # ── the extension ──
 
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,7 +18,7 @@ from rireki.drive.agents import AgentProgram, agents
 from tests.support.anthropic_endpoint import Move
 from tests.support.model_endpoint import ModelEndpoint
 
-__all__ = ["CLIENTS", "Client"]
+__all__ = ["CLIENTS", "Client", "end_daemons"]
 
 FOLDER = os.environ.get("RIREKI_CLIENTS", "")
 
@@ -71,6 +73,15 @@ class Client(NamedTuple):
 
     def runs(self, text: str, command: str) -> Move:
         return Move(text, calls=(self.shell(command),))
+
+
+def end_daemons(home: Path) -> None:
+    """What a client leaves running; each says in a file of its own which process it is."""
+    for file in home.glob(".cline/data/locks/hub/*.json"):
+        pid = json.loads(file.read_bytes()).get("pid")
+        if isinstance(pid, int):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGTERM)
 
 
 def _write(path: Path, value: dict[str, Any]) -> None:
@@ -166,7 +177,31 @@ def _copilot(home: Path, model: ModelEndpoint) -> dict[str, str]:
 
 
 def _cline(home: Path, model: ModelEndpoint) -> dict[str, str]:
-    return {}
+    compatible = {
+        "provider": "openai-compatible",
+        "apiKey": "scripted",
+        "model": "scripted",
+        "baseUrl": f"{model.address}/v1",
+    }
+    settings = {
+        "version": 1,
+        "lastUsedProvider": "openai-compatible",
+        "modes": {},
+        "providers": {
+            "openai-compatible": {
+                "settings": compatible,
+                "updatedAt": "2026-11-01T00:00:00.000Z",
+                "tokenSource": "manual",
+            }
+        },
+    }
+    _write(home / ".cline" / "data" / "settings" / "providers.json", settings)
+    return {
+        "CLINE_PROVIDER": "openai-compatible",
+        "CLINE_API_KEY": "scripted",
+        "CLINE_MODEL": "scripted",
+        "CLINE_TELEMETRY_DISABLED": "1",
+    }
 
 
 CLIENTS = (

@@ -73,6 +73,10 @@ def _exactly(arguments: Any, diffs: list[dict[str, Any]]) -> str:
     """What would be done, to the letter."""
     if isinstance(arguments, dict) and isinstance(arguments.get("command"), str):
         return str(arguments["command"])
+    if isinstance(arguments, dict) and list(arguments) == ["commands"]:
+        commands = arguments["commands"]
+        if isinstance(commands, list) and all(isinstance(one, str) for one in commands):
+            return "\n".join(commands)
     if diffs:
         return "\n".join(str(diff["path"]) for diff in diffs)
     if arguments in (None, {}, ""):

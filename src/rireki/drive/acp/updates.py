@@ -112,14 +112,18 @@ class Updates:
 
     def _options(self, said: dict[str, Any]) -> None:
         options = said.get("configOptions")
+        found: dict[str, dict[str, Any]] = {}
         for option in options if isinstance(options, list) else []:
-            if not isinstance(option, dict):
-                continue
-            category, id = option.get("category"), option.get("id")
-            if isinstance(id, str) and "model" in (category, id) and category in ("model", None):
-                self._model_option = id
-                self.models = _modes(_flat(option.get("options")), "value")
-                self._tell_models(_text_or_none(option.get("currentValue")))
+            if isinstance(option, dict) and isinstance(id := option.get("id"), str):
+                category = option.get("category")
+                if "model" in (category, id) and category in ("model", None):
+                    found[id] = option
+        # Who makes the model may be an option of the same category.
+        id = "model" if "model" in found else next(iter(found), "")
+        if id:
+            self._model_option = id
+            self.models = _modes(_flat(found[id].get("options")), "value")
+            self._tell_models(_text_or_none(found[id].get("currentValue")))
 
     def choosing(self, session: str, model: str) -> tuple[str, dict[str, Any]] | None:
         """The request that chooses a model; None when the agent offers no choice."""

@@ -13,6 +13,7 @@ from rireki.sources.cline.blocks import is_wrapped, note_usage, opened, read_mes
 from rireki.sources.cline.reader import MESSAGES
 from rireki.sources.cline.shown import TaskReader
 from rireki.sources.kit.fields import get, items, string
+from rireki.sources.kit.files import parent_of
 from rireki.sources.kit.pending import ConversationBuilder
 from rireki.sources.kit.pieces import WHOLE
 from rireki.sources.kit.records import DecodedLine, document_of, head_of, records_of
@@ -41,7 +42,7 @@ def _read_session(source: str, id: str, strands: Sequence[Strand]) -> list[Readi
     for moment in ("started_at", "ended_at"):
         builder.note_time(get(about, moment))
     builder.title = string(get(about, "metadata"), "title") or None
-    parent = id.partition(_STARTED)[0] if _STARTED in id else ""
+    parent = _starter(id, strands)
     if parent:
         builder.nature = "subagent"
     for strand in (strand for strand in strands if strand.role == "messages"):
@@ -64,6 +65,17 @@ def _read_session(source: str, id: str, strands: Sequence[Strand]) -> list[Readi
         builder.link_tokens.append(LinkToken("subagent", "want", f"session:{parent}"))
     builder.mark_left()
     return [builder.reading()] if builder.flow or builder.troubles or about else []
+
+
+def _starter(id: str, strands: Sequence[Strand]) -> str:
+    """The session that started this one, in whose folder it lies; none where it has its own.
+
+    Sessions of the protocol have ids of any letters: what stands between two ids may be in one.
+    """
+    folders = {parent_of(one.place) for one in strands if one.role in ("session", "messages")}
+    if id in folders:
+        return ""
+    return next((one for one in folders if id.startswith(one + _STARTED)), "")
 
 
 def _note_total(builder: ConversationBuilder, about: Any) -> None:
