@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timezone
 from functools import partial
@@ -108,14 +108,18 @@ class Library:
         before: str | datetime | None = None,
         title: str | None = None,
         upstream: Literal["present", "changed", "gone"] | None = None,
+        tags: Sequence[str] = (),
+        starred: bool = False,
+        hidden: bool = False,
         subagents: bool = False,
         limit: int | None = None,
         after: Conversation | None = None,
     ) -> Iterator[Conversation]:
         """Conversations, newest first, fetched a page at a time as they are asked for.
 
-        `after` is the last conversation of an earlier list: what comes behind it. Raises NotFound
-        for a source that nobody knows.
+        `tags`: with all of these; `hidden`: also what a person hid. `after` is the last
+        conversation of an earlier list: what comes behind it. Raises NotFound for a source that
+        nobody knows.
         """
         _ensure_counts(0, limit=limit)
         self.ask(lambda archive: ensure_source(source, archive))
@@ -127,6 +131,9 @@ class Library:
             before=_moment(before),
             title=title,
             upstream=upstream,
+            tags=list(tags),
+            starred=starred,
+            hidden=None if hidden else False,
             subagents=subagents,
             limit=limit,
             after=(after.updated_at, after.id) if after is not None else None,
@@ -203,12 +210,14 @@ class Library:
         context: int = 0,
         hits: int = 2,
         without: Collection[str] = (),
+        hidden: bool = False,
         masked: bool = False,
     ) -> Results:
         """Conversations with their best hits, in the query language of `rireki search`.
 
-        `without`: conversations that are left out, by their whole ids. `masked`: without secrets, nor what
-        only they would answer. Brings the index beside the archive up to date where much is missing.
+        `without`: conversations that are left out, by their whole ids; `hidden`: also what a person
+        hid. `masked`: without secrets, nor what only they would answer. Brings the index beside the
+        archive up to date where much is missing.
         Raises QueryError for a query that cannot be understood.
         """
         _ensure_counts(1, limit=limit, hits=hits)
@@ -220,6 +229,7 @@ class Library:
             context=context,
             hits=hits,
             without=frozenset(without),
+            hidden=hidden,
         )
         masker = self.masker() if masked else None
         with self._search_lock:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from rireki.model.conversation import Curation
 from rireki.search.language.match import Doc, Matcher
 from rireki.search.language.parse import parse
 
@@ -22,6 +23,8 @@ class Talk(NamedTuple):
     project: str | None = "/home/ken/work/api-server"
     nature: str = "conversation"
     finished: bool = True
+    added: Curation = Curation()
+    notes: tuple[tuple[str, str, str], ...] = ()
 
 
 def matches(query: str, *texts: str, talk: Talk = Talk(), facts: list[str] | None = None) -> bool:  # noqa: B008

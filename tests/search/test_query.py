@@ -423,14 +423,14 @@ def test_a_whole_name_wins_over_a_longer_one() -> None:
         ),
         (
             "a has:errors b",
-            "has: does not know 'errors' at character 7, only error, attachment, thinking and call",
+            "has: does not know 'errors' at character 7, only error, attachment, thinking, call, note and tag",
             "errors",
             "a has:error b",
         ),
         (
             "is:sub-agent",
             "is: does not know 'sub-agent' at character 4,"
-            " only gone, unfinished, subagent and abandoned",
+            " only gone, unfinished, subagent, abandoned, starred and hidden",
             "sub-agent",
             "is:subagent",
         ),
@@ -481,7 +481,7 @@ def test_what_cannot_be_read(typed: str, message: str, place: str, hint: str) ->
         ('a before:"x y"', "cannot read the time 'x y' at character 10", '"x y"', "Say 3h, 7d"),
         (
             "has:milk",
-            "has: does not know 'milk' at character 5, only error, attachment, thinking and call",
+            "has: does not know 'milk' at character 5, only error, attachment, thinking, call, note and tag",
             "milk",
             'Try: "has:milk" for the text itself.',
         ),

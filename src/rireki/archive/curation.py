@@ -195,11 +195,15 @@ def _curation(facts: Sequence[PersonFact]) -> Curation:
     kinds = {fact.kind for fact in whole}
     return Curation(
         title=next((fact.value for fact in whole if fact.kind == "title"), None),
-        tags=tuple(sorted(fact.name for fact in whole if fact.kind == "tag")),
+        tags=tuple(sorted((f.name for f in whole if f.kind == "tag"), key=_spelling)),
         starred="star" in kinds,
         hidden="hidden" in kinds,
         notes=sum(fact.kind == "note" for fact in facts),
     )
+
+
+def _spelling(tag: str) -> tuple[str, str]:
+    return tag.casefold(), tag
 
 
 def _row(told: Curation) -> Row:

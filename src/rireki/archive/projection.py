@@ -5,7 +5,7 @@ All of it can be dropped and made again from the records.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from types import ModuleType
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from rireki.archive.curation import curation_of
+from rireki.archive.curation import curation_of, facts_of, subjects
 from rireki.archive.rows import BadValue, Row, Rows, by_pages, decoded, pages, value_of
 from rireki.archive.values import (
     Change,
@@ -255,14 +255,33 @@ class Projection:
         since: str | None,
         beginning: str,
     ) -> Iterator[Heading]:
+        added = {id: (number, curation_of(row)) for number, id, *row in self.rows.curations(None)}
         if ids is None and not after and since is None:
             page = partial(self.rows.headings, finished, beginning=beginning)
             for rows in pages(lambda last, n: page(n, behind=last), 0):
-                yield from _headings(rows)
+                yield from (self._curated(heading, added) for heading in _headings(rows))
             return
         found = _headings(self.rows.headings(finished, -1, ids=ids, after=after, since=since))
-        known = {heading.id: heading for heading in found}
-        yield from found if ids is None else (known[id] for id in ids if id in known)
+        known = {heading.id: self._curated(heading, added) for heading in found}
+        yield from known.values() if ids is None else (known[id] for id in ids if id in known)
+
+    def _curated(self, heading: Heading, added: Mapping[str, tuple[int, Curation]]) -> Heading:
+        """With what people added: few conversations have any of it."""
+        if heading.id not in added:
+            return heading
+        number, curation = added[heading.id]
+        notes = self._notes(number) if curation.notes else ()
+        return heading._replace(added=curation, notes=notes)
+
+    def _notes(self, number: int) -> tuple[tuple[str, str, str], ...]:
+        facts = [
+            fact
+            for family, native_id in self.rows.get(
+                "conversation", "family, native_id", number=number
+            )
+            for fact in facts_of(self.rows, family, subjects(self.rows, number, family, native_id))
+        ]
+        return tuple((f.message, f.value or "", f.at) for f in facts if f.kind == "note")
 
     def sightings(self, directory: str, below: bool) -> list[Sighting]:
         rows = self.rows.sightings(directory, below)

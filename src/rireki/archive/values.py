@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 
-from rireki.model.conversation import Answer, Conversation, LinkToken
+from rireki.model.conversation import Answer, Conversation, Curation, LinkToken
 
 __all__ = [
     "Change",
@@ -144,6 +144,10 @@ class Heading(NamedTuple):
     changed: int
     #: False if it was asked for and the conversation is unfinished.
     finished: bool = True
+    #: What a person added to it.
+    added: Curation = Curation()
+    #: Their notes, each with the message it is on, or none, and when it was written.
+    notes: tuple[tuple[str, str, str], ...] = ()
 
 
 class StoredConversation(NamedTuple):

@@ -62,6 +62,13 @@ SECTIONS = {
         "install": "Tell an agent of 'rireki mcp', in its own settings.",
         "restore": "Write a conversation's own files back.",
     },
+    "Keep in order": {
+        "title": "A title of your own.",
+        "tag": "Tags, to find conversations by.",
+        "star": "What is worth finding again.",
+        "note": "Remember something of a conversation, or of a message.",
+        "hide": "Leave conversations out of lists and searches.",
+    },
     "Keep": {
         "backup": "Copy the archive and what lies beside it.",
         "verify": "Check that everything is there and whole.",

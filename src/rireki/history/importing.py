@@ -146,6 +146,6 @@ def find_in(archive: Path, journal: Path, query: str, limit: int) -> list[Hit]:
         _take(opened, journal)
         with closing(Search(opened)) as search:
             asked = f"({query}) id:{NAME}/{journal.stem}"
-            found = search.find(asked, SearchOptions(limit=MANY, hits=limit))
+            found = search.find(asked, SearchOptions(limit=MANY, hits=limit, hidden=True))
     talks = [talk for talk in found.talks if talk.conversation.native_id == journal.stem]
     return [hit for talk in talks for hit in talk.hits]

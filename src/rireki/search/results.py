@@ -11,9 +11,19 @@ from rireki.model.message import Author, Upstream
 
 __all__ = ["Hit", "Neighbour", "Results", "Scope", "Snippet", "ConversationHits", "SearchOptions"]
 
-#: What of a message the words stand in. "title" and "project" belong to the conversation itself.
+#: What of a message the words stand in. "title" and "project" belong to the conversation itself;
+#: a "note" is a person's own.
 Where: TypeAlias = Literal[
-    "text", "thinking", "call", "result", "attachment", "notice", "unknown", "title", "project"
+    "text",
+    "thinking",
+    "call",
+    "result",
+    "attachment",
+    "notice",
+    "unknown",
+    "title",
+    "project",
+    "note",
 ]
 
 
@@ -77,6 +87,8 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True):
     direct: int = 0
     #: Why it took longer than usual, in words for the user; empty when it did not.
     slower: str = ""
+    #: Conversations that were left out because they are hidden.
+    hidden: int = 0
 
 
 class Results(msgspec.Struct, frozen=True, kw_only=True):
@@ -110,3 +122,5 @@ class SearchOptions(msgspec.Struct, frozen=True, kw_only=True):
     hits: int = 2
     #: Conversations that are left out, by their whole ids.
     without: frozenset[str] = frozenset()
+    #: Also what is hidden; a query with `is:hidden` asks for that by itself.
+    hidden: bool = False

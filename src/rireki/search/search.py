@@ -197,6 +197,8 @@ class Search:
 
     @_without_collecting()
     def _answer(self, view: IndexView, query: Query, wish: SearchOptions) -> Results:
+        hidden = _hidden(view, query, wish)
+        wish = msgspec.structs.replace(wish, without=wish.without | hidden)
         hunt = Hunt(self.library, view, query, wish)
         groups = hunt.gather()
         apart = None if groups else _apart(self.library, view, query, wish)
@@ -220,7 +222,8 @@ class Search:
             apart=apart is not None,
             more=len(groups) > wish.offset + wish.limit,
             scope=Scope(
-                conversations=len(view.headings.keys() | hunt.uninterpreted.keys()),
+                conversations=len(view.headings.keys() | hunt.uninterpreted.keys()) - len(hidden),
+                hidden=len(hidden),
                 until=view.until,
                 direct=len(view.direct),
                 slower=self._why_slower(view),
@@ -233,6 +236,14 @@ class Search:
         if len(view.pending) > MANY_PENDING:
             return REBUILT
         return self.slower if view.direct else ""
+
+
+def _hidden(view: IndexView, query: Query, wish: SearchOptions) -> frozenset[str]:
+    """What is left out because a person hid it."""
+    asked = any((node.name, node.value) == ("is", "hidden") for node in query.filters())
+    if wish.hidden or asked:
+        return frozenset()
+    return frozenset(id for id, heading in view.headings.items() if heading.added.hidden)
 
 
 def _only_minus(text: str) -> QueryError:

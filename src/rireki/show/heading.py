@@ -33,6 +33,9 @@ def heading(conversation: Conversation, columns: int, style: Style, full: bool) 
     yield one_line(conversation.id)
     if conversation.project:
         yield one_line(conversation.project)
+    if added := " ".join(_added(conversation)):
+        for line in wrap(added, columns):
+            yield style.cyan(line)
     for line in wrap(" · ".join(map(say, facts(conversation))), columns):
         yield style.dim(line)
     if conversation.usage:
@@ -44,6 +47,15 @@ def heading(conversation: Conversation, columns: int, style: Style, full: bool) 
         yield style.dim(f"{say(name)} {id}")
     for trouble in _troubles(conversation, full):
         yield style.yellow(truncate(trouble, columns))
+
+
+def _added(conversation: Conversation) -> Iterator[str]:
+    """What a person added: a star, tags."""
+    if conversation.added.starred:
+        yield "★"
+    yield from (f"#{one_line(tag)}" for tag in conversation.added.tags)
+    if conversation.added.hidden:
+        yield say("(hidden)")
 
 
 def facts(conversation: Conversation) -> Iterator[str]:

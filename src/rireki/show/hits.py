@@ -87,7 +87,13 @@ def counted(results: Results) -> str:
 def notes(results: Results) -> list[str]:
     """What has to be known about an answer besides the answer."""
     apart = say("no message has all of it; these conversations have it in different messages")
-    return [note for note in (apart if results.apart else "", results.scope.slower) if note]
+    hidden = left_out(results.scope.hidden)
+    return [note for note in (apart if results.apart else "", hidden, results.scope.slower) if note]
+
+
+def left_out(hidden: int) -> str:
+    """That what a person hid was not looked at; nothing where nothing is hidden."""
+    return say(f"left out: {count(hidden, 'hidden conversation')}") if hidden else ""
 
 
 def nothing(results: Results) -> Iterator[str]:

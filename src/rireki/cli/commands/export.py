@@ -110,7 +110,7 @@ def command(
 
 def _ids(kept: Library, query: str | None) -> list[str]:
     if query is None:
-        return [conversation.id for conversation in kept.conversations()]
+        return [conversation.id for conversation in kept.conversations(hidden=True)]
     return [hits.conversation.id for hits in kept.search(query, limit=_MOST, hits=1).talks]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,6 +14,7 @@ from rireki.cli.archive import opened
 from rireki.cli.options import archive_option, json_option, no_pager_option, source_option
 from rireki.cli.output import StandardOutput, now, time_of, waiting_line
 from rireki.cli.waiting import waiting_now
+from rireki.intake.curate import hidden_count, known_tags
 from rireki.library import ensure_source
 from rireki.model.names import directory_of
 from rireki.show.catalogue import say
@@ -48,6 +50,11 @@ LEGEND = {"✗": "gone from its source", "~": "rewritten in its source", "…": 
     type=click.Choice(["present", "changed", "gone"]),
     help="By what the source still holds of it.",
 )
+@click.option(
+    "--tag", "tags", metavar="TAG", multiple=True, help="With this tag; with all of several."
+)
+@click.option("--starred", is_flag=True, help="Only what is starred.")
+@click.option("--hidden", is_flag=True, help="Also what you hid.")
 @click.option("--subagents", is_flag=True, help="Also the sub-agents that agents started.")
 @click.option("--limit", type=click.IntRange(1), metavar="N", help="Only the newest N.")
 @no_pager_option
@@ -60,6 +67,9 @@ def command(
     before: str | None,
     title: str | None,
     upstream: str | None,
+    tags: tuple[str, ...],
+    starred: bool,
+    hidden: bool,
     subagents: bool,
     limit: int | None,
     no_pager: bool,
@@ -82,6 +92,8 @@ def command(
         before=time_of(before),
         title=title,
         upstream=upstream,
+        starred=starred,
+        hidden=None if hidden or as_json else False,
         # Programs get everything and see the nature of each; people first see what they said.
         subagents=subagents or as_json,
         limit=limit,
@@ -89,6 +101,7 @@ def command(
     screen = StandardOutput()
     with opened() as archive:
         ensure_source(source, archive)
+        wanted = msgspec.structs.replace(wanted, tags=known_tags(archive, tags))
         if as_json:
             waiting = waiting_now()
             screen.json(_with_waits(each, waiting) for each in archive.conversations(wanted))
@@ -99,12 +112,21 @@ def command(
             found = list(archive.conversations(wanted))
             known, names = archive.count() > 0, archive.short_ids([each.id for each in found])
             lacking = _lacking(archive)
+            left_out = 0 if hidden else hidden_count(archive, wanted)
     _tell_lacking(lacking)
     if found:
         table = _table(found, names, waiting_now(), screen, now())
+        if left_out and screen.terminal:
+            table = chain(table, [screen.style.dim(_left_out(left_out))])
         screen.page(table, pager=not no_pager)
+    elif left_out:
+        click.echo(_left_out(left_out), err=True)
     elif known or not lacking:
         click.echo(_why_nothing(known), err=True)
+
+
+def _left_out(number: int) -> str:
+    return say(f"{count(number, 'hidden conversation')} left out: --hidden shows them too")
 
 
 def _with_waits(conversation: Conversation, waiting: dict[str, Activity]) -> Any:
@@ -139,6 +161,10 @@ def marks(conversation: Conversation) -> str:
     if conversation.upstream == "changed":
         return "~"
     return "…" if conversation.unfinished else " "
+
+
+def added_tags(conversation: Conversation) -> str:
+    return " ".join(f"#{one_line(tag)}" for tag in conversation.added.tags)
 
 
 def _when(conversation: Conversation, now: datetime) -> str:
@@ -180,9 +206,13 @@ def _table(
             row.append(style.dim(pad(homes[c.id], home)))
         waits = f"{say(waiting[c.id].words)} · " if c.id in waiting else ""
         left = room - max(len(names[c.id]) - ids, 0) - 1 - width(waits)
+        star, tags = "★ " if c.added.starred else "", added_tags(c)
+        tags = truncate(tags, max(left // 3, 0)) if tags else ""
+        left -= width(star) + (width(tags) + 2 if tags else 0)
         title = truncate(one_line(c.title) or say("(no title)"), max(left, 10))
         mark = marks(c)
-        told = style.dim(title) if mark == "✗" else title
+        told = style.dim(title) if mark == "✗" or c.added.hidden else title
+        told = f"{style.yellow(star)}{told}" + (f"  {style.cyan(tags)}" if tags else "")
         row.append(f"{style.yellow(mark)} {style.bold(style.yellow(waits))}{told}")
         yield "  ".join(row).rstrip()
     if screen.terminal:

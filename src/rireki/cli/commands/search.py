@@ -93,6 +93,7 @@ class _Searching(click.Command):
     metavar="N",
     help="So many hits per conversation; 2 unless said otherwise.",
 )
+@click.option("--hidden", is_flag=True, help="Also in conversations that you hid.")
 @click.option("--html", "as_html", is_flag=True, help="Print an HTML fragment with <mark>.")
 @no_pager_option
 @json_option
@@ -106,6 +107,7 @@ def command(
     offset: int,
     context: int,
     hits: int,
+    hidden: bool,
     as_html: bool,
     no_pager: bool,
     as_json: bool,
@@ -127,7 +129,9 @@ def command(
     if not query.strip():
         _open_finder(newest, as_json or as_html)
         return
-    wish = SearchOptions(limit=limit, offset=offset, newest=newest, context=context, hits=hits)
+    wish = SearchOptions(
+        limit=limit, offset=offset, newest=newest, context=context, hits=hits, hidden=hidden
+    )
     screen = StandardOutput()
     with library() as kept:
         results = _find(kept, query, wish, None if as_json else screen)

@@ -51,7 +51,7 @@ def _exposures(kept: Library, source: str | None) -> Exposures:
     exposures = Exposures(kept.masker())
     shown = progress() or Silent()
     shown.start("looking for secrets", kept.ask(lambda archive: archive.count()))
-    for about in kept.conversations(source=source, subagents=True):
+    for about in kept.conversations(source=source, hidden=True, subagents=True):
         try:
             story = kept.read(about.id, everything=True)
         except NotFound:

@@ -186,7 +186,7 @@ def _found(archive: Archive, search: Search, question: FinderQuery) -> Results:
     if question.text.strip():
         return search.find(question.text, question.wish)
     limit = question.wish.limit
-    newest = list(archive.conversations(Filter(limit=limit + 1)))
+    newest = list(archive.conversations(Filter(hidden=False, limit=limit + 1)))
     known = archive.count()
     return Results(
         query=question.text,

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from unicodedata import normalize
 
 from rireki.late import LateModule
+from rireki.model.conversation import Curation
 from rireki.model.times import to_datetime
 from rireki.search.index.words import HEADING, WordReader
 from rireki.search.language.match import ConversationFacts, fact_test, talk_test
@@ -430,6 +431,8 @@ class _Talk(NamedTuple):
     project: str | None = None
     nature: str = ""
     finished: bool = True
+    added: Curation = Curation()
+    notes: tuple[tuple[str, str, str], ...] = ()
 
 
 def _talk_with(kind: str, fact: str) -> _Talk:

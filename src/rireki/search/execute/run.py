@@ -20,7 +20,7 @@ import msgspec
 from rireki.archive.base import Heading, PendingGroup
 from rireki.model.conversation import Conversation
 from rireki.search.execute.plan import PERSON, Plan, Planner
-from rireki.search.execute.view import IndexView, titles
+from rireki.search.execute.view import IndexView, noted, titles
 from rireki.search.language.match import Doc, Matcher
 from rireki.search.language.query import And, FilterNode, Node, Or, Phrase, Query, Word
 from rireki.search.results import SearchOptions
@@ -63,7 +63,12 @@ class Candidate(msgspec.Struct):
     @property
     def is_title(self) -> bool:
         """Found in the conversation's own title or project."""
-        return self.doc is not None and self.doc.message is None
+        return self.doc is not None and (self.doc.message is None or self.is_note)
+
+    @property
+    def is_note(self) -> bool:
+        """Found in what a person noted."""
+        return self.doc is not None and any(where == "note" for where, _ in self.doc.parts)
 
     def is_same(self, other: Candidate) -> bool:
         """Whether both are one message of a conversation, found twice."""
@@ -151,7 +156,10 @@ class Hunt:
                 continue
             self.messages += not candidate.is_title
             if group is None:
-                groups[candidate.heading.id] = Group(candidate.heading, [candidate])
+                group = groups[candidate.heading.id] = Group(candidate.heading, [candidate])
+                group.leading += [candidate] if candidate.is_note else []
+            elif candidate.is_note:
+                group.leading.append(candidate)
             elif not candidate.is_title:
                 group.hits.append(candidate)
         else:
@@ -187,7 +195,7 @@ class Hunt:
         outside = sorted(self._direct(), key=lambda c: -c.order)
         found = [self._indexed(self._numbers(among)), outside]
         if next(self.query.leaves(), None) is not None:
-            found.append(self._titles())
+            found += [self._titles(), iter(self._noted())]
         stream = merge(*found, key=lambda c: -c.order)
         return stream if among is None else (c for c in stream if c.heading.id in among)
 
@@ -201,7 +209,7 @@ class Hunt:
         for candidate in self._direct():
             self._note(candidate)
         if next(self.query.leaves(), None) is not None:
-            for candidate in self._titles():
+            for candidate in (*self._titles(), *self._noted()):
                 self._note(candidate)
         if self.planner is not None and self.view.reader is not None and self.plan.exact:
             answers = self.planner.messages(self.plan, self.query.root, None)
@@ -250,6 +258,19 @@ class Hunt:
                     self.title_conversations.add(heading.id)
                     yield Candidate(order + self._boost(TITLE), heading, doc=doc, checked=True)
                     break
+
+    def _noted(self) -> list[Candidate]:
+        """What people noted, on conversations and messages: there is little of it."""
+        weights = self._weights()
+        found = [
+            Candidate(self._order(doc, weights), heading, doc=doc, checked=True)
+            for heading in self.view.headings.values()
+            if heading.notes and heading.id not in self.wish.without
+            for doc in noted(heading)
+            if self.matcher.matches(heading, doc)
+        ]
+        self.direct_conversations |= {candidate.heading.id for candidate in found}
+        return sorted(found, key=lambda candidate: -candidate.order)
 
     def _title_plan(self) -> tuple[Planner, Plan]:
         assert self.view.reader is not None
@@ -426,6 +447,7 @@ class Hunt:
 
     def _heading(self, conversation: Conversation, group: PendingGroup) -> Heading:
         """A conversation whose records are in the archive, but not yet what they mean."""
+        known = self.view.headings.get(conversation.id)
         return Heading(
             conversation.id,
             group.family,
@@ -437,13 +459,14 @@ class Hunt:
             conversation.updated_at,
             group.number,
             not conversation.unfinished,
+            *((known.added, known.notes) if known else ()),
         )
 
     def _order(self, doc: Doc, weights: list[float]) -> float:
         if self.by_time:
             moment = datetime.fromisoformat(doc.at) if doc.at else None
             return moment.timestamp() * 1000 if moment else 0.0
-        if doc.message is None:
+        if doc.message is None or doc.parts[0][0] == "note":
             return self.matcher.score(doc, weights, USUAL_TITLE) + TITLE
         score = self.matcher.score(doc, weights, self.view.usual)
         return score + (PERSON if "author:person" in doc.facts else 0.0)

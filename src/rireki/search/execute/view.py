@@ -17,7 +17,7 @@ from rireki.search.index.words import WordReader
 from rireki.search.language.match import ConversationFacts, Doc
 from rireki.search.language.query import FilterNode
 
-__all__ = ["IndexView", "look", "look_without_index", "refresh", "titles"]
+__all__ = ["IndexView", "look", "look_without_index", "noted", "refresh", "titles"]
 
 #: Filters whose answers are kept.
 MOST_ASKED = 40
@@ -115,6 +115,11 @@ def titles(heading: Heading) -> list[Doc]:
     if heading.project:
         docs.append(Doc(None, heading.updated_at, [], [("project", heading.project)]))
     return docs
+
+
+def noted(heading: Heading) -> list[Doc]:
+    """What people noted on a conversation and its messages, as queries see it."""
+    return [Doc(message or None, at, [], [("note", text)]) for message, text, at in heading.notes]
 
 
 def look_without_index(archive: Archive, finished: bool = False) -> IndexView:

@@ -15,6 +15,7 @@ from typing import Any, Protocol, TypeAlias
 
 import msgspec
 
+from rireki.model.conversation import Curation
 from rireki.search.language.patterns import Bounded
 from rireki.search.language.query import (
     And,
@@ -79,6 +80,10 @@ class ConversationFacts(Protocol):
     def nature(self) -> str: ...
     @property
     def finished(self) -> bool: ...
+    @property
+    def added(self) -> Curation: ...
+    @property
+    def notes(self) -> Sequence[tuple[str, str, str]]: ...
 
 
 class Doc(msgspec.Struct):
@@ -174,7 +179,25 @@ def talk_test(node: FilterNode) -> Callable[[ConversationFacts], bool] | None:
         return lambda talk: not talk.finished
     if (node.name, value) == ("is", "subagent"):
         return lambda talk: talk.nature == "subagent"
-    return None
+    return _added_test(node)
+
+
+def _added_test(node: FilterNode) -> Callable[[ConversationFacts], bool] | None:
+    """The test of a filter about what a person added; None for other filters."""
+    tests: dict[tuple[str, str], Callable[[ConversationFacts], bool]] = {
+        ("is", "starred"): lambda talk: talk.added.starred,
+        ("is", "hidden"): lambda talk: talk.added.hidden,
+        ("has", "tag"): lambda talk: bool(talk.added.tags),
+        ("has", "note"): lambda talk: talk.added.notes > 0,
+    }
+    wanted = fold(node.value)
+    if node.name == "tag" and wanted.endswith("*"):
+        return lambda talk: any(fold(tag).startswith(wanted[:-1]) for tag in talk.added.tags)
+    if node.name == "tag":
+        return lambda talk: any(fold(tag) == wanted for tag in talk.added.tags)
+    if node.name == "note":
+        return lambda talk: any(wanted in fold(text) for _, text, _ in talk.notes)
+    return tests.get((node.name, node.value))
 
 
 def _project_test(value: str) -> Callable[[ConversationFacts], bool]:

@@ -48,6 +48,9 @@ else:
 
 __all__ = ["parse"]
 
+#: Filters whose names with a colon and nothing behind it are just words.
+_OFTEN_WORDS = ("note", "tag")
+
 _LONGEST = 10_000
 _LONGEST_PATTERN = 1_000
 _DEEPEST = 50
@@ -267,8 +270,18 @@ class _Parser:
                 self.refuse_misspelled(found)
             return None
         self.at = found.end()
+        if name in _OFTEN_WORDS and not self._has_value():
+            # "NOTE: …" is how many a line begins.
+            self.at = start
+            return None
         value = self.value(name, start)
         return FilterNode(name, self.meant(name, value, found.end()))
+
+    def _has_value(self) -> bool:
+        here = self.at
+        has = self.text[here : here + 1] in _QUOTES or bool(self.take())
+        self.at = here
+        return has
 
     def value(self, name: FilterName, start: int) -> str:
         here = self.at

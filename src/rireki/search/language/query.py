@@ -34,7 +34,18 @@ __all__ = [
 ]
 
 FilterName: TypeAlias = Literal[
-    "source", "project", "author", "tool", "since", "before", "has", "is", "model", "id"
+    "source",
+    "project",
+    "author",
+    "tool",
+    "since",
+    "before",
+    "has",
+    "is",
+    "model",
+    "id",
+    "tag",
+    "note",
 ]
 
 

@@ -33,6 +33,7 @@ ELSEWHERE: dict[str, FilterName] = {
     "date": "since",
     "until": "before",
     "session": "id",
+    "label": "tag",
 }
 EXAMPLES: dict[FilterName, str] = {
     "source": "kiro",
@@ -45,6 +46,8 @@ EXAMPLES: dict[FilterName, str] = {
     "is": "gone",
     "model": "opus",
     "id": "5471a680",
+    "tag": "work",
+    "note": "later",
 }
 #: The values of the filters that know only some, with what else people call them.
 VALUES: dict[str, dict[str, str]] = {
@@ -53,8 +56,12 @@ VALUES: dict[str, dict[str, str]] = {
         **dict.fromkeys(("user", "me", "human"), "person"),
         **dict.fromkeys(("assistant", "ai"), "agent"),
     },
-    "has": {name: name for name in ("error", "attachment", "thinking", "call")},
-    "is": {name: name for name in ("gone", "unfinished", "subagent", "abandoned")},
+    "has": {name: name for name in ("error", "attachment", "thinking", "call", "note", "tag")},
+    "is": {
+        **{name: name for name in ("gone", "unfinished", "subagent", "abandoned")},
+        **{name: name for name in ("starred", "hidden")},
+        **dict.fromkeys(("star", "favorite", "favourite"), "starred"),
+    },
 }
 
 

@@ -75,6 +75,21 @@ JAPANESE = {
     "Ignored: the agents and [drive] of {file}; yours belong in {yours}.": (
         "無視しました: {file} のエージェントと [drive]。あなたの設定は {yours} に書いてください。"
     ),
+    # what people add
+    "(hidden)": "（非表示）",
+    "(no tags)": "（タグなし）",
+    "hidden: {title}": "非表示にしました: {title}",
+    "shown again: {title}": "再び表示します: {title}",
+    "Nothing is starred.": "スターの付いた会話はありません。",
+    "Nothing is hidden.": "非表示の会話はありません。",
+    "There are no tags yet.": "タグはまだありません。",
+    "There are no notes yet.": "メモはまだありません。",
+    "No note there.": "そこにメモはありません。",
+    "note": "メモ",
+    "1 hidden conversation": "非表示の会話 1 件",
+    "{n} hidden conversations": "非表示の会話 {n} 件",
+    "left out: {hint}": "{hint}を除いています",
+    "{hint} left out: --hidden shows them too": "{hint}を除いています（--hidden で表示）",
     # list
     "WHEN": "日時",
     "SOURCE": "取り込み元",
