@@ -55,6 +55,7 @@ RUN_ELSEWHERE = {
     "chatkit.md": "tests/chatkit/test_docs.py",
     "history.md": "tests/history/test_docs.py",
     "python.md": "tests/test_library.py",
+    "workers.md": "tests/history/test_postgres.py",
 }
 
 

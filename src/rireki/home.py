@@ -22,6 +22,7 @@ __all__ = [
     "archive_path",
     "data_directories",
     "data_directory",
+    "history_name",
     "is_own",
     "machine_file",
     "make_folder_of",
@@ -103,10 +104,7 @@ class Home:
 
     def history(self, conversation: str) -> Path:
         """The journal of a history."""
-        name = conversation.removeprefix("rireki/")
-        if not _is_name(name, 200):
-            raise RirekiError("bad-conversation-name", name=conversation)
-        return self.histories / f"{name}.jsonl"
+        return self.histories / f"{history_name(conversation)}.jsonl"
 
     def session(self, id: str) -> Path:
         """The journal of a driven conversation."""
@@ -119,6 +117,14 @@ class Home:
         if not _is_name(name, 100):
             raise RirekiError("bad-store-name", name=name)
         return self.stores / f"{name}.sqlite3"
+
+
+def history_name(conversation: str) -> str:
+    """What a history is called where it is kept."""
+    name = conversation.removeprefix("rireki/")
+    if not _is_name(name, 200):
+        raise RirekiError("bad-conversation-name", name=conversation)
+    return name
 
 
 def _is_name(name: str, longest: int) -> bool:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from rireki import MessageHistory
 from rireki.errors import RirekiError
+from rireki.history.store import JournalStore
 from rireki.providers import PROVIDERS, decode, problems
 from rireki.providers.pairing import pair
 from tests.history.conftest import calls, exchange, says
@@ -157,7 +158,7 @@ def test_a_reopened_history_is_the_same(script: list[tuple[Any, ...]]) -> None:
         assert again.pending_calls() == memory.pending_calls()
         for provider in PROVIDERS:
             assert again.render(provider) == memory.render(provider)
-        assert disk._store is not None
+        assert isinstance(disk._store, JournalStore)
         disk._store._taken = True
         disk.close()
 

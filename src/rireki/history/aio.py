@@ -60,6 +60,7 @@ class AsyncMessageHistory:
         archive: str | Path | None = None,
         read_only: bool = False,
         *,
+        store: str | None = None,
         sync: Sync = "os",
         questions: Sequence[str] = QUESTIONS,
         wait: float = 0,
@@ -71,6 +72,7 @@ class AsyncMessageHistory:
             title,
             archive,
             read_only,
+            store=store,
             sync=sync,
             questions=questions,
             wait=wait,
@@ -84,6 +86,7 @@ class AsyncMessageHistory:
         conversation: str | None = None,
         archive: str | Path | None = None,
         *,
+        store: str | None = None,
         as_of: str | None = None,
         everything: bool = False,
         sync: Sync = "os",
@@ -94,6 +97,7 @@ class AsyncMessageHistory:
             name,
             conversation,
             archive,
+            store=store,
             as_of=as_of,
             everything=everything,
             sync=sync,
@@ -123,7 +127,8 @@ class AsyncMessageHistory:
     search = _in_its_thread(MessageHistory.search)
 
     async def get_messages(self) -> list[Any]:
-        if self._is_idle() and len(self.history) <= SMALL:
+        history = self.history
+        if self._is_idle() and len(history) <= SMALL and not history._asks_a_server:
             return self.history.get_messages()
         return await self._run(self.history.get_messages)
 

@@ -70,25 +70,47 @@ class Core:
     @property
     def id(self) -> str | None:
         """The name under which it can be opened again; None in memory."""
-        return self._store.journal.conversation if self._store else None
+        return self._store.conversation if self._store else None
+
+    @property
+    def _asks_a_server(self) -> bool:
+        """Whether even reading may have to wait for somebody."""
+        return self._store is not None and self._store.is_shared
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """What is added within is kept at its end: all of it or, after an error, nothing.
 
-        Until then the history stays as it was, and other threads wait.
+        Until then the history stays as it was, and others wait: threads, and on a database other
+        processes, too.
         """
         with self._lock:
             if self._gathered is not None:
                 # Within another one, which ends later.
                 yield
                 return
-            gathered = self._gathered = []
-            try:
+            with self._alone():
+                gathered = self._gathered = []
+                try:
+                    yield
+                finally:
+                    self._gathered = None
+                self._record(gathered)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """For what hangs on what is there: nobody else adds anything before it ends."""
+        with self._lock:
+            if self._store is None or self._gathered is not None or not self._is_held:
+                self._settle()
                 yield
-            finally:
-                self._gathered = None
-            self._record(gathered)
+            else:
+                with self._store.alone():
+                    yield
+
+    @property
+    def _is_held(self) -> bool:
+        return self._lease is not None and self._lease.is_held
 
     def add_note(self, name: str, value: Any) -> None:
         """Something a program wants to find again in the history; no model is shown it."""
@@ -98,6 +120,7 @@ class Core:
     def notes(self, name: str, ever: bool = False) -> list[HistoryNote]:
         """What was noted under a name, in order; with `ever`, also where the history was left."""
         with self._lock:
+            self._refresh()
             log = self._log
             entries = list(log.entries.values()) if ever else log.chain(log.head)
             found = [e for e in entries if e.kind == "note" and e.more.get("name") == name]
@@ -111,8 +134,7 @@ class Core:
 
     def branch(self, at: str) -> None:
         """Go on from a checkpoint; what came after it is left, and stays in the archive."""
-        with self._lock:
-            self._settle()
+        with self._alone():
             if not self._log.knows(at or None):
                 raise RirekiError("no-checkpoint", checkpoint=at, name=self._name)
             entry = self._entry("branch")
@@ -121,8 +143,7 @@ class Core:
 
     def pop_message(self) -> Any | None:
         """Take the latest message back, and return it; None if there is none."""
-        with self._lock:
-            self._settle()
+        with self._alone():
             log = self._ahead()
             if not log.view.items:
                 return None
@@ -172,22 +193,32 @@ class Core:
             if self._gathered is not None:
                 self._gathered += entries
                 return
-            self._settle(at_end={entry.kind for entry in entries} <= SAID)
-            if self._store is not None and self._lease is not None and entries:
-                if not self._lease.is_held:
-                    raise self._store.journal.closed()
-                entries = self._store.write(entries, self._log)
-            for entry in entries:
-                self._log.add(entry)
+            if self._store is None:
+                self._notice(at_end={entry.kind for entry in entries} <= SAID)
+                for entry in entries:
+                    self._log.add(entry)
+            elif entries:
+                if not self._is_held:
+                    raise self._store.closed()
+                self._store.write(entries)
 
-    def _settle(self, at_end: bool = False) -> None:
-        """Take note of what a program changed in the messages themselves, which it may in memory.
+    def _settle(self) -> None:
+        """Take note of what others wrote, or a program changed in the messages themselves."""
+        if self._store is None:
+            self._notice()
+        else:
+            self._refresh()
+
+    def _refresh(self) -> None:
+        if self._store is not None and self._store.is_shared and self._is_held:
+            self._store.refresh()
+
+    def _notice(self, at_end: bool = False) -> None:
+        """What a program changed in the messages themselves, which it may in memory.
 
         `at_end` looks at the end of the list alone: enough for what comes behind it, and as quick
         in a long history as in a short one.
         """
-        if self._store is not None:
-            return
         view = self._log.view
         if not (_ends_alike(view) and (at_end or _are_alike(view))):
             self._log.add(Edit(self._entry("edit").id, self._found()))

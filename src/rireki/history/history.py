@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
     from rireki.history.journal import Sync
     from rireki.history.sharing import Lease
-    from rireki.history.store import HistoryStore
     from rireki.history.window import Counter, Window
     from rireki.providers import Problem, Provider, Turn
     from rireki.search.results import Hit
@@ -73,6 +72,7 @@ class MessageHistory(Rendering):
         archive: str | Path | None = None,
         read_only: bool = False,
         *,
+        store: str | None = None,
         sync: Sync = "os",
         questions: Sequence[str] = QUESTIONS,
         wait: float = 0,
@@ -85,17 +85,16 @@ class MessageHistory(Rendering):
 
         Handles of one process on the same history share it. While another process writes it, `wait`
         so many seconds before `HistoryConflict` is raised.
+
+        `store` is the address of a PostgreSQL database ("postgresql://…") to keep it in instead:
+        any number of processes may write it then.
         """
-        path = late.home.archive_path(archive)
-        place = late.home.Home(path).history(conversation or str(uuid4()))
-
-        def opened() -> HistoryStore:
-            return late.store.HistoryStore.open(path, place, read_only, sync)
-
+        name = conversation or str(uuid4())
+        slot, opened = late.store.place_of(name, archive, store, read_only, sync)
         # Who only reads sees what is there now, and holds nothing.
         if read_only:
             return cls._over(late.sharing.Lease("", opened()), questions, project, title)
-        return cls._over(late.sharing.lease(place, opened, wait, sync), questions, project, title)
+        return cls._over(late.sharing.lease(slot, opened, wait, sync), questions, project, title)
 
     @classmethod
     def from_conversation(
@@ -104,12 +103,13 @@ class MessageHistory(Rendering):
         conversation: str | None = None,
         archive: str | Path | None = None,
         *,
+        store: str | None = None,
         as_of: str | None = None,
         everything: bool = False,
         sync: Sync = "os",
         questions: Sequence[str] = QUESTIONS,
     ) -> Self:
-        """A new history on disk that begins with a conversation of the archive, of whichever agent.
+        """A new history on disk, or in a `store`, that begins with a conversation of the archive.
 
         `name` is its id, such as "claude-code/5471a680", or a beginning of one. What a model would
         be shown of it comes along: after a compaction the summary and what followed, or with
@@ -118,14 +118,20 @@ class MessageHistory(Rendering):
         """
         path = late.home.archive_path(archive)
         about, messages = late.archived.read_archived(path, name, as_of, everything)
-        own = about.source == "rireki" and as_of is None and not everything
+        own = about.source == "rireki" and not (store or as_of or everything)
         if own and late.home.Home(path).history(about.native_id).exists():
             with cls.open(about.native_id, archive=path, read_only=True) as before:
                 made = before.fork(conversation)
                 made._questions = frozenset(questions)
                 return made
         history = cls.open(
-            conversation, about.project, about.title, path, sync=sync, questions=questions
+            conversation,
+            about.project,
+            about.title,
+            path,
+            store=store,
+            sync=sync,
+            questions=questions,
         )
         if len(history):
             history.close()
@@ -151,7 +157,7 @@ class MessageHistory(Rendering):
         # A history that nobody closes is closed when it is forgotten, or the program ends.
         finalize(history, lease.forget)
         with store.lock:
-            store.introduce(store.log, project, title)
+            store.introduce(project, title)
         return history
 
     # ── the five methods that everybody knows ──
@@ -189,12 +195,12 @@ class MessageHistory(Rendering):
     def get_messages(self) -> list[Any]:
         """A copy of the messages in which nothing is shared with the history."""
         with self._lock:
+            self._refresh()
             return [copied(message) for message in self._log.view.messages]
 
     def clear(self) -> None:
         """Start afresh; on disk, what was stays in the archive."""
-        with self._lock:
-            self._settle()
+        with self._alone():
             self._add("clear")
 
     # ── more that can be added ──
@@ -215,7 +221,7 @@ class MessageHistory(Rendering):
 
     def waiting(self, tool_use_id: str) -> None:
         """A call waits for a person: it is not taken for one that was cut off."""
-        with self._lock:
+        with self._alone():
             if all(call.id != tool_use_id for call in self.pending_calls()):
                 raise RirekiError("no-open-call", id=tool_use_id, name=self._name)
             self._add("waiting", more={"call": tool_use_id})
@@ -287,8 +293,9 @@ class MessageHistory(Rendering):
             chain = [e for e in self._log.chain(self._log.head) if e.kind != "branch"]
             if self._store is not None:
                 store, head = self._store, self._log.head
-                place = late.home.Home(store.archive).history(conversation or str(uuid4()))
-                held = late.sharing.lease(place, lambda: store.fork(place, chain, head), fresh=True)
+                name = conversation or str(uuid4())
+                slot = store.slot(name)
+                held = late.sharing.lease(slot, lambda: store.fork(name, chain, head), fresh=True)
                 return type(self)._over(held, questions, None, title)
             other = type(self)(questions=questions)
             known: dict[int, JournalEntry] = {}
@@ -303,7 +310,7 @@ class MessageHistory(Rendering):
         """
         if not isinstance(summary, str):
             raise RirekiError("bad-summary", kind=type(summary).__name__)
-        with self._lock:
+        with self._alone():
             window = self._window()
             first = window.last_turns(keep_turns, len(self._log.view.lead()))
             return self._hide("summary", summary, window, first)
@@ -322,7 +329,7 @@ class MessageHistory(Rendering):
         """
         if (max_tokens is None) == (turns is None):
             raise RirekiError("trim-to-what")
-        with self._lock:
+        with self._alone():
             window = self._window()
             lead = len(self._log.view.lead())
             if turns is not None:
@@ -343,7 +350,7 @@ class MessageHistory(Rendering):
 
         Once is enough: the next time there is nothing to do. Calls that wait for a person stay.
         """
-        with self._lock:
+        with self._alone():
             broken = [call for call in self.pending_calls() if not call.waiting]
             window = self._window()
             mended = late.providers.repair(window.turns, self._waiting())
@@ -354,6 +361,7 @@ class MessageHistory(Rendering):
         """Messages of this history that answer a query, hidden ones included, the best first."""
         with self._lock:
             if self._store is not None:
+                self._refresh()
                 return self._store.search(query, limit)
             if not query.strip():
                 return []

@@ -85,7 +85,7 @@ class HistoryJournal(GrowingFile):
         try:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             if not self._lock.take():
-                raise self._conflict()
+                raise self.conflict()
             try:
                 if first is not None:
                     self._create(first)
@@ -193,7 +193,8 @@ class HistoryJournal(GrowingFile):
         self.entries.append(back)
         self.damage.append(f"{self.path}: {rest - first} entries of an unfinished write were left")
 
-    def _conflict(self) -> HistoryConflict:
+    def conflict(self) -> HistoryConflict:
+        """What is told to those who want to write it as well."""
         holder = self._lock.holder()
         who = "this process" if holder == os.getpid() else f"process {holder or 'unknown'}"
         return HistoryConflict(

@@ -15,6 +15,7 @@ __all__ = [
     "archived",
     "base64",
     "copy",
+    "database",
     "home",
     "importing",
     "journal",
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     import json
 
     from rireki import home, providers
-    from rireki.history import archived, importing, journal, sharing, store, window
+    from rireki.history import archived, database, importing, journal, sharing, store, window
     from rireki.providers import loose, prefix
 else:
     base64, copy, json = map(LateModule, ("base64", "copy", "json"))
@@ -43,6 +44,7 @@ else:
     prefix = LateModule("rireki.providers.prefix")
     home = LateModule("rireki.home")
     archived = LateModule("rireki.history.archived")
+    database = LateModule("rireki.history.database")
     importing = LateModule("rireki.history.importing")
     journal = LateModule("rireki.history.journal")
     sharing = LateModule("rireki.history.sharing")

@@ -1,6 +1,6 @@
-"""One journal, several handles: whoever opens a history that this process has open shares it.
+"""One store, several handles: whoever opens a history that this process has open shares it.
 
-Handlers of a server open a history per request. Those that overlap write through one journal and
+Handlers of a server open a history per request. Those that overlap write through one store and
 see each other's messages at once; the last one to close lets go of the file. Handlers in other
 processes wait for it, if they said how long.
 """
@@ -12,7 +12,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from rireki.history.journal import HistoryConflict, Sync
 from rireki.history.store import HistoryStore
@@ -64,7 +63,7 @@ class Lease:
         return self._held
 
     def close(self) -> None:
-        """The last one closes the journal, and brings what is in it into the archive."""
+        """The last one closes the store, and brings what is in it into the archive."""
         if not self._held:
             return
         with _visit(self._path) as slot:
@@ -118,18 +117,17 @@ class Lease:
 
 
 def lease(
-    path: Path,
+    name: str,
     opened: Callable[[], HistoryStore],
     wait: float = 0,
     sync: Sync = "os",
     fresh: bool = False,
 ) -> Lease:
-    """A part in the store of a journal: in the one that is open here, or in one opened now.
+    """A part in the store of this name: in the one that is open here, or in one opened now.
 
     If another process writes it, look again until so many seconds have passed. One that is to be
     `fresh` is never shared.
     """
-    name = os.path.realpath(path)
     until = time.monotonic() + wait
     pause = SHORTEST
     while True:
@@ -147,12 +145,13 @@ def lease(
 def _lease(
     name: str, slot: _Slot, opened: Callable[[], HistoryStore], sync: Sync, fresh: bool
 ) -> Lease:
-    if slot.store is None or fresh:
-        # Where one is open, its lock tells those who want a fresh one so.
+    if slot.store is None:
         slot.store, slot.leases = opened(), 0
+    elif fresh:
+        raise slot.store.in_use()
     elif sync == "full":
         # Who asked for it gets it; the others get more than they asked for.
-        slot.store.journal.sync = "full"
+        slot.store.wait_for_disk()
     slot.leases += 1
     return Lease(name, slot.store)
 
