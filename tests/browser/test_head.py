@@ -71,9 +71,9 @@ def test_the_menu_works_by_touch_and_by_key(shown: Site, visit: Visiting) -> Non
     page.locator("details.menu summary").focus()
     page.keyboard.press("Enter")
     page.keyboard.press("Tab")
-    expect(page.get_by_role("link", name="Explain")).to_be_focused()
+    expect(page.get_by_role("link", name="Share")).to_be_focused()
     page.keyboard.press("Escape")
-    expect(page.get_by_role("link", name="Explain")).to_be_hidden()
+    expect(page.get_by_role("link", name="Share")).to_be_hidden()
     expect(page.locator("details.menu summary")).to_be_focused()
 
 

@@ -154,7 +154,7 @@ def test_conversations_and_their_pages_are_text(
         expect(page.locator("#later")).to_be_hidden()
         harmless(page)
         raw = page.locator("#stream .unit a.raw").nth(3).get_attribute("href")
-        for other in (raw, address("versions", id), address("explain", id)):
+        for other in (raw, *(address(each, id) for each in ("versions", "explain", "files"))):
             assert other
             page.goto(other)
             harmless(page)

@@ -25,6 +25,7 @@ PAGES = {
     "versions": f"/versions/{COMPACTED}",
     "explain": f"/explain/{UPGRADE}",
     "share": f"/share/{UPGRADE}",
+    "files": f"/files/{BRANCHED}",
     "sources": "/sources",
     "stats": "/stats",
     "usage": "/usage?period=all",

@@ -33,6 +33,7 @@ PAGES = {
     f"/project?path={quote(NIGHT_TRAIN)}": ("night-train", "night-train"),
     f"/c/{COMPACTED}": ("What you asked", "あなたの発言"),
     f"/versions/{COMPACTED}": ("Versions", "過去の版"),
+    f"/files/{COMPACTED}": ("Files changed", "変更したファイル"),
     f"/explain/{COMPACTED}": ("Explain", "分類の根拠"),
 }
 

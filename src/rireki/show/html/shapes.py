@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from rireki.model.parts import ToolResult
+from rireki.show.edits import NEW, OLD, PATCHES, PATHS, WHOLE, is_patch
 from rireki.show.html.code import code_block, highlight_lines, language_of
 from rireki.show.html.diff import Diff, TextChange, diff, patch
 from rireki.show.html.markup import EMPTY, Markup, exact, join, tag
@@ -26,19 +27,14 @@ __all__ = ["Asked", "asked", "output", "terminal"]
 Arguments: TypeAlias = Mapping[str, Any]
 Manner: TypeAlias = Literal["plain", "terminal", "file", "said"]
 
-_PATHS = ("file_path", "path", "notebook_path", "filePath", "filename", "file")
-_OLD = ("old_string", "old_str", "oldStr", "old_text", "oldText")
-_NEW = ("new_string", "new_str", "newStr", "new_text", "newText", "new_source")
-_WHOLE = ("file_text", "content", "fileText")
 _COMMANDS = ("command", "cmd", "script")
-_PATCHES = ("patch", "diff", "input")
 _TODOS = ("todos", "tasks", "plan", "items")
 _TODO_WORDS = ("content", "task_description", "step", "task", "title", "subject", "text", "name")
 _TODO_STATES = ("status", "state", "completed", "done")
 _DONE = {"completed", "complete", "done", "finished", "true"}
 _DOING = {"in_progress", "in-progress", "inprogress", "doing", "active", "started"}
 #: What may stand beside the path of a file that is read.
-_READING = {*_PATHS, "offset", "limit", "start_line", "end_line", "view_range", "mode", "pages"}
+_READING = {*PATHS, "offset", "limit", "start_line", "end_line", "view_range", "mode", "pages"}
 _NUMBERED = re.compile(r"^( *\d+)(?:→|\t|│ ?|\| ?)(.*)$")
 
 
@@ -76,8 +72,8 @@ def _edit(arguments: Arguments, results: Sequence[ToolResult], page: Page) -> As
     changes, used = _changes(arguments, page)
     if not changes:
         return None
-    path = _string(arguments, _PATHS)
-    used |= {key for key in _PATHS if arguments.get(key) == path and path}
+    path = _string(arguments, PATHS)
+    used |= {key for key in PATHS if arguments.get(key) == path and path}
     return _edited(diff(changes, page), used)
 
 
@@ -98,23 +94,23 @@ def _changes(arguments: Arguments, page: Page) -> tuple[list[TextChange], set[st
 
 
 def _change(arguments: Arguments, page: Page) -> tuple[TextChange | None, set[str]]:
-    old, new = _key(arguments, _OLD), _key(arguments, _NEW)
+    old, new = _key(arguments, OLD), _key(arguments, NEW)
     used = {key for key in (old, new) if key}
     line = arguments.get("insert_line")
     place = page.say("at line {n}", n=line) if isinstance(line, int) else ""
     if old or new:
-        used |= {"command", "insert_line"} if _string(arguments, _PATHS) else set()
+        used |= {"command", "insert_line"} if _string(arguments, PATHS) else set()
         return TextChange(arguments.get(old or "", ""), arguments.get(new or "", ""), place), used
-    whole = _key(arguments, _WHOLE)
-    if whole and _string(arguments, _PATHS):
+    whole = _key(arguments, WHOLE)
+    if whole and _string(arguments, PATHS):
         return TextChange("", arguments[whole]), {whole, "command"}
     return None, set()
 
 
 def _patch(arguments: Arguments, results: Sequence[ToolResult], page: Page) -> Asked | None:
-    key = _key(arguments, _PATCHES)
+    key = _key(arguments, PATCHES)
     words = arguments[key] if key else ""
-    if not re.search(r"^(?:\*\*\* Begin Patch|@@ |--- |diff --git )", words, re.MULTILINE):
+    if not is_patch(words):
         return None
     return _edited(patch(words, page), {key} if key else set())
 
@@ -128,7 +124,7 @@ def _command(arguments: Arguments, results: Sequence[ToolResult], page: Page) ->
     if isinstance(command, list) and all(isinstance(word, str) for word in command):
         command = " ".join(command)
     # With a path beside it, `command` is the verb of an editor.
-    if not key or not isinstance(command, str) or _string(arguments, _PATHS):
+    if not key or not isinstance(command, str) or _string(arguments, PATHS):
         return None
     shown = page.cut(command)
     block = code_block(shown.text, "bash", page) + page.more(shown)
@@ -248,14 +244,14 @@ def _chosen(answer: str, labels: set[str]) -> set[str]:
 def _read(arguments: Arguments, results: Sequence[ToolResult], page: Page) -> Asked | None:
     operations = _list(arguments.get("operations"))
     asked_for = operations if operations else [arguments]
-    paths = [_string(one, _PATHS) for one in asked_for if isinstance(one, dict)]
+    paths = [_string(one, PATHS) for one in asked_for if isinstance(one, dict)]
     if not all(paths) or len(paths) != len(asked_for):
         return None
     if not operations and not arguments.keys() <= _READING:
         return None
     language = language_of(paths[0]) if len(paths) == 1 else ""
     # One path is what the line above says already.
-    told = _PATHS if len(paths) == 1 and not operations else ()
+    told = PATHS if len(paths) == 1 and not operations else ()
     return Asked(used=frozenset(told), manner="file", language=language)
 
 

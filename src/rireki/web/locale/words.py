@@ -39,6 +39,7 @@ _COUNTED = {
     "tool call": ("tool call", "tool calls", "ツール {n} 回"),
     "file": ("file", "files", "{n} ファイル"),
     "day": ("day", "days", "{n} 日"),
+    "edit": ("edit", "edits", "編集 {n} 回"),
     "entry": ("entry", "entries", "{n} エントリー"),
     "trouble": ("trouble", "troubles", "読めなかったもの {n} 件"),
 }

@@ -8,6 +8,7 @@ from rireki.web.pages.conversation import show_conversation
 from rireki.web.pages.drive import asks_piece, show_inbox, show_new
 from rireki.web.pages.explain import show_explain
 from rireki.web.pages.export import export_conversation
+from rireki.web.pages.files import show_files
 from rireki.web.pages.fragments import conversation_fragments
 from rireki.web.pages.help import show_help
 from rireki.web.pages.home import home_rows, show_home, status_piece
@@ -28,6 +29,7 @@ ROUTES = [
     Route("/c/{id:path}", show_conversation),
     Route("/versions/{id:path}", show_versions),
     Route("/explain/{id:path}", show_explain),
+    Route("/files/{id:path}", show_files),
     Route("/raw/{id:path}", show_raw),
     Route("/export/{id:path}", export_conversation),
     Route("/share/{id:path}", show_share),

@@ -55,6 +55,7 @@ _REGIONS = {
     "resume": "_resume.html",
     "troubles": "_troubles.html",
     "children": "_children.html",
+    "changed": "_changed.html",
 }
 #: What changed so lately is opened at its end.
 LIVELY = timedelta(minutes=15)
@@ -138,14 +139,16 @@ def as_of_of(request: Request) -> str | None:
     return when(given, datetime.now(timezone.utc), end_of_day=True) if given else None
 
 
-async def regions_of(request: Request, talk: OpenConversation) -> dict[str, Markup]:
+async def regions_of(request: Request, ready: RenderedConversation) -> dict[str, Markup]:
     """What surrounds the messages and changes with them, by the id of its element on the page.
 
     All of it: a command that goes on with what the source has thrown away since would lead the
     reader into another conversation.
     """
+    talk = ready.talk
     doing = (await doing_now(request)).get(talk.conversation.id)
     values = {"about": talk.conversation, "doing": doing, **await _around(request, talk)}
+    values["told"] = ready
     return {name: piece(request, template, **values) for name, template in _REGIONS.items()}
 
 

@@ -107,7 +107,7 @@ async def _changed(request: Request, ready: RenderedConversation, number: int) -
         "journal": ready.talk.journal.number,
         "units": await run_in_threadpool(_units, ready, places),
         "title": str(piece(request, "_title.html", about=ready.talk.conversation)),
-        "regions": await regions_of(request, ready.talk),
+        "regions": await regions_of(request, ready),
         # Whether an agent can go on with it from this page.
         "continues": not is_on(request, "mask") and drive_region(request, ready.talk) is not None,
         "outline": [

@@ -19,6 +19,7 @@ from rireki.errors import NotFound
 from rireki.home import Home
 from rireki.model.message import Message
 from rireki.search.text.documents import docs_of
+from rireki.show.edits import ChangedFile, changed_files
 from rireki.show.html.page import RenderOptions
 from rireki.show.html.render import TranscriptRenderer, Unit
 from rireki.show.safe import safe
@@ -85,6 +86,7 @@ class RenderedConversation:
         self.turns = _turns(units)
         self.branches = _branches(self.teller)
         self._rendered: Recent[int, Markup] = Recent(RENDERED)
+        self._changed: list[ChangedFile] | None = None
 
     def __len__(self) -> int:
         return len(self.teller.units)
@@ -123,6 +125,12 @@ class RenderedConversation:
     def orphans(self) -> Markup:
         """Sub-agents that no call told here has started."""
         return Markup(self.teller.orphans())
+
+    def changed(self) -> list[ChangedFile]:
+        """The files it changed."""
+        if self._changed is None:
+            self._changed = changed_files(self.talk.messages, self.talk.conversation.project)
+        return self._changed
 
     def render(self, index: int) -> Markup:
         return self._rendered.get(index, lambda: self._wrapped(index))

@@ -11,6 +11,7 @@ __all__ = [
     "attachment_url",
     "explain_url",
     "export_url",
+    "files_url",
     "fragments_url",
     "hit_url",
     "message_url",
@@ -49,6 +50,10 @@ def versions_url(id: str, **query: str | None) -> str:
 
 def explain_url(id: str) -> str:
     return _address("/explain/", id, {})
+
+
+def files_url(id: str, **query: str | None) -> str:
+    return _address("/files/", id, query)
 
 
 def raw_url(id: str, messages: Sequence[str], **query: str | None) -> str:
