@@ -16,6 +16,7 @@ from rireki.archive.base import Archive, Stale
 from rireki.archive.delta import NOTHING
 from rireki.archive.forgetting import forget, remember
 from rireki.archive.pack import FULL
+from rireki.archive.records import MANY
 from rireki.errors import ArchiveTrouble
 from rireki.intake.sweep import import_history
 from rireki.intake.verify import verify
@@ -87,9 +88,19 @@ def test_a_strand_is_told_with_what_is_new_of_it_alone(archive: Archive, other: 
     (part,) = delta.parts
     assert [(chunk.first, chunk.count, chunk.size) for chunk in part.chunks] == [(1, 1, 7)]
     assert stories(other) == [b"first\nsecond\n"]
-    # Small pieces are put together as they are where they were read.
-    (strand,) = other.strands("pad", "one")
-    assert len(other.rows.get("chunk", "first", strand=strand.id)) == 1
+
+
+def test_small_pieces_are_put_together_once_they_are_many(archive: Archive, other: Archive) -> None:
+    add(archive, update(b"0\n"))
+    most = 0
+    for number in range(1, 40):
+        add(archive, update(b"%d\n" % number, cursor=number + 1), before=number)
+        push(archive, other)
+        (strand,) = other.strands("pad", "one")
+        most = max(most, len(other.rows.get("chunk", "first", strand=strand.id)))
+    assert most == MANY
+    assert stories(other) == [b"".join(b"%d\n" % number for number in range(40))]
+    assert verify(other) == []
 
 
 def test_what_is_larger_than_a_delta_comes_in_parts(archive: Archive, other: Archive) -> None:

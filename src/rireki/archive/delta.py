@@ -31,6 +31,7 @@ __all__ = [
     "StrandFacts",
     "SuccessionFacts",
     "held",
+    "taken_strands",
 ]
 
 #: Larger than any number.
@@ -146,15 +147,23 @@ class Delta(msgspec.Struct, frozen=True):
         return not (self.parts or self.removed or said)
 
 
-def held(rows: Rows, stream: int, strands: Sequence[int]) -> dict[int, Held]:
-    columns = "strand.remote, strand.id, strand.number"
-    known = rows.taken("strand", stream, strands, columns)
-    lanes: dict[int, dict[str, int]] = {id: {} for _, id, _ in known}
+def taken_strands(rows: Rows, stream: int, strands: Sequence[int]) -> list[Row]:
+    """What they are called there and here, up to which number they are here, and their group."""
+    columns = "strand.remote, strand.id, strand.number, strand.family, strand.conversation"
+    return rows.taken("strand", stream, strands, columns)
+
+
+def held(
+    rows: Rows, stream: int, strands: Sequence[int], taken: Sequence[Row] | None = None
+) -> dict[int, Held]:
+    """`taken` are those that are there, where that is known."""
+    known = taken_strands(rows, stream, strands) if taken is None else taken
+    lanes: dict[int, dict[str, int]] = {id: {} for _, id, *_ in known}
     for id, lane, count in rows.lanes(list(lanes)):
         lanes[id][lane] = count
     # Of what was forgotten here nothing is wanted any more.
     gone = {strand for (strand,) in rows.get("removed", "strand", stream=stream)}
-    found = {remote: Held(number, lanes[id]) for remote, id, number in known}
+    found = {remote: Held(number, lanes[id]) for remote, id, number, *_ in known}
     return found | {strand: Held(LAST) for strand in gone.intersection(strands)}
 
 

@@ -10,7 +10,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from itertools import accumulate
+from itertools import accumulate, takewhile
 from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
@@ -47,6 +47,8 @@ Digests: TypeAlias = dict[bytes, list[int]]
 AT_ONCE = 128
 #: From so many records between them that are not wanted on, these are let go at once.
 SCATTERED = 1000
+#: Small chunks at the end of a lane, before they are put together.
+MANY = 15
 _LENGTHS = msgspec.json.Decoder(list[int])
 _CHUNK = "first, data, size, lengths"
 
@@ -195,6 +197,41 @@ class Chunks:
             digests = [*cut(old_digests), *digests]
             self.rows.remove("chunk", strand=strand, lane=lane, first=first)
         self.insert(strand, pack(lane, first, records, digests))
+
+    def add_small(self, strand: int, chunk: Chunk) -> None:
+        """Keep a chunk as it is: together with those before it once they are enough for one. To write
+        all of them again for each record that comes would be many times the work."""
+        small = self._small(strand, chunk)
+        if len(small) < MANY and sum(size for _, size in small) < FULL // 2:
+            self.insert(strand, [chunk])
+            return
+        first, lane = min(small)[0], chunk.lane
+        records: list[bytes] = []
+        digests: list[bytes] = []
+        columns = "first, data, size, lengths, digests"
+        for start, data, size, lengths, known in self.rows.chunks(
+            strand, lane, first, chunk.first, columns, MANY
+        ):
+            records += unpack(data, size, lengths, _place(strand, lane, start))
+            digests += cut(known)
+            self.rows.remove("chunk", strand=strand, lane=lane, first=start)
+        records += unpack(chunk.data, chunk.size, chunk.lengths, _place(strand, lane, chunk.first))
+        self.insert(strand, pack(lane, first, records, [*digests, *cut(chunk.digests)]))
+
+    def _small(self, strand: int, chunk: Chunk) -> list[tuple[int, int]]:
+        """First record and size of the small chunks at the end of its lane, the last one first."""
+        rows = self.rows.get(
+            "chunk",
+            "first, size, digests",
+            order="first DESC",
+            limit=MANY,
+            strand=strand,
+            lane=chunk.lane,
+        )
+        alike = takewhile(
+            lambda row: row[1] < FULL // 2 and bool(row[2]) == bool(chunk.digests), rows
+        )
+        return [(first, size) for first, size, _ in alike]
 
     def insert(self, strand: int, chunks: Sequence[Chunk]) -> None:
         for chunk in chunks:

@@ -19,19 +19,19 @@ from rireki.archive.delta import (
     NOTHING,
     Delta,
     ForgottenFacts,
-    Held,
     OriginFacts,
     Part,
     StateFacts,
     StrandFacts,
     SuccessionFacts,
     held,
+    taken_strands,
 )
 from rireki.archive.forgetting import drop, drop_strand, reopen
 from rireki.archive.pack import FULL, Chunk, damaged, unpack
-from rireki.archive.records import cut, decoded_cursor, decoded_runs
-from rireki.archive.rows import Rows
-from rireki.archive.values import Stale
+from rireki.archive.records import decoded_cursor, decoded_runs
+from rireki.archive.rows import Row, Rows
+from rireki.archive.values import Group, Stale
 from rireki.model.record import DIGEST_SIZE
 
 __all__ = ["seal_of", "take"]
@@ -43,8 +43,13 @@ class _Elsewhere(Exception):
 
 def seal_of(rows: Rows, stream: int) -> str:
     """Nothing is sealed where nothing is here, or everything is to be told again."""
+    return _come_to(rows, stream)[1]
+
+
+def _come_to(rows: Rows, stream: int) -> tuple[int, str]:
+    """The number that a stream has reached, and its seal."""
     ((reached,),) = rows.get("stream", "reached", id=stream)
-    return str(rows.note(f"seal {stream}") or "") if reached else ""
+    return int(reached), str(rows.note(f"seal {stream}") or "") if reached else ""
 
 
 def take(archive: Archive, stream: int, delta: Delta, seals: tuple[str, str]) -> int:
@@ -54,17 +59,16 @@ def take(archive: Archive, stream: int, delta: Delta, seals: tuple[str, str]) ->
         with archive.rows.wiping() if forgets else nullcontext(), archive.writing() as batch:
             return _Taking(batch, stream).take(delta, seals)
     except _Elsewhere:
-        return _reached(batch, stream)
+        return _come_to(archive.rows, stream)[0]
 
 
 def _names_forgotten(archive: Archive, delta: Delta) -> bool:
-    names = {part.strand.conversation for part in delta.parts} - {None}
-    return any(archive.forgotten([name for name in names if name]))
+    return any(archive.forgotten(_names(delta)))
 
 
-def _reached(batch: Batch, stream: int) -> int:
-    ((reached,),) = batch.rows.get("stream", "reached", id=stream)
-    return int(reached)
+def _names(delta: Delta) -> list[str]:
+    names = dict.fromkeys(part.strand.conversation for part in delta.parts)
+    return [name for name in names if name]
 
 
 class _Taking:
@@ -75,10 +79,11 @@ class _Taking:
         #: Ids in this archive by those in the other one.
         self.origins: dict[int, int] = {}
         self.strands: dict[int, int] = {}
+        #: Which group each of them belongs to so far.
+        self.groups: dict[int, Group] = {}
 
     def take(self, delta: Delta, seals: tuple[str, str]) -> int:
-        reached = _reached(self.batch, self.stream), seal_of(self.rows, self.stream)
-        if reached != (delta.after, seals[0]):
+        if _come_to(self.rows, self.stream) != (delta.after, seals[0]):
             raise _Elsewhere
         self.rows.change("stream", {"id": self.stream}, reached=delta.upto)
         if seals[0] != seals[1]:
@@ -91,18 +96,31 @@ class _Taking:
             self._note_succession(succession)
         for fact in delta.facts:
             put_fact(self.batch, fact, told=True)
-        self._find([part.strand.id for part in delta.parts])
+        if delta.parts:
+            self._keep_parts(delta)
+        # What was remembered again makes it begin anew.
+        begins = any(each.remembered for each in delta.forgotten)
+        return _come_to(self.rows, self.stream)[0] if begins else delta.upto
+
+    def _keep_parts(self, delta: Delta) -> None:
+        strands = [part.strand.id for part in delta.parts]
+        known = held(self.rows, self.stream, strands, self._find(strands))
         self._keep_origins(delta.origins)
         numbers = self._numbers(delta.parts)
-        known = held(self.rows, self.stream, [part.strand.id for part in delta.parts])
+        forgotten = {tuple(row) for row in self.rows.forgotten(_names(delta))}
         for part in delta.parts:
-            self._keep(part, known.get(part.strand.id, NOTHING), numbers)
-        # What was remembered again makes it begin anew.
-        return _reached(self.batch, self.stream)
+            if known.get(part.strand.id, NOTHING) != part.held:
+                raise Stale(part.strand.key)
+            if (part.strand.family, part.strand.conversation) in forgotten:
+                self._refuse(part.strand)
+            else:
+                self._keep(part, numbers)
 
-    def _find(self, strands: Sequence[int]) -> None:
-        found = self.rows.taken("strand", self.stream, strands, "strand.remote, strand.id")
-        self.strands.update((remote, id) for remote, id in found)
+    def _find(self, strands: Sequence[int]) -> list[Row]:
+        found = taken_strands(self.rows, self.stream, strands)
+        self.strands.update((remote, id) for remote, id, *_ in found)
+        self.groups.update((remote, (family, name)) for remote, _, _, family, name in found)
+        return found
 
     def _numbers(self, parts: Sequence[Part]) -> dict[int, int]:
         """A number of ours for each of theirs; the last one is that of the whole change."""
@@ -156,30 +174,31 @@ class _Taking:
 
     def _keep_origins(self, told: Sequence[OriginFacts]) -> None:
         remote = [origin.id for origin in told]
-        found = self.rows.taken("origin", self.stream, remote, "origin.remote, origin.id")
-        self.origins.update((theirs, id) for theirs, id in found)
+        columns = ", ".join(("origin.id", "origin.remote", *OriginFacts.__struct_fields__[1:]))
+        found = self.rows.taken("origin", self.stream, remote, columns)
+        self.origins.update((theirs, id) for id, theirs, *_ in found)
+        known = {OriginFacts(*row[1:]) for row in found}
         for origin in told:
             values = structs.asdict(origin)
             remote_id = values.pop("id")
+            if origin in known:
+                continue
             if remote_id in self.origins:
                 self.rows.change("origin", {"id": self.origins[remote_id]}, **values)
             else:
                 values |= {"stream": self.stream, "remote": remote_id}
                 self.origins[remote_id] = self.rows.add("origin", **values)
 
-    def _keep(self, part: Part, known: Held, numbers: dict[int, int]) -> None:
-        if known != part.held:
-            raise Stale(part.strand.key)
+    def _keep(self, part: Part, numbers: dict[int, int]) -> None:
         strand = part.strand
-        if strand.conversation and self.batch.projection.is_forgotten(
-            strand.family, strand.conversation
-        ):
-            self._refuse(strand)
-            return
+        is_new = strand.id not in self.strands
         id = self._keep_strand(strand, part.number)
+        lanes = dict(part.held.lanes)
         for chunk in part.chunks:
-            self._keep_chunk(id, chunk)
-        for (number,) in self.rows.get("state", "number", order="number", strand=id)[part.kept :]:
+            self._keep_chunk(id, chunk, lanes.get(chunk.lane, 0))
+            lanes[chunk.lane] = chunk.first + chunk.count
+        before = [] if is_new else self.rows.get("state", "number", order="number", strand=id)
+        for (number,) in before[part.kept :]:
             self.rows.remove("state", strand=id, number=number)
         self.rows.put(
             "state",
@@ -203,22 +222,20 @@ class _Taking:
         if remote not in self.strands:
             return self.rows.add("strand", **values, remote=remote)
         id = self.strands[remote]
-        (left,) = self.rows.get("strand", "family, conversation", id=id)
+        left = self.groups[remote]
         self.rows.change("strand", {"id": id}, **values)
         if left != (told.family, told.conversation):
             self.batch.leave(left, (told.family, told.conversation))
         return id
 
-    def _keep_chunk(self, strand: int, chunk: Chunk) -> None:
-        """As it lies, unless it is so small that it goes into the last one."""
+    def _keep_chunk(self, strand: int, chunk: Chunk, count: int) -> None:
+        """As it lies, behind the records that are there."""
         records = unpack(chunk.data, chunk.size, chunk.lengths, f"lane {chunk.lane}")
-        digests = cut(chunk.digests)
-        count = self.batch.records.chunks.count(strand, chunk.lane)
         is_whole = len(chunk.digests) in (0, DIGEST_SIZE * len(records))
         if len(records) != chunk.count or chunk.first < count or not is_whole:
             raise damaged(f"lane {chunk.lane}", "its records are not those that are told")
-        if chunk.first == count and chunk.size < FULL // 2:
-            self.batch.records.chunks.append(strand, chunk.lane, records, digests)
+        if 0 < chunk.first == count and chunk.size < FULL // 2:
+            self.batch.records.chunks.add_small(strand, chunk)
         else:
             self.batch.records.chunks.insert(strand, [chunk])
 
