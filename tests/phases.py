@@ -87,6 +87,7 @@ WAITS = (
     "sources/test_large_values.py",
     "stress/",
     "test_library.py::test_it_reads_while_an_import_writes",
+    "sync/test_machines.py::test_over_ssh_there_is_a_folder_too",
     "tools/test_install.py",
     "tools/test_javascript.py::test_a_mistake_in_a_script_is_found",
     "tools/test_make.py",

@@ -88,6 +88,11 @@ class Home:
     def server_address(self) -> Path:
         return private_path(self.archive, f"{self.archive.name}.served")
 
+    @cached_property
+    def sync(self) -> Path:
+        """The folder of what concerns other machines: remotes and their keys, devices that may push."""
+        return private_path(self.archive, self.archive.with_suffix(".sync").name)
+
     # ── what is written by ourselves, and read like every source ──
 
     @property

@@ -92,10 +92,11 @@ class Archive:
         # Imported late: a list of conversations needs no records, nor what unpacks them.
         from rireki.archive.records import Records
 
-        return Records(self.rows, self._fetch)
+        return Records(self.rows, self.fetch_records)
 
     @lenient
-    def _fetch(self, strand: int, lane: str, ordinals: Sequence[int]) -> list[bytes]:
+    def fetch_records(self, strand: int, lane: str, ordinals: Sequence[int]) -> list[bytes]:
+        """Records of a lane, by their numbers."""
         return self._records.chunks.fetch(strand, lane, ordinals)
 
     # ── as a whole ──

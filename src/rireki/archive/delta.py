@@ -19,6 +19,7 @@ from rireki.archive.rows import Row, Rows, pages, value_of
 from rireki.archive.values import PersonFact
 
 __all__ = [
+    "LAST",
     "NOTHING",
     "Delta",
     "ForgottenFacts",

@@ -55,6 +55,12 @@ SECTIONS = {
         "export": "Write conversations in a format that others read.",
         "share": "One conversation as a file for other people, without secrets.",
     },
+    "More machines": {
+        "remote": "Your other machines, folders and servers, and who may push here.",
+        "push": "Send what is new to them.",
+        "pull": "Take what is new on them.",
+        "sync": "Both, so that all have the same history.",
+    },
     "Go on": {
         "chat": "Work with an agent from here; all of it is kept.",
         "resume": "The command that goes on with a conversation.",

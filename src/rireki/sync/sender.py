@@ -68,6 +68,8 @@ class Transferred(msgspec.Struct):
     strands: int = 0
     #: Lives that were begun because this archive, or the other one, was put back.
     put_back: int = 0
+    #: Other machines' logs in a folder of which a file is not there yet.
+    missing: int = 0
 
 
 Told = Callable[[Transferred], None]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from starlette.applications import Starlette
@@ -37,10 +38,11 @@ def create_app(
     guard_settings: GuardSettings,
     access: Access | None = None,
     recall: RecallEndpoint | None = None,
+    push: Sequence[Route] = (),
 ) -> Starlette:
     asked = [Route(RECALL, recall, methods=["POST"])] if recall is not None else []
     app = _App(
-        [*api.ROUTES, *asked, Mount("/static", _Static(directory=STATIC)), *pages.ROUTES],
+        [*api.ROUTES, *asked, *push, Mount("/static", _Static(directory=STATIC)), *pages.ROUTES],
         guard_settings,
         access,
     )

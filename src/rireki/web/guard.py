@@ -21,6 +21,7 @@ from starlette.responses import HTMLResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rireki.errors import Wording
+from rireki.sync.routes import PATH as PUSH
 from rireki.web.api.body import LARGEST, TooLarge
 from rireki.web.api.failures import failure
 from rireki.web.driving import OFF
@@ -65,6 +66,8 @@ class GuardSettings(msgspec.Struct, frozen=True, kw_only=True):
     allowed: tuple[str, ...] = ()
     #: Whether agents may be driven from here.
     drive: bool = False
+    #: Whether other machines may push here; who they are is not asked by the guard.
+    accept_push: bool = False
 
     @property
     def cookie(self) -> str:
@@ -108,8 +111,11 @@ class Guard:
             self._check_host(request)
             _check_method(request)
             _check_origin(request)
-            entrance = self._check_token(request)
-            if request.method not in READING:
+            pushes = _is_push(request.scope["path"])
+            if pushes:
+                self._check_push(request)
+            entrance = None if pushes else self._check_token(request)
+            if not pushes and request.method not in READING:
                 self._check_writing(request)
         except Refusal as refusal:
             await _refused(request, refusal)(scope, receive, send)
@@ -152,6 +158,13 @@ class Guard:
         if not size.isdecimal() or int(size) > LARGEST:
             large = TooLarge()
             raise Refusal(413, large.code, **large.values)
+
+    def _check_push(self, request: Request) -> None:
+        """Only programs push, with a token of their own, which is asked for behind this."""
+        if not self.settings.accept_push:
+            raise Refusal(404, "push-off")
+        if "origin" in request.headers:
+            raise Refusal(403, "bearer-missing")
 
     def _check_token(self, request: Request) -> Response | None:
         """Let in; with a token or a ticket in the address, by way of a cookie and the address without."""
@@ -227,10 +240,16 @@ class Guard:
         return sending
 
 
+def _is_push(path: str) -> bool:
+    return path == PUSH or path.startswith(f"{PUSH}/")
+
+
 def _check_method(request: Request) -> None:
     path = request.scope["path"]
     driven = path == DRIVEN or path.startswith(f"{DRIVEN}/")
     taken = ("POST",) if path == RECALL else (*READING, *(WRITING if driven else ()))
+    if _is_push(path):
+        taken = ("GET", "POST")
     if request.method not in taken:
         raise Refusal(405, "method-not-taken", method=request.method)
 

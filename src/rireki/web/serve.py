@@ -28,6 +28,7 @@ from rireki.web.broadcaster import Broadcaster
 from rireki.web.connection import LimitedConnection
 from rireki.web.driving import Driving
 from rireki.web.guard import LOOPBACK, GuardSettings
+from rireki.web.pushed import PushIntake
 from rireki.web.scope import ReaderScope
 from rireki.web.token import Access
 
@@ -112,6 +113,7 @@ class Server:
         demo: bool = False,
         stand_in: Path | None = None,
         drive: Settings | None = None,
+        accept_push: bool = False,
     ) -> None:
         """A `stand_in` is an invented archive, shown until there is something in the real one.
 
@@ -137,12 +139,15 @@ class Server:
             hosts=(*LOOPBACK, host.lower()),
             allowed=allowed,
             drive=drive is not None,
+            accept_push=accept_push,
         )
+        self.pushed = PushIntake(archive) if accept_push else None
         scope = ReaderScope(
             archive_reader=self.archive_reader, broadcaster=self.broadcaster, driving=self.driving
         )
         recall = RecallEndpoint(lambda _: scope.archive_reader.library, places, self._coverage)
-        app = create_app(lambda _: scope, settings, self.access, recall)
+        push = self.pushed.routes if self.pushed is not None else ()
+        app = create_app(lambda _: scope, settings, self.access, recall, push)
         self._server = _Uvicorn(app, self.broadcaster, self.driving, recall)
         self._ended = threading.Event()
 
@@ -163,6 +168,8 @@ class Server:
         self.broadcaster.start()
         if self.keeper is not None:
             self.keeper.start()
+        if self.pushed is not None:
+            self.pushed.start()
         if self.archive_reader.path != self.archive:
             threading.Thread(target=self._hope, name="hope", daemon=True).start()
         try:
@@ -173,6 +180,8 @@ class Server:
             self.broadcaster.wait()
             if self.keeper is not None:
                 self.keeper.stop()
+            if self.pushed is not None:
+                self.pushed.close()
             self.archive_reader.close()
 
     def stop(self) -> None:

@@ -21,11 +21,12 @@ from rireki.cli.drive_options import drive_settings, is_on
 from rireki.cli.options import archive_option, home_option, json_option
 from rireki.cli.output import StandardOutput, progress
 from rireki.cli.places import places_of, tell_ignored
-from rireki.errors import NotFound, RirekiError
+from rireki.errors import NotFound, RirekiError, Wording
 from rireki.home import Home
 from rireki.intake.survey import survey
 from rireki.show.catalogue import say
 from rireki.sources.kit.places import Places
+from rireki.sync.devices import Devices
 from rireki.web.running import Address, Served
 from rireki.web.serve import Server, bind, is_loopback, url_of
 from rireki.web.token import Access, checked, ensure_token, read_chosen
@@ -86,6 +87,11 @@ class ServedArchive(NamedTuple):
     metavar="DIR",
     help="With --drive: agents work below this directory only, not your whole home. Repeatable.",
 )
+@click.option(
+    "--accept-push",
+    is_flag=True,
+    help="Let other machines of yours push here, with 'rireki remote token'.",
+)
 @home_option
 @click.option("--demo", is_flag=True, help="Show an invented history.")
 @click.option("--no-open", is_flag=True, help="Do not open a browser.")
@@ -105,6 +111,7 @@ def command(
     token_file: Path | None,
     drive: bool,
     roots: tuple[Path, ...],
+    accept_push: bool,
     home: Path | None,
     demo: bool,
     no_open: bool,
@@ -128,6 +135,8 @@ def command(
     shown = _shown(home, demo, drive)
     tell_ignored(shown.archive, shown.places)
     keep = not (no_keep or shown.read_only)
+    if accept_push:
+        _check_push(shown, host, demo)
     driven = _driven(shown, drive, roots, demo=demo, keep=keep)
     access = _access(shown, token_file, public=not is_loopback(host))
     served = Served(shown.archive)
@@ -146,6 +155,7 @@ def command(
         demo=demo,
         stand_in=shown.stand_in,
         drive=driven,
+        accept_push=accept_push,
     )
     if shown.read_only:
         click.echo(say(f"{shown.archive} can only be read: nothing is taken in."), err=True)
@@ -157,6 +167,18 @@ def command(
     finally:
         if opening is not None:
             opening.close()
+
+
+def _check_push(shown: ServedArchive, host: str, demo: bool) -> None:
+    """Nothing is encrypted here: what encrypts is in front of it, on this machine."""
+    if not is_loopback(host):
+        raise RirekiError("push-not-encrypted", host=host)
+    if demo or shown.read_only:
+        why = Wording("push-into-demo" if demo else "push-read-only")
+        raise RirekiError("push-not-taken", why=why)
+    if not Devices(Home(shown.archive)).all():
+        nobody = "No device may push here yet: 'rireki remote token --new NAME' lets one."
+        click.echo(say(nobody), err=True)
 
 
 def _driven(

@@ -65,7 +65,7 @@ def _tell(builder: ConversationBuilder) -> None:
     versions: dict[str, dict[bytes, DecodedLine]] = {}
     roles: dict[str, str] = {}
     # A file may have moved: the same name, gone there and present here.
-    for strand in sorted(builder.strands, key=attrgetter("present", "id")):
+    for strand in sorted(builder.strands, key=attrgetter("present")):
         if strand.role in LABELS:
             name = f"{strand.role}/{_below(strand)}"
             roles[name] = strand.role

@@ -119,12 +119,11 @@ class ClaudeCode(FileReader):
         from rireki.sources.claude_code.notes import read_notes
         from rireki.sources.claude_code.readings import read_history, read_session
 
-        ordered = sorted(strands, key=lambda strand: strand.id)
         if conversation == HISTORY:
-            return read_history(ordered)
+            return read_history(strands)
         if conversation.startswith(("plan/", "memory/")):
-            return read_notes(conversation, ordered)
-        return read_session(conversation, ordered)
+            return read_notes(conversation, strands)
+        return read_session(conversation, strands)
 
     def resume(self, conversation: Conversation) -> str | None:
         """Sessions are resumed in their project's directory; sub-agents and bare prompts are not."""
