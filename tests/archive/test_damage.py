@@ -18,7 +18,7 @@ from rireki.home import archive_path
 from rireki.intake.sweep import import_history
 from rireki.intake.verify import verify
 from rireki.sources.kit.places import Places
-from tests.support.damaged import EMPTY_INDEX, PAGE, pages_of, run, spoil, wipe
+from tests.support.damaged import EMPTY_INDEX, EMPTY_TABLE, PAGE, pages_of, run, spoil, wipe
 from tests.support.engine import ENGINE, sql_of
 from tests.support.homes import lay_out
 
@@ -247,6 +247,29 @@ def test_other_indexes_do_not_tell_where_a_file_was(
     with closing(sqlite3.connect(saved)) as rows:
         sources = {source for (source,) in rows.execute("SELECT source FROM origin")}
     assert sources == {"claude-code"}
+
+
+def test_a_file_whose_records_are_gone_without_a_trace_is_read_from_its_beginning(
+    archive: Archive, home: Path, tmp_path: Path
+) -> None:
+    lay_out("claude-code-1.0.51", home)
+    import_history(archive, places=Places.at(home))
+    whole = {each.id: archive.find(each.id).conversation for each in archive.headings()}
+    sql_of(archive).execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    archive.close()
+    path = Path(archive.address)
+    for table in ("state", "chunk"):
+        wipe(path, pages_of(path, table), EMPTY_TABLE)
+    saved = tmp_path / "saved.sqlite3"
+    done = run("verify", "--salvage", str(saved), "--archive", str(path))
+    assert done.code is not None and "its records are lost" in done.out, done
+    back = open_archive(saved)
+    import_history(back, places=Places.at(home))
+    told = {each.id: back.find(each.id).conversation for each in back.headings()}
+    assert {id: one.messages for id, one in told.items()} == {
+        id: one.messages for id, one in whole.items()
+    }
+    assert len(whole) > 5 and verify(back) == []
 
 
 def test_a_conversation_that_only_an_index_names_is_damage_and_no_mistake(

@@ -172,6 +172,10 @@ def _damage(whole: bytes, kind: str, chance: random.Random) -> bytes:
 EMPTY_INDEX = bytes([10, 0, 0, 0, 0, 16, 0, 0]).ljust(PAGE, b"\0")
 
 
+#: And of a table without rows.
+EMPTY_TABLE = bytes([13, 0, 0, 0, 0, 16, 0, 0]).ljust(PAGE, b"\0")
+
+
 def pages_of(path: Path, name: str) -> list[int]:
     """The pages with the rows of a table or the entries of an index."""
     connection = apsw.Connection(str(path))

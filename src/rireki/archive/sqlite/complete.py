@@ -299,7 +299,21 @@ class _Completing:
             found.append(values)
             known |= {values["strand"]} if values["runs"] else set()
         stateless = [n for n in self.strands.keys() - known if self.held.get(n)]
-        return found + [self._state_of_all(strand) for strand in stateless]
+        found += [self._state_of_all(strand) for strand in stateless]
+        self._read_on_from_what_is_there(found)
+        return found
+
+    def _read_on_from_what_is_there(self, states: list[Values]) -> None:
+        """A file is read from its beginning where its newest state, and all its records, may be gone
+        without a trace: its cursor stands behind them."""
+        newest: dict[int, int] = {}
+        for state in states:
+            newest[state["strand"]] = max(state["number"], newest.get(state["strand"], 0))
+        for number, strand in self.strands.items():
+            if number not in newest:
+                self._lose(self._name(number), "its records are lost")
+            if newest.get(number) != strand["number"]:
+                strand["cursor"] = NOWHERE
 
     def _cut(self, strand: int, runs: str) -> str:
         """The runs of a state without the records that are lost."""
