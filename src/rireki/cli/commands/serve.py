@@ -141,42 +141,12 @@ def command(
       rireki serve --drive --root ~/src
       rireki serve --no-open --json
     """
-<<<<<<< HEAD
-    shown = _shown(home, demo, drive)
-    tell_ignored(shown.archive, shown.places)
-    keep = not (no_keep or shown.read_only)
-    if accept_push:
-        _check_push(shown, host, demo)
-    driven = _driven(shown, drive, roots, demo=demo, keep=keep)
-    access = _access(shown, token_file, public=not is_loopback(host))
-    served = Served(shown.archive)
-    running = served.other()
-    if only_url or (running and port in (None, running.port)):
-        _point_to(running, shown, access.token, as_json)
-        return
-    server = Server(
-        bind(host, PORT if port is None else port),
-        shown.archive,
-        shown.places,
-        access,
-        host=host,
-        allowed=tuple(name.lower() for name in allowed),
-        keep=keep,
-        demo=demo,
-        stand_in=shown.stand_in,
-        drive=driven,
-        accept_push=accept_push,
-    )
-    if shown.read_only:
-        click.echo(say(f"{shown.archive} can only be read: nothing is taken in."), err=True)
-    opens = not no_open and _has_desktop()
-    _announce(server, port, as_json, public=not is_loopback(host), opens=opens)
-    opening = _open(server, by_file=not no_redirect_file) if opens else None
-=======
     with _started_early(home, taken_in=not (demo or no_keep), drive=drive) as early:
         shown = early.shown or _shown(home, demo, drive)
         tell_ignored(shown.archive, shown.places)
         keep = not (no_keep or shown.read_only)
+        if accept_push:
+            _check_push(shown, host, demo)
         driven = _driven(shown, drive, roots, demo=demo, keep=keep)
         access = _access(shown, token_file, public=not serving.is_loopback(host))
         served = Served(shown.archive)
@@ -195,6 +165,7 @@ def command(
             demo=demo,
             stand_in=shown.stand_in,
             drive=driven,
+            accept_push=accept_push,
         )
         if shown.read_only:
             click.echo(say(f"{shown.archive} can only be read: nothing is taken in."), err=True)
@@ -225,7 +196,6 @@ def _started_early(home: Path | None, *, taken_in: bool, drive: bool) -> Iterato
     # Before anything has a thread, or the archive is open.
     spawn.reserve(pool.processors())
     keeper = None
->>>>>>> ee79ac2 (Take in the newest conversations first, and begin before the web app is imported)
     try:
         shown = _shown(home, demo=False, drive=drive)
         if not shown.read_only and Served(shown.archive).other() is None:
@@ -240,7 +210,7 @@ def _started_early(home: Path | None, *, taken_in: bool, drive: bool) -> Iterato
 
 def _check_push(shown: ServedArchive, host: str, demo: bool) -> None:
     """Nothing is encrypted here: what encrypts is in front of it, on this machine."""
-    if not is_loopback(host):
+    if not serving.is_loopback(host):
         raise RirekiError("push-not-encrypted", host=host)
     if demo or shown.read_only:
         why = Wording("push-into-demo" if demo else "push-read-only")
