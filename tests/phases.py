@@ -78,6 +78,7 @@ WAITS = (
     "search/test_positions.py",
     "search/test_safety.py",
     "show/test_ccusage.py",
+    "team/",
     "show/test_html_export.py::test_other_commands_do_not_load_what_html_needs",
     "sources/test_amazon_q_storage.py::test_a_change_that_was_never_finished_is_a_trouble_with_a_hint",
     "sources/test_amazon_q_storage.py::test_a_locked_database_is_a_trouble_with_a_hint",

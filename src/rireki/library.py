@@ -24,7 +24,7 @@ import msgspec
 from rireki.archive.base import Archive, Filter, Found
 from rireki.archive.open import StorageError, explain, open_archive
 from rireki.errors import ArchiveTrouble, NotFound, RirekiError, Wording
-from rireki.home import Home, archive_path
+from rireki.home import archive_path
 from rireki.model.conversation import Conversation, Reading, Trouble
 from rireki.model.message import Message
 from rireki.model.names import directory_of
@@ -187,7 +187,7 @@ class Library:
         # Imported late: what is shown to its owner does without.
         from rireki.masking import Masker
 
-        return self.ask(lambda archive: Masker.for_home(Home(Path(archive.name))))
+        return self.ask(lambda archive: Masker.for_home(archive.home))
 
     def attachment(self, id: str, digest: str) -> bytes | None:
         """The bytes of an attachment, by the digest in its part; None if they were never kept."""

@@ -51,6 +51,7 @@ ROUTES: dict[str, Way] = {
         "one", ("/export/" + _ONE, "/export/" + _ONE + "?format=native", "/export/{beginning}")
     ),
     "/share/{id:path}": Way("one", ("/share/" + _ONE, "/share/" + _ONE + "?file=html")),
+    "/files/{id:path}": Way("one", ("/files/" + _ONE,)),
     "/new": Way("agents", ("/new", "/new?from=" + _ONE)),
     "/inbox": Way("agents", ("/inbox",)),
     "/fragments/asks": Way("agents", ("/fragments/asks",)),

@@ -88,15 +88,7 @@ class Keeper:
         """Look at everything at once, without waiting for a hint."""
         self._hints.doubt()
 
-    @property
-    def started(self) -> bool:
-        return self._thread.ident is not None
-
     # ── in the thread ──
-
-    def _announce(self, number: int) -> None:
-        # Whoever listens may have come after the start.
-        self.on_change(number)
 
     def _run(self) -> None:
         try:
@@ -160,7 +152,7 @@ class Keeper:
     def _keep(self) -> None:
         self._told.tell(state="importing")
         keeping = Keeping(
-            self.places, self._hints, self._told, self._announce, self.index, self.readings
+            self.places, self._hints, self._told, self.on_change, self.index, self.readings
         )
         try:
             with closing(open_archive(self.archive_path, create=True)) as archive:

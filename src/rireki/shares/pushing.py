@@ -21,7 +21,7 @@ from rireki.shares.outgoing import OutgoingFilter
 from rireki.shares.plan import GroupName, plan_for
 from rireki.shares.rules import Level, ShareRule
 
-__all__ = ["CountedFor", "GroupFor", "ShareChange", "TeamPush", "TeamServer"]
+__all__ = ["CountedFor", "GroupFor", "ShareChange", "TeamPush", "ShareReceiver"]
 
 T = TypeVar("T")
 #: So many at once.
@@ -53,7 +53,7 @@ class ShareChange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     uncounted: list[str] = []
 
 
-class TeamServer(Protocol):
+class ShareReceiver(Protocol):
     def change_shares(self, change: ShareChange) -> None:
         """All of it is done when this returns; doing it twice does no harm."""
         ...
@@ -82,7 +82,7 @@ class TeamPush:
         self._note = f"shared {remote}"
         self.plan = plan_for(archive, rules, remote)
 
-    def prepare(self, server: TeamServer) -> OutgoingFilter:
+    def prepare(self, server: ShareReceiver) -> OutgoingFilter:
         """Tell the server who may read what; what it gives lets through what is shared."""
         sent = self._sent()
         before = {(each.family, each.grouping): each for each in sent.told}
@@ -117,7 +117,7 @@ class TeamPush:
     # ── telling ──
 
     def _tell(
-        self, server: TeamServer, withdrawn: Sequence[GroupFor], shared: Sequence[GroupFor]
+        self, server: ShareReceiver, withdrawn: Sequence[GroupFor], shared: Sequence[GroupFor]
     ) -> None:
         """First what goes: at another level it is told from the beginning."""
         for some in _some(withdrawn):
@@ -125,7 +125,7 @@ class TeamPush:
         for some in _some(shared):
             server.change_shares(ShareChange(shared=some))
 
-    def _tell_counts(self, server: TeamServer, sent: _Sent) -> dict[str, str]:
+    def _tell_counts(self, server: ShareReceiver, sent: _Sent) -> dict[str, str]:
         key = ensure_key(self.archive.home) if self.plan.counted() else b""
         found = [
             CountedFor(figures, group.teams)

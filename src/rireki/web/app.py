@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from starlette.applications import Starlette
@@ -24,7 +24,7 @@ from rireki.web.parts.frame import told
 from rireki.web.scope import ScopeOf
 from rireki.web.token import Access
 
-__all__ = ["create_app"]
+__all__ = ["WebApp", "create_app", "static_files"]
 
 STATIC = Path(__file__).parent / "static"
 #: Fewer characters of a hash may fit another content.
@@ -41,29 +41,38 @@ def create_app(
     push: Sequence[Route] = (),
 ) -> Starlette:
     asked = [Route(RECALL, recall, methods=["POST"])] if recall is not None else []
-    app = _App(
-        [*api.ROUTES, *asked, *push, Mount("/static", _Static(directory=STATIC)), *pages.ROUTES],
-        guard_settings,
-        access,
+    return WebApp(
+        [*api.ROUTES, *asked, *push, Mount("/static", static_files()), *pages.ROUTES],
+        lambda app: Guard(app.inner, guard_settings, access),
+        scope_of,
     )
-    app.state.scope_of = scope_of
-    return app
 
 
-class _App(Starlette):
+class WebApp(Starlette):
     """The guard stands outside everything, so that even a failure leaves through it."""
 
+    #: What the guard stands around.
+    inner: ASGIApp
+
     def __init__(
-        self, given: list[Route | Mount], guard: GuardSettings, access: Access | None
+        self,
+        given: Sequence[Route | Mount],
+        guarded: Callable[[WebApp], ASGIApp],
+        scope_of: ScopeOf,
     ) -> None:
-        self._guard = guard
-        self._access = access
+        self._guarded = guarded
         super().__init__(
             routes=given, exception_handlers={HTTPException: _nowhere, Exception: _failed}
         )
+        self.state.scope_of = scope_of
 
     def build_middleware_stack(self) -> ASGIApp:
-        return Guard(super().build_middleware_stack(), self._guard, self._access)
+        self.inner = super().build_middleware_stack()
+        return self._guarded(self)
+
+
+def static_files() -> ASGIApp:
+    return _Static(directory=STATIC)
 
 
 class _Static(StaticFiles):

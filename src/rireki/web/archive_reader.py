@@ -11,10 +11,10 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 import msgspec
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from rireki.masking import Masker
     from rireki.sources.kit.places import Places
 
-__all__ = ["ArchiveReader", "OpenConversation", "Recent"]
+__all__ = ["ArchiveReader", "OpenConversation", "ReaderThreads", "Recent"]
 
 T = TypeVar("T")
 K = TypeVar("K")
@@ -87,6 +87,17 @@ class Recent(Generic[K, V]):
             self._known.clear()
 
 
+class ReaderThreads(NamedTuple):
+    """What reads an archive, and what searches it, beside the event loop."""
+
+    readers: Executor
+    searchers: Executor
+
+    @classmethod
+    def made(cls, readers: int, searchers: int) -> ReaderThreads:
+        return cls(ThreadPoolExecutor(readers, "reader"), ThreadPoolExecutor(searchers, "search"))
+
+
 class OpenConversation(msgspec.Struct, frozen=True, eq=False):
     """One conversation with all its messages, as it was read at some change."""
 
@@ -123,10 +134,13 @@ class ArchiveReader:
         places: Places,
         keeper: Keeper | None = None,
         readings: Readings | None = None,
+        library: Library | None = None,
+        threads: ReaderThreads | None = None,
     ) -> None:
+        """A `library` is read in place of the file; `threads` are those of several readers."""
         self.readings = readings or Readings()
         self.path = archive
-        self._library = _library(archive)
+        self._library = library or _library(archive)
         #: Those it has turned away from; a question may still be with one.
         self._left: list[Library] = []
         self.places = places
@@ -135,8 +149,8 @@ class ArchiveReader:
         self.demo = False
         #: Whether agents are driven from here, so that pages have to know how far a journal was read.
         self.drives = False
-        self._readers = ThreadPoolExecutor(READERS, "reader")
-        self._searcher = ThreadPoolExecutor(1, "search")
+        self._shares_threads = threads is not None
+        self._readers, self._searcher = threads or ReaderThreads.made(READERS, 1)
         self._talks: Recent[tuple[str, int, str | None], OpenConversation] = Recent(KEPT)
         self._said: Recent[tuple[str, int], LastWords | None] = Recent(SAID)
         self._pictured: Recent[tuple[str, int], Attachments] = Recent(PICTURED)
@@ -189,8 +203,9 @@ class ArchiveReader:
             self.turn_days.clear()
 
     def close(self) -> None:
-        self._readers.shutdown()
-        self._searcher.shutdown()
+        if not self._shares_threads:
+            self._readers.shutdown()
+            self._searcher.shutdown()
         for library in (self._library, *self._left):
             library.close()
 

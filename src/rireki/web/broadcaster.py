@@ -100,8 +100,13 @@ class Broadcaster:
         archive: Path,
         activities: Activities | None = None,
         readings: Readings | None = None,
+        opener: Callable[[Path], Archive] | None = None,
+        pace: float = ATTENTIVE,
     ) -> None:
+        """`opener` opens what is told of; `pace` is how often that is looked at while somebody listens."""
         self.path = archive
+        self._opener = opener or _opened
+        self._pace = pace
         self.activities = activities
         self.readings = readings
         self._listeners: set[Subscriber] = set()
@@ -175,10 +180,10 @@ class Broadcaster:
     def _watch(self, path: Path) -> None:
         """Until the hub is closed or turned to another archive, or this one has to be opened anew."""
         try:
-            with closing(open_archive(path, create=not path.exists())) as archive:
+            with closing(self._opener(path)) as archive:
                 teller = _Teller(archive, self.activities, self.readings)
                 while not self._closed and self.path == path and not archive.is_outdated():
-                    self._kicked.wait(ATTENTIVE if self._listeners else IDLE)
+                    self._kicked.wait(self._pace if self._listeners else IDLE)
                     self._kicked.clear()
                     self._tell(teller)
         except Exception as error:  # noqa: BLE001 - the feed goes on whatever happened to it
@@ -318,6 +323,10 @@ class _Teller:
             # Not there yet, or not any more: either would be told under its own name.
             return {conversation}
         return {each.conversation.id for each in with_subagents(self.archive, found)}
+
+
+def _opened(path: Path) -> Archive:
+    return open_archive(path, create=not path.exists())
 
 
 def _pass_on(told: list[tuple[Subscriber, bytes]]) -> None:

@@ -28,7 +28,16 @@ from rireki.web.driving import OFF
 from rireki.web.locale.words import locale_of
 from rireki.web.token import Access, cookie_value
 
-__all__ = ["CSP", "DRIVEN", "RECALL", "Guard", "GuardSettings"]
+__all__ = [
+    "CSP",
+    "DRIVEN",
+    "RECALL",
+    "Guard",
+    "GuardSettings",
+    "Refusal",
+    "check_origin",
+    "refused",
+]
 
 CSP = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -109,8 +118,8 @@ class Guard:
         request = Request(scope)
         try:
             self._check_host(request)
-            _check_method(request)
-            _check_origin(request)
+            self._check_method(request)
+            check_origin(request)
             pushes = _is_push(request.scope["path"])
             if pushes:
                 self._check_push(request)
@@ -118,7 +127,7 @@ class Guard:
             if not pushes and request.method not in READING:
                 self._check_writing(request)
         except Refusal as refusal:
-            await _refused(request, refusal)(scope, receive, send)
+            await refused(request, refusal)(scope, receive, send)
             return
         if entrance is not None:
             await entrance(scope, receive, send)
@@ -139,6 +148,15 @@ class Guard:
         address, port = request.scope.get("server") or ("", 0)
         spelled = f"[{address}]" if ":" in address else address
         return bool(address) and host == f"{spelled}:{port}" and _is_number(address)
+
+    def _check_method(self, request: Request) -> None:
+        path = request.scope["path"]
+        driven = path == DRIVEN or path.startswith(f"{DRIVEN}/")
+        taken = ("POST",) if path == RECALL else (*READING, *(WRITING if driven else ()))
+        if _is_push(path):
+            taken = ("GET", "POST")
+        if request.method not in taken:
+            raise Refusal(405, "method-not-taken", method=request.method)
 
     def _check_writing(self, request: Request) -> None:
         """What changes something comes from our own page, or from a program that has the token; what
@@ -244,17 +262,7 @@ def _is_push(path: str) -> bool:
     return path == PUSH or path.startswith(f"{PUSH}/")
 
 
-def _check_method(request: Request) -> None:
-    path = request.scope["path"]
-    driven = path == DRIVEN or path.startswith(f"{DRIVEN}/")
-    taken = ("POST",) if path == RECALL else (*READING, *(WRITING if driven else ()))
-    if _is_push(path):
-        taken = ("GET", "POST")
-    if request.method not in taken:
-        raise Refusal(405, "method-not-taken", method=request.method)
-
-
-def _check_origin(request: Request) -> None:
+def check_origin(request: Request) -> None:
     """What a page of another site asks for is refused, whatever cookie comes along with it."""
     headers = request.headers
     origin = headers.get("origin")
@@ -300,7 +308,7 @@ _CODES = {
 }
 
 
-def _refused(request: Request, refusal: Refusal) -> Response:
+def refused(request: Request, refusal: Refusal) -> Response:
     if request.url.path.startswith("/api/"):
         code = _CODES.get(refusal.status, "method")
         response = failure(refusal.status, code, *refusal.lines(locale_of(request)))

@@ -136,6 +136,7 @@ def _shared(request: Request) -> dict[str, Any]:
         "demo": scope.archive_reader.demo,
         "damaged": scope.archive_reader.damaged,
         "driving": scope.driving,
+        "person": scope.person,
         "t": partial(say, locale),
         "reworded": partial(reworded, language=locale),
         "counted": partial(counted, locale),
