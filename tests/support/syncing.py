@@ -86,7 +86,7 @@ def persistently(sender: Sender) -> int:
 
 @contextmanager
 def served(
-    archive: Path, token: str = "secret-device", kind: KindOfRemote = "own"
+    archive: Path, token: str = "secret-device", kind: KindOfRemote = "own", port: int = 0
 ) -> Iterator[str]:
     """An archive behind the push routes on a port of this machine; its URL."""
 
@@ -101,7 +101,7 @@ def served(
     server = uvicorn.Server(
         uvicorn.Config(
             Starlette(routes=list(push_routes(admit))),
-            port=0,
+            port=port,
             ws="none",
             lifespan="off",
             log_level="error",

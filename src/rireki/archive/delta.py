@@ -31,6 +31,7 @@ __all__ = [
     "StateFacts",
     "StrandFacts",
     "SuccessionFacts",
+    "behind",
     "held",
     "taken_strands",
 ]
@@ -248,7 +249,7 @@ class Giving:
                     # One, should it be too large for any delta.
                     if new and self.room <= 0:
                         return new, False
-                    new += _behind(chunk, first)
+                    new += behind(chunk, first)
                     first = chunk.first + chunk.count
                     self.room -= len(chunk.data)
         return new, True
@@ -264,7 +265,7 @@ class Giving:
         return new
 
 
-def _behind(chunk: Chunk, first: int) -> list[Chunk]:
+def behind(chunk: Chunk, first: int) -> list[Chunk]:
     """As it lies; of one that is known in part, the records from a number on."""
     if chunk.first >= first:
         return [chunk]

@@ -17,6 +17,7 @@ from rireki.errors import RirekiError, Wording
 from rireki.intake.progress import Progress, Silent
 from rireki.journals.lock import KeeperLock
 from rireki.live.keeper_work import Keeping, Replaced
+from rireki.live.pushing import BackgroundPush
 from rireki.live.readings import Readings
 from rireki.live.retries import pause
 from rireki.live.status import KeeperStatus, StatusProgress, StatusPublisher, Stopped
@@ -59,6 +60,7 @@ class Keeper:
         self._stopping = threading.Event()
         self._teller = StatusProgress(self._told, progress or Silent(), self._stopping)
         self._lock = KeeperLock(archive_path)
+        self._push = BackgroundPush(archive_path)
         self._thread = threading.Thread(target=self._run, name="rireki-keeper", daemon=True)
 
     @property
@@ -152,8 +154,9 @@ class Keeper:
     def _keep(self) -> None:
         self._told.tell(state="importing")
         keeping = Keeping(
-            self.places, self._hints, self._told, self.on_change, self.index, self.readings
+            self.places, self._hints, self._told, self._announce, self.index, self.readings
         )
+        self._push.start()
         try:
             with closing(open_archive(self.archive_path, create=True)) as archive:
                 keeping.open(archive)
@@ -166,6 +169,11 @@ class Keeper:
                     self._persist(keeping, keeping.step)
         finally:
             keeping.stop()
+            self._push.stop(FAREWELL / 2)
+
+    def _announce(self, number: int) -> None:
+        self.on_change(number)
+        self._push.kick()
 
     def _persist(self, keeping: Keeping, work: Callable[[], None]) -> None:
         """Do it, again and again if need be: a full disk or a mistake of ours must not end a keeper."""

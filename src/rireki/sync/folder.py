@@ -15,7 +15,7 @@ import msgspec
 from msgspec import structs
 
 from rireki.archive.base import Archive
-from rireki.archive.delta import LAST, NOTHING, Held, Part, StateFacts
+from rireki.archive.delta import LAST, NOTHING, Delta, Held, Part, StateFacts, behind
 from rireki.archive.pack import Chunk, pack, unpack
 from rireki.errors import RirekiError
 from rireki.journals.lock import WriterLock
@@ -293,16 +293,29 @@ class _LogPuller:
         self._note = f"log {log.folder}"
 
     def pull(self) -> None:
-        reached = self._begin()
-        for number, opening, body in self.log.after(reached):
+        begun = self._begin()
+        if not self._pull(begun) and begun:
+            # The log is another one than it was: a drive was put back, and it was told again.
+            self._pull(0)
+
+    def _pull(self, begun: int) -> bool:
+        """All that is behind a batch; False where that is not where we are."""
+        reached = begun
+        for number, opening, body in self.log.after(begun):
             if log_name(opening, self.key) != self.log.folder:
                 raise RirekiError("folder-not-opened", url=self.log.folder, why="it was renamed")
-            self._take(opening, _decoded(body, self.log.folder), len(body))
+            batch = _decoded(body, self.log.folder)
+            where = self._position(opening)
+            if number == begun + 1 > 1 and not _goes_on(batch, where):
+                return False
+            self._take(where, batch, len(body))
             reached = number
             noted = _Pulled(number, opening)
             self.archive.set_note(self._note, msgspec.json.encode(noted).decode())
+        last = max((file.last for file in self.log.files()), default=0)
         # A drive may bring files one after the other, and not in their order.
-        self.done.missing += any(file.last > reached for file in self.log.files())
+        self.done.missing += last > reached
+        return last >= reached
 
     def _begin(self) -> int:
         """Behind which batch to go on; from the beginning where something was remembered again."""
@@ -318,14 +331,17 @@ class _LogPuller:
             raise RirekiError("remote-refused", name=self.name, why=_why(answer))
         return answer
 
-    def _take(self, opening: StreamOpening, batch: PushBatch, size: int) -> None:
-        where, delta = self._position(opening), batch.delta
+    def _take(self, where: StreamPosition, batch: PushBatch, size: int) -> None:
+        delta = batch.delta
         if delta.upto < where.reached or delta.after < delta.upto == where.reached:
             return
-        parts = self._missing(int(where.stream), delta.parts)
-        # Another way may have led on from there already.
-        delta = structs.replace(delta, parts=parts, after=max(delta.after, where.reached))
-        going_on = structs.replace(batch, delta=delta, seal=where.seal)
+        # Another way, or an earlier time, may have led further already.
+        parts = self._missing(int(where.stream), delta)
+        going_on = structs.replace(
+            batch,
+            delta=structs.replace(delta, parts=parts, after=max(delta.after, where.reached)),
+            seal=where.seal,
+        )
         answer = self.receiver.take_batch(where.stream, going_on)
         if not isinstance(answer, RecordsTaken):
             raise RirekiError("remote-refused", name=self.name, why=_why(answer))
@@ -334,18 +350,44 @@ class _LogPuller:
         self.done.strands += len(parts)
         self.told(self.done)
 
-    def _missing(self, stream: int, parts: Collection[Part]) -> list[Part]:
-        """Those that are not here: a log is read again from its beginning after some changes."""
-        known = self.archive.held(stream, [part.strand.id for part in parts])
-        return [p for p in parts if not _covers(known.get(p.strand.id, NOTHING), _after(p))]
+    def _missing(self, stream: int, delta: Delta) -> list[Part]:
+        """What is not here of each strand, going on from what is."""
+        known = self.archive.held(stream, [part.strand.id for part in delta.parts])
+        # These go before anything is told of their ids again.
+        known = {id: held for id, held in known.items() if id not in delta.removed}
+        found = (_rest(part, known.get(part.strand.id, NOTHING)) for part in delta.parts)
+        return [part for part in found if part is not None]
+
+
+def _goes_on(batch: PushBatch, where: StreamPosition) -> bool:
+    return (batch.delta.after, batch.seal) == (where.reached, where.seal)
+
+
+def _rest(part: Part, known: Held) -> Part | None:
+    """A part without what is here; None where that is all of it, or it was forgotten here."""
+    wanted = _after(part)
+    if known.number >= LAST:
+        return None
+    if known == part.held or not _covers(known, part.held):
+        return part
+    if _covers(known, wanted):
+        return None
+    chunks = [
+        new
+        for chunk in part.chunks
+        if chunk.first + chunk.count > known.lanes.get(chunk.lane, 0)
+        for new in behind(chunk, known.lanes.get(chunk.lane, 0))
+    ]
+    here = [state for state in part.states if state.number <= known.number]
+    states = part.states[len(here) :]
+    return structs.replace(
+        part, held=known, chunks=chunks, kept=part.kept + len(here), states=states
+    )
 
 
 def _covers(known: Held, wanted: Held) -> bool:
-    """Whether all of it is here, or was forgotten here."""
-    if known.number >= LAST:
-        return True
     lanes = all(known.lanes.get(lane, 0) >= count for lane, count in wanted.lanes.items())
-    return known.number >= wanted.number and lanes and known != NOTHING
+    return known.number >= wanted.number and lanes
 
 
 def _why(answer: PushAnswer) -> str:

@@ -16,8 +16,10 @@ from urllib.parse import urlsplit
 
 from rireki import __version__
 from rireki.errors import RirekiError
-from rireki.sync.routes import BATCH, MESSAGE, PATH
 from rireki.sync.wire import (
+    BATCH,
+    MESSAGE,
+    PATH,
     BadBatch,
     DeltaWanted,
     HeldAsked,

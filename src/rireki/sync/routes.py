@@ -19,6 +19,9 @@ from rireki.sync.machine import Machine
 from rireki.sync.outbox import Outbox, Outgoing
 from rireki.sync.receiver import LARGEST, Receiver
 from rireki.sync.wire import (
+    BATCH,
+    MESSAGE,
+    PATH,
     BadBatch,
     BatchTooLarge,
     DeltaWanted,
@@ -33,10 +36,8 @@ from rireki.sync.wire import (
     encode_batch,
 )
 
-__all__ = ["BATCH", "MESSAGE", "PATH", "Admission", "push_routes"]
+__all__ = ["Admission", "push_routes"]
 
-PATH = "/api/push/v1"
-MESSAGE, BATCH = "application/msgpack", "application/octet-stream"
 #: Bytes of a question: what is there of twenty thousand strands.
 QUESTION = 4 << 20
 

@@ -73,7 +73,7 @@ class LocalStorage:
     def names(self, folder: str) -> list[str]:
         try:
             return _tidy([path.name for path in (self.root / folder).iterdir()])
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return []
         except OSError as error:
             raise self._unreached(error) from error

@@ -18,6 +18,9 @@ from rireki.archive.delta import Delta, Held, Part
 from rireki.archive.pack import Chunk, ZstdError, squeeze, unsqueeze
 
 __all__ = [
+    "BATCH",
+    "MESSAGE",
+    "PATH",
     "VERSION",
     "BadBatch",
     "BatchTooLarge",
@@ -44,6 +47,9 @@ __all__ = [
     "encode_batch",
 ]
 
+#: Below this address; messages, and batches.
+PATH = "/api/push/v1"
+MESSAGE, BATCH = "application/msgpack", "application/octet-stream"
 #: Raised when facts come to mean something else; new kinds of facts do not raise it.
 VERSION = 1
 MAGIC = b"RKB1"

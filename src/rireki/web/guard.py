@@ -21,7 +21,7 @@ from starlette.responses import HTMLResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rireki.errors import Wording
-from rireki.sync.routes import PATH as PUSH
+from rireki.sync.wire import PATH as PUSH
 from rireki.web.api.body import LARGEST, TooLarge
 from rireki.web.api.failures import failure
 from rireki.web.driving import OFF

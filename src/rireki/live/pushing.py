@@ -1,0 +1,110 @@
+"""Pushes what the keeper took in to the remotes that are one's own, moments after it was committed.
+
+In a thread of its own: a remote that is slow, or not there, keeps nothing waiting. What is shared with
+a team is pushed by command.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+import traceback
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rireki.archive.open import open_archive
+from rireki.errors import RirekiError
+from rireki.home import Home
+from rireki.late import LateModule
+from rireki.live.retries import pause
+from rireki.sync.remotes import Remote, Remotes
+
+# Hardly anybody has a remote: what speaks to one is imported when there is one.
+if TYPE_CHECKING:
+    from rireki.sync import link
+else:
+    link = LateModule("rireki.sync.link")
+
+__all__ = ["BackgroundPush"]
+
+#: Seconds from one push to the next, to a server and to a folder: each leaves a file there.
+SERVER, FOLDER = 1.0, 60.0
+
+
+class BackgroundPush:
+    def __init__(self, archive: Path) -> None:
+        self.archive = archive
+        self.remotes = Remotes(Home(archive))
+        self._new, self._stopping = threading.Event(), threading.Event()
+        #: When each remote may be pushed to again, and how often in a row that failed.
+        self._due: dict[str, float] = {}
+        self._failures: dict[str, int] = {}
+        #: Those that have not got everything yet.
+        self._waiting: set[str] = set()
+        self._thread = threading.Thread(target=self._run, name="rireki-push", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def kick(self) -> None:
+        """There may be something new."""
+        self._new.set()
+
+    def stop(self, patience: float) -> None:
+        """A batch that is on its way is either kept there or sent again."""
+        self._stopping.set()
+        self._new.set()
+        if self._thread.is_alive():
+            self._thread.join(patience)
+
+    # ── in the thread ──
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            came = self._new.wait(self._patience())
+            self._new.clear()
+            if self._stopping.is_set():
+                return
+            try:
+                remotes = [remote for remote in self.remotes.all() if remote.kind == "own"]
+            except RirekiError:
+                # `rireki remote list` says what is wrong with the file.
+                remotes = []
+            if came:
+                self._waiting = {remote.name for remote in remotes}
+            for remote in remotes:
+                self._push_to(remote)
+            self._waiting &= {remote.name for remote in remotes}
+
+    def _patience(self) -> float | None:
+        """Until the next remote is due that waits for something."""
+        dates = [self._due.get(name, 0.0) for name in self._waiting]
+        return max(0.0, min(dates) - time.monotonic()) if dates else None
+
+    def _push_to(self, remote: Remote) -> None:
+        name = remote.name
+        if name not in self._waiting or time.monotonic() < self._due.get(name, 0.0):
+            return
+        failures = self._failures.get(name, 0)
+        if self._pushed(remote, failures):
+            self._waiting.discard(name)
+            self._failures.pop(name, None)
+            wait = FOLDER if remote.is_folder else SERVER
+        else:
+            self._failures[name] = failures + 1
+            wait = pause(failures + 1)
+        self._due[name] = time.monotonic() + wait
+
+    def _pushed(self, remote: Remote, failures: int) -> bool:
+        try:
+            with closing(open_archive(self.archive)) as archive:
+                link.RemoteLink(archive, remote).push()
+        except RirekiError:
+            # Noted by the link, where `rireki remote list` finds it.
+            return False
+        except Exception as error:  # noqa: BLE001 - said with its traceback, and gone on
+            if failures == 0:
+                traceback.print_exception(error)
+            return False
+        return True
