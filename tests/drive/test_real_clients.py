@@ -26,21 +26,10 @@ from rireki.journals.session_entry import BridgeEntry, parse
 from rireki.model.message import Message
 from rireki.model.parts import Text
 from rireki.sources.kit.places import Places
-from tests.support.anthropic_endpoint import Move
 from tests.support.model_endpoint import ModelEndpoint, model_endpoint
-from tests.support.real_clients import CLIENTS, Client, end_daemons
+from tests.support.real_clients import CLIENTS, Client, end_daemons, script_of
 
 WAIT = 90.0
-LONG = " ".join(f"word{n}" for n in range(400))
-
-
-def script_of(client: Client) -> dict[str, list[Move]]:
-    return {
-        "greet-me": [Move("Good morning to you, whoever you are.", pause=0.1)],
-        "touch-it": [client.runs("I make it.", "touch made.txt"), Move("It is made.")],
-        "refuse-it": [client.runs("I try it.", "touch never.txt"), Move("Then not.")],
-        "slowly-now": [Move(LONG, pause=0.05)],
-    }
 
 
 class World(NamedTuple):

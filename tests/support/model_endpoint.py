@@ -13,12 +13,20 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from tests.support.anthropic_endpoint import Endpoint, Handler, Move, Moves, Script, serving, words
+from tests.support.anthropic_endpoint import (
+    Endpoint,
+    Handler,
+    LastTyped,
+    Move,
+    Moves,
+    Script,
+    serving,
+    words,
+)
 
 __all__ = ["ModelEndpoint", "model_endpoint"]
 
 Json = dict[str, Any]
-#: What was typed last, and how many answers of tools came since.
 Typed = tuple[str, int]
 
 
@@ -34,7 +42,7 @@ def model_endpoint(script: Script) -> Iterator[ModelEndpoint]:
 
 
 class _Dialect(NamedTuple):
-    typed: Callable[[Json], Typed]
+    typed: LastTyped
     #: The pieces of an answer, as they come over the wire.
     stream: Callable[[Move, int], Iterator[bytes]]
     whole: Callable[[Move, int], Json]
@@ -69,6 +77,9 @@ class _AnyHandler(Handler):
                 break
         self.close_connection = True
 
+    def _move(self, body: Json, last: LastTyped | None = None) -> Move:
+        return super()._move(body, last or _messages_typed)
+
     def _moves(self, typed: str) -> Moves:
         # What was never answered may stand before it, in the same message.
         found = re.findall("|".join(map(re.escape, self.server.script)), typed)
@@ -82,6 +93,21 @@ def _event(value: Json) -> bytes:
 
 def _call_id(count: int, number: int) -> str:
     return f"call_{count}_{number}_{time.time_ns():x}"
+
+
+# ── Anthropic's ──
+
+
+def _messages_typed(body: Json) -> Typed:
+    """Results that nobody answered may stand before what was typed, in the same message."""
+    results = 0
+    for message in reversed(body["messages"]):
+        if message["role"] == "user":
+            typed = _plain(message["content"])
+            if typed.strip():
+                return typed, results
+            results += 1
+    return "", results
 
 
 # ── OpenAI's chat completions ──

@@ -18,9 +18,10 @@ from rireki.drive.agents import AgentProgram, agents
 from tests.support.anthropic_endpoint import Move
 from tests.support.model_endpoint import ModelEndpoint
 
-__all__ = ["CLIENTS", "Client", "end_daemons"]
+__all__ = ["CLIENTS", "Client", "end_daemons", "script_of"]
 
 FOLDER = os.environ.get("RIREKI_CLIENTS", "")
+LONG = " ".join(f"word{n}" for n in range(400))
 
 
 class Client(NamedTuple):
@@ -73,6 +74,16 @@ class Client(NamedTuple):
 
     def runs(self, text: str, command: str) -> Move:
         return Move(text, calls=(self.shell(command),))
+
+
+def script_of(client: Client) -> dict[str, list[Move]]:
+    """What the model does at a word."""
+    return {
+        "greet-me": [Move("Good morning to you, whoever you are.", pause=0.1)],
+        "touch-it": [client.runs("I make it.", "touch made.txt"), Move("It is made.")],
+        "refuse-it": [client.runs("I try it.", "touch never.txt"), Move("Then not.")],
+        "slowly-now": [Move(LONG, pause=0.05)],
+    }
 
 
 def end_daemons(home: Path) -> None:
