@@ -19,8 +19,8 @@ from rireki.intake.verify import verify
 from rireki.sources.kit.places import Places
 from tests.archive.contract import add, project, reading, update
 from tests.archive.postgres.test_lint import ASKED, Overheard
-from tests.support.postgres import engines, running
 from tests.support.homes import lay_out
+from tests.support.postgres import engines, running
 from tests.support.pushing import push, told
 
 CITUS = os.environ.get("RIREKI_TEST_CITUS", "")
