@@ -2,6 +2,7 @@
 
 /** Elements that scripts find by their id, as the templates make them. */
 interface PageElements {
+  curate: HTMLDialogElement;
   keys: HTMLDialogElement;
   moment: HTMLInputElement;
   more: HTMLAnchorElement;
@@ -27,6 +28,8 @@ interface DocumentEventMap {
   "rireki:close": CustomEvent<null>;
   /** A key that goes through what the page lists. */
   "rireki:key": CustomEvent<string>;
+  /** What the person added was saved: the pieces of the page that are others now. */
+  "rireki:curated": CustomEvent<Curated>;
 }
 
 interface HTMLElementEventMap {
@@ -198,4 +201,12 @@ interface OutboxItem {
 interface PostNote {
   kind: "sent" | "taken" | "refused" | "over";
   item: OutboxItem;
+}
+
+/** What a form of what the person adds is answered with. */
+interface Curated {
+  regions: Record<string, string>;
+  title: string;
+  starred: boolean;
+  unit: { id: string; html: string } | null;
 }

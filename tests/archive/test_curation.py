@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import closing
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from rireki.archive.base import Archive, Filter, PersonFact
 from rireki.archive.forgetting import forget, remember
 from rireki.archive.open import open_archive
 from rireki.cli.main import run
+from rireki.intake.forget import forget_due, forget_soon, keep_after_all, leaving
 from rireki.intake.sweep import import_history
 from rireki.intake.verify import verify
 from rireki.model.conversation import Curation, LinkToken
@@ -254,3 +256,30 @@ def test_an_archive_of_an_earlier_format_has_room_for_it(full: Path, version: in
         archive.add_facts(PersonFact("claude-code", SESSION, "", "star", "", ""))
         assert known(archive, SESSION) == Curation(starred=True)
         assert verify(archive) == []
+
+
+# ── about to be forgotten ──
+
+
+def test_what_is_to_be_forgotten_disappears_and_can_be_taken_back(
+    one: Archive, other: Archive
+) -> None:
+    now = datetime(2026, 1, 1, tzinfo=timezone.utc)
+    forget_soon(one, one.find("one"), now)
+    assert list(one.conversations(Filter(hidden=False))) == []
+    assert list(one.conversations(Filter(hidden=True))) == []
+    (found,) = leaving(one)
+    assert found.id == "pad/one" and found.due == now + timedelta(seconds=10)
+    assert forget_due(one, now + timedelta(seconds=9)) == []
+    # Nobody else is told before it is so.
+    assert all(not delta.facts for delta in push(one, other))
+    keep_after_all(one, one.find("one"))
+    assert leaving(one) == [] and len(list(one.conversations(Filter(hidden=False)))) == 1
+    forget_soon(one, one.find("one"), now)
+    assert forget_due(one, now + timedelta(seconds=11)) == ["pad/one"]
+    assert one.count() == 0 and stories(one) == [] and leaving(one) == []
+    assert one.rows.get("fact", "kind") == []
+
+
+def stories(archive: Archive) -> list[bytes]:
+    return [strand.document() for strand in archive.strands("pad", "one")]

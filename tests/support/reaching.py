@@ -19,7 +19,8 @@ __all__ = ["ROUTES", "TOOL_CALLS", "Asked", "Way", "addresses", "filled", "names
 #: `one`: something of one conversation, and nothing for who may not see it. `all`: of all there
 #: are, without what one may not see. `machine`: of this machine. `agents`: lets agents work.
 #: `plain`: nothing of anybody.
-Gives = Literal["one", "all", "machine", "agents", "plain"]
+#: `own`: for who has the machine alone, where nobody signs in.
+Gives = Literal["one", "all", "machine", "agents", "plain", "own"]
 
 
 class Way(NamedTuple):
@@ -52,6 +53,9 @@ ROUTES: dict[str, Way] = {
     ),
     "/share/{id:path}": Way("one", ("/share/" + _ONE, "/share/" + _ONE + "?file=html")),
     "/files/{id:path}": Way("one", ("/files/" + _ONE,)),
+    "/curate/{id:path}": Way("own", ("/curate/" + _ONE, "/curate/" + _ONE + "?message={message}")),
+    "/forget/{id:path}": Way("own", ("/forget/" + _ONE,)),
+    "/searches": Way("own"),
     "/new": Way("agents", ("/new", "/new?from=" + _ONE)),
     "/inbox": Way("agents", ("/inbox",)),
     "/fragments/asks": Way("agents", ("/fragments/asks",)),

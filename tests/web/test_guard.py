@@ -219,7 +219,7 @@ def test_every_answer_has_the_headers_that_keep_it_harmless(
         with client.stream("GET", address) as answer:
             assert answer.headers["content-security-policy"] == CSP
             assert answer.headers["x-content-type-options"] == "nosniff"
-            assert answer.headers["referrer-policy"] == "no-referrer"
+            assert answer.headers["referrer-policy"] == "same-origin"
             assert answer.headers["cross-origin-opener-policy"] == "same-origin"
             assert answer.headers["cross-origin-resource-policy"] == "same-origin"
             assert answer.headers["cache-control"] == "no-store"

@@ -80,6 +80,17 @@ def test_a_conversation_is_there_for_one_and_not_for_the_other(two: Two, path: s
         silent_of(asked, foreign.content, address)
 
 
+def test_nobody_who_signs_in_adds_or_forgets(two: Two) -> None:
+    asked = two.asked["ann"]
+    for path in ("/curate/{id:path}", "/forget/{id:path}", "/searches"):
+        for address in [*addresses(ROUTES[path], asked), filled("/forget/{id}", asked)]:
+            for person in PEOPLE:
+                assert two.get(person, address).status_code == 400
+                sent = two.client.post(address, headers=heads(person), data={"star": "1", "q": "x"})
+                assert sent.status_code == 400, sent.text
+                silent_of(asked, sent.content, address)
+
+
 @pytest.mark.parametrize("path", [path for path, way in ROUTES.items() if way.gives == "all"])
 def test_a_list_has_what_the_scope_has(two: Two, path: str) -> None:
     asked = two.asked["ann"]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
-from rireki.archive.curation import facts_of, put_fact, replaces, settle, subjects
+from rireki.archive.curation import facts_of, facts_of_kind, put_fact, replaces, settle, subjects
 from rireki.archive.links import resolve_links
 from rireki.archive.projection import Projection, short_ids
 from rireki.archive.rows import Rows, by_pages, lenient, lenient_rows, value_of
@@ -225,6 +225,17 @@ class Archive:
         rows = self.rows.get("conversation", "number, family, native_id", id=found.conversation.id)
         names = dict.fromkeys(name for row in rows for name in subjects(self.rows, *row))
         return facts_of(self.rows, found.family, names)
+
+    @lenient
+    def facts_of_kind(self, kind: str) -> list[PersonFact]:
+        """What people said of this kind, of whatever conversation."""
+        return facts_of_kind(self.rows, kind)
+
+    @lenient
+    def noted_messages(self, after: int, until: int) -> set[str]:
+        """The messages on which a note was put, or taken away, after a number, up to another."""
+        found = self.rows.between("fact", "message, kind", after, until)
+        return {message for message, kind in found if message and kind == "note"}
 
     def add_facts(self, *facts: PersonFact) -> None:
         """Note what a person says here and now; its time and machine are filled in."""

@@ -26,6 +26,7 @@ __all__ = [
     "curation_of",
     "drop_facts",
     "facts_of",
+    "facts_of_kind",
     "move_facts",
     "put_fact",
     "replaces",
@@ -44,6 +45,8 @@ class _Titled(msgspec.Struct):
 _TAGS = msgspec.json.Decoder(tuple[str, ...])
 _TITLED = msgspec.json.Decoder(_Titled)
 _COLUMNS = "title, tags, starred, hidden, notes"
+#: What stands in the column `hidden` of what is about to be forgotten.
+LEAVING = 2
 #: Where a bad value was found.
 _TABLE = "table curation"
 
@@ -66,7 +69,8 @@ def put_fact(batch: Batch, fact: PersonFact, *, told: bool = False) -> bool:
         fact = msgspec.structs.replace(fact, at=max(fact.at, _after(known.at)))
     if known and _rank(known) >= _rank(fact):
         return False
-    number = 0 if told else batch.number
+    # That something is about to be forgotten is nobody else's matter before it is.
+    number = 0 if told or fact.kind == "forget" else batch.number
     batch.rows.put("fact", f"{FACT}, number", (*msgspec.structs.astuple(fact), number))
     if fact.conversation:
         batch.curated.add((fact.family, fact.conversation))
@@ -119,6 +123,12 @@ def facts_of(rows: Rows, family: str, names: Iterable[str]) -> list[PersonFact]:
             if known is None or _rank(known) < _rank(fact):
                 found[key] = fact
     return [found[key] for key in sorted(found) if found[key].value is not None]
+
+
+def facts_of_kind(rows: Rows, kind: str) -> list[PersonFact]:
+    """What was said of this kind, of whatever conversation, and not taken back."""
+    found = (PersonFact(*row) for row in rows.get("fact", FACT, kind=kind))
+    return [fact for fact in found if fact.value is not None]
 
 
 def subjects(rows: Rows, number: int, family: str, native_id: str) -> list[str]:
@@ -198,6 +208,7 @@ def _curation(facts: Sequence[PersonFact]) -> Curation:
         tags=tuple(sorted((f.name for f in whole if f.kind == "tag"), key=_spelling)),
         starred="star" in kinds,
         hidden="hidden" in kinds,
+        leaving="forget" in kinds,
         notes=sum(fact.kind == "note" for fact in facts),
     )
 
@@ -208,13 +219,15 @@ def _spelling(tag: str) -> tuple[str, str]:
 
 def _row(told: Curation) -> Row:
     tags = msgspec.json.encode(told.tags).decode()
-    return told.title, tags, int(told.starred), int(told.hidden), told.notes
+    hidden = LEAVING if told.leaving else int(told.hidden)
+    return told.title, tags, int(told.starred), hidden, told.notes
 
 
 def curation_of(row: Sequence[Any]) -> Curation:
     """What stands in columns of `curation`."""
     title, tags, starred, hidden, notes = row
-    return Curation(title, decoded(_TAGS, tags, _TABLE), bool(starred), bool(hidden), notes)
+    known = decoded(_TAGS, tags, _TABLE)
+    return Curation(title, known, bool(starred), hidden == 1, notes, hidden == LEAVING)
 
 
 def title_of(rows: Rows, number: int, data: str, told: Curation) -> str:

@@ -31,7 +31,7 @@ __all__ = [
 Group: TypeAlias = tuple[str, str | None]
 
 
-FactKind: TypeAlias = Literal["title", "tag", "star", "note", "hidden", "search"]
+FactKind: TypeAlias = Literal["title", "tag", "star", "note", "hidden", "forget", "search"]
 
 
 class Stale(Exception):
@@ -90,7 +90,7 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
     #: Only what has all of these tags; what is starred.
     tags: Sequence[str] = ()
     starred: bool = False
-    #: Only what is hidden, or what is not; None: both.
+    #: Only what is hidden, or what is not; None: both, and what is about to be forgotten.
     hidden: bool | None = None
     #: Sub-agents and notes are listed only when asked for.
     subagents: bool = False

@@ -13,6 +13,7 @@ from unicodedata import category, normalize
 
 from rireki.archive.base import Archive, Filter, Found, PersonFact
 from rireki.errors import RirekiError
+from rireki.model.conversation import Curation
 
 __all__ = [
     "NoteLine",
@@ -31,6 +32,7 @@ __all__ = [
     "set_title",
     "tag_name",
     "tags_of_all",
+    "told_to_teams",
 ]
 
 #: Characters of a tag, a title, a note, the name of a search: more is a mistake of somebody's script.
@@ -180,6 +182,11 @@ def for_team(facts: Iterable[PersonFact], level: TeamLevel) -> list[PersonFact]:
         for fact in facts
         if fact.kind in _TOLD_TO_TEAMS and fact.conversation and not fact.message
     ]
+
+
+def told_to_teams(added: Curation) -> Curation:
+    """The same of what it all comes to."""
+    return Curation(title=added.title, tags=added.tags)
 
 
 # ── what may be said ──

@@ -63,9 +63,11 @@ class Feed:
         # Asked first: what is committed while we look is told next time, and not named twice.
         number = self.archive.number()
         changes = self.archive.changes(after, number)
-        return News(after, number, [self._touched(c, len(changes) > MANY) for c in changes])
+        noted = self.archive.noted_messages(after, number) if changes else set()
+        many = len(changes) > MANY
+        return News(after, number, [self._touched(c, many, noted) for c in changes])
 
-    def _touched(self, change: Change, briefly: bool) -> Touched:
+    def _touched(self, change: Change, briefly: bool, noted: set[str]) -> Touched:
         if not change.reached:
             return Touched(change.conversation, "removed")
         kind: Literal["new", "changed"] = "changed" if change.before else "new"
@@ -76,6 +78,7 @@ class Feed:
         changed = [message for message, value in now.items() if before.get(message) != value]
         if change.before == change.reached:
             changed = self._starters(change.conversation, change.reached)
+        changed += [message for message in now if message in noted and message not in changed]
         removed = [message for message in before if message not in now]
         return Touched(change.conversation, kind, changed, removed)
 

@@ -113,6 +113,8 @@ class Curation(msgspec.Struct, frozen=True, omit_defaults=True):
     hidden: bool = False
     #: How many notes there are, on the conversation and on its messages.
     notes: int = 0
+    #: It is about to be forgotten: nothing lists or finds it any more.
+    leaving: bool = False
 
 
 _NOTHING = Curation()

@@ -241,9 +241,9 @@ class Search:
 def _hidden(view: IndexView, query: Query, wish: SearchOptions) -> frozenset[str]:
     """What is left out because a person hid it."""
     asked = any((node.name, node.value) == ("is", "hidden") for node in query.filters())
-    if wish.hidden or asked:
-        return frozenset()
-    return frozenset(id for id, heading in view.headings.items() if heading.added.hidden)
+    every = not (wish.hidden or asked)
+    added = ((id, heading.added) for id, heading in view.headings.items())
+    return frozenset(id for id, each in added if each.leaving or (every and each.hidden))
 
 
 def _only_minus(text: str) -> QueryError:

@@ -33,6 +33,7 @@ from rireki.archive.base import (
 from rireki.archive.batch import Batch
 from rireki.archive.delta import Delta, Have, Held
 from rireki.errors import Ambiguous, NotFound, RirekiError
+from rireki.intake.curate import told_to_teams
 from rireki.model.conversation import Answer, Conversation, Curation, Trouble
 from rireki.model.strand import State, Strand, StrandBytes
 from rireki.shares.plan import GroupName
@@ -65,6 +66,11 @@ class OwnedName(str):
         made = cls(name)
         made.person = person
         return made
+
+
+def _without_notes(heading: Heading) -> Heading:
+    """With the titles and tags that its owner gave it, and nothing else of what he added."""
+    return heading._replace(added=told_to_teams(heading.added), notes=())
 
 
 class _Shut(Archive):
@@ -110,6 +116,12 @@ class _Shut(Archive):
 
     def cursors(self, source: str, place: str) -> dict[str, Any]:
         _refuse()
+
+    def facts_of_kind(self, kind: str) -> list[PersonFact]:
+        return []
+
+    def noted_messages(self, after: int, until: int) -> set[str]:
+        return set()
 
     def check(self) -> list[Trouble]:
         return []
@@ -187,6 +199,8 @@ class OwnerView(_Shut):
         group = (heading.family, heading.grouping) if heading else ("", "")
         values = structs.asdict(conversation)
         values["links"] = [link for link in conversation.links if link.id in known]
+        if not self.is_own and conversation.curation:
+            values["curation"] = told_to_teams(conversation.curation)
         return OwnedConversation(
             **values, owner=self.owner, teams=sorted(self.teams.get(group, ()))
         )
@@ -295,7 +309,8 @@ class OwnerView(_Shut):
         beginning: str = "",
     ) -> Iterator[Heading]:
         found = self.archive.headings(finished, ids, after, since, beginning)
-        return (heading for heading in found if self._may(heading.family, heading.grouping))
+        seen = (heading for heading in found if self._may(heading.family, heading.grouping))
+        return seen if self.is_own else map(_without_notes, seen)
 
     def missing(self, ids: Collection[str]) -> set[str]:
         return set(ids) - self.known().keys()

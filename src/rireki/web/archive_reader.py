@@ -10,7 +10,7 @@ import asyncio
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -21,6 +21,7 @@ import msgspec
 from rireki.archive.base import Archive, Found, Heading
 from rireki.archive.open import open_archive
 from rireki.errors import NotFound
+from rireki.intake.curate import notes_of
 from rireki.intake.interpret import losses, read_conversation
 from rireki.library import DAMAGED, Library
 from rireki.live.readings import Readings
@@ -112,6 +113,8 @@ class OpenConversation(msgspec.Struct, frozen=True, eq=False):
     changed: int
     #: The sub-agents it started.
     children: list[Conversation]
+    #: What the person noted on it, under "", and on its messages.
+    notes: Mapping[str, str] = {}
     #: How far the bridge's journals of it were read, where agents are driven.
     journal: JournalPosition = JournalPosition()
 
@@ -122,6 +125,7 @@ class OpenConversation(msgspec.Struct, frozen=True, eq=False):
             conversation=masker.conversation(self.conversation),
             messages=[masker.message(message) for message in self.messages],
             children=[masker.conversation(child) for child in self.children],
+            notes={message: masker.text(text) for message, text in self.notes.items()},
         )
 
 
@@ -271,6 +275,7 @@ class ArchiveReader:
             grouping=found.grouping,
             messages=messages,
             changed=changed,
+            notes={note.message: note.text for note in notes_of(archive, found)},
             children=[known[id] for id in children if id in known],
         )
 

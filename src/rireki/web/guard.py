@@ -31,6 +31,7 @@ from rireki.web.token import Access, cookie_value
 __all__ = [
     "CSP",
     "DRIVEN",
+    "LARGEST_FORM",
     "RECALL",
     "Guard",
     "GuardSettings",
@@ -48,7 +49,8 @@ CSP = (
 HEADERS = {
     "Content-Security-Policy": CSP,
     "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
+    # Not none at all: a browser would not say then that a form was sent from a page of ours.
+    "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
@@ -60,6 +62,11 @@ LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 DRIVEN = "/api/v1/drive"
 #: Where agents ask; a question is posted, and changes nothing.
 RECALL = "/mcp"
+#: Below these, forms of our own pages say what a person adds, or wants to be forgotten.
+CURATED = ("/curate/", "/forget/", "/searches")
+FORM = "application/x-www-form-urlencoded"
+#: Bytes of such a form.
+LARGEST_FORM = 256 * 1024
 #: What lets in by standing in an address; taken out of it at once.
 IN_ADDRESS = ("token", "ticket")
 #: Seconds a browser remembers that it was let in.
@@ -155,6 +162,8 @@ class Guard:
         taken = ("POST",) if path == RECALL else (*READING, *(WRITING if driven else ()))
         if _is_push(path):
             taken = ("GET", "POST")
+        if _is_curated(request):
+            taken = (*READING, "POST")
         if request.method not in taken:
             raise Refusal(405, "method-not-taken", method=request.method)
 
@@ -162,6 +171,9 @@ class Guard:
         """What changes something comes from our own page, or from a program that has the token; what
         asks for an agent, from such a program alone."""
         bearer = request.headers.get("authorization", "").lower().startswith("bearer ")
+        if _is_curated(request):
+            _check_form(request, bearer)
+            return
         if request.scope["path"] == RECALL:
             if not bearer:
                 raise Refusal(401, "bearer-missing")
@@ -260,6 +272,23 @@ class Guard:
 
 def _is_push(path: str) -> bool:
     return path == PUSH or path.startswith(f"{PUSH}/")
+
+
+def _is_curated(request: Request) -> bool:
+    path: str = request.scope["path"]
+    return any(path == one.rstrip("/") or path.startswith(one) for one in CURATED)
+
+
+def _check_form(request: Request, bearer: bool) -> None:
+    """A form is sent by a page of ours, which the browser says, or by a program that has the token."""
+    if not bearer and "origin" not in request.headers:
+        raise Refusal(403, "origin-missing")
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != FORM:
+        raise Refusal(415, "no-form", type=kind[:80] or "nothing")
+    size = request.headers.get("content-length", "")
+    if not size.isdecimal() or int(size) > LARGEST_FORM:
+        raise Refusal(413, "form-too-large", most=LARGEST_FORM // 1024)
 
 
 def check_origin(request: Request) -> None:

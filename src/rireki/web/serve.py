@@ -28,6 +28,7 @@ from rireki.web.broadcaster import Broadcaster
 from rireki.web.connection import LimitedConnection
 from rireki.web.driving import Driving
 from rireki.web.guard import LOOPBACK, GuardSettings
+from rireki.web.parts.leaving import schedule
 from rireki.web.pushed import PushIntake
 from rireki.web.scope import ReaderScope
 from rireki.web.token import Access
@@ -166,6 +167,8 @@ class Server:
     def run(self) -> None:
         """Until `stop`, or a signal when this is the main thread."""
         self.broadcaster.start()
+        # What an earlier server was to forget, and did not come to.
+        schedule(self.archive_reader)
         if self.keeper is not None:
             self.keeper.start()
         if self.pushed is not None:

@@ -581,7 +581,8 @@ def _conditions(wanted: Filter) -> tuple[list[str], dict[str, Any]]:
         conditions.append(_CURATED.format(within="IN", fits="k.starred = 1"))
     if wanted.hidden is not None:
         within = "IN" if wanted.hidden else "NOT IN"
-        conditions.append(_CURATED.format(within=within, fits="k.hidden = 1"))
+        fits = "k.hidden = 1" if wanted.hidden else "k.hidden > 0"
+        conditions.append(_CURATED.format(within=within, fits=fits))
     if not wanted.subagents:
         conditions.append("AND nature NOT IN ('subagent', 'notes')")
     if wanted.after is not None:

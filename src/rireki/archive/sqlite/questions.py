@@ -508,8 +508,8 @@ def _conditions(wanted: Filter) -> tuple[str, list[Any]]:
     if wanted.starred:
         conditions.append("number IN (SELECT conversation FROM curation WHERE starred)")
     if wanted.hidden is not None:
-        within = "IN" if wanted.hidden else "NOT IN"
-        conditions.append(f"number {within} (SELECT conversation FROM curation WHERE hidden)")
+        within, fits = ("IN", "hidden = 1") if wanted.hidden else ("NOT IN", "hidden > 0")
+        conditions.append(f"number {within} (SELECT conversation FROM curation WHERE {fits})")
     if not wanted.subagents:
         conditions.append("nature NOT IN ('subagent', 'notes')")
     if wanted.after is not None:

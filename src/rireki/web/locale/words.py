@@ -35,6 +35,7 @@ _COUNTED = {
     "turn": ("turn", "turns", "{n} 往復"),
     "message": ("message", "messages", "{n} メッセージ"),
     "conversation": ("conversation", "conversations", "{n} 件の会話"),
+    "hidden conversation": ("hidden conversation", "hidden conversations", "非表示の会話 {n} 件"),
     "sub-agent": ("sub-agent", "sub-agents", "サブエージェント {n} 件"),
     "tool call": ("tool call", "tool calls", "ツール {n} 回"),
     "file": ("file", "files", "{n} ファイル"),
@@ -47,6 +48,10 @@ _COUNTED = {
 #: What scripts say, by the name they know it under.
 _SCRIPT = {
     "copied": "Copied",
+    "saved": "Saved",
+    "unsaved": "It could not be saved. Is rireki still running?",
+    "starred": "Starred",
+    "unstarred": "Star taken away",
     "fresh": "{n} new",
     "position": "turn {n} of {all}",
     "nest": "Show here",

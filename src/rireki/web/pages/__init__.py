@@ -5,6 +5,13 @@ from __future__ import annotations
 from starlette.routing import Route
 
 from rireki.web.pages.conversation import show_conversation
+from rireki.web.pages.curate import (
+    change_conversation,
+    forget_conversation,
+    keep_searches,
+    show_curate,
+    show_forget,
+)
 from rireki.web.pages.drive import asks_piece, show_inbox, show_new
 from rireki.web.pages.explain import show_explain
 from rireki.web.pages.export import export_conversation
@@ -33,6 +40,11 @@ ROUTES = [
     Route("/raw/{id:path}", show_raw),
     Route("/export/{id:path}", export_conversation),
     Route("/share/{id:path}", show_share),
+    Route("/curate/{id:path}", show_curate),
+    Route("/curate/{id:path}", change_conversation, methods=["POST"]),
+    Route("/forget/{id:path}", show_forget),
+    Route("/forget/{id:path}", forget_conversation, methods=["POST"]),
+    Route("/searches", keep_searches, methods=["POST"]),
     Route("/new", show_new),
     Route("/inbox", show_inbox),
     # No id is without a slash, so these never stand for a conversation.

@@ -28,6 +28,7 @@ from rireki.web.archive_reader import OpenConversation
 from rireki.web.pages.drive import drive_region, goes_on_elsewhere, obstacle_of
 from rireki.web.parts.frame import archive_reader_of, doing_now, is_on, number_of, page, piece, told
 from rireki.web.parts.render_cache import RenderedConversation, masker_of, told_of
+from rireki.web.scope import scope_of
 
 __all__ = [
     "UnitRange",
@@ -51,6 +52,7 @@ FOUND = 50
 _REGIONS = {
     "head": "_facts.html",
     "state": "_state.html",
+    "added": "_added.html",
     "ties": "_ties.html",
     "resume": "_resume.html",
     "troubles": "_troubles.html",
@@ -211,6 +213,8 @@ async def _around(request: Request, talk: OpenConversation) -> dict[str, Any]:
     return {
         "ties": ties,
         "children": talk.children,
+        "note": talk.notes.get("", ""),
+        "own": not scope_of(request).person,
         "resume": _resume(talk.here),
     }
 
@@ -226,7 +230,7 @@ async def _neighbours_of(request: Request, about: Conversation) -> list[Conversa
 def _neighbours(archive: Archive, about: Conversation) -> list[Conversation]:
     if not about.project:
         return []
-    wanted = Filter(project=about.project, below=False, limit=LOOKED)
+    wanted = Filter(project=about.project, below=False, hidden=False, limit=LOOKED)
     listed = list(archive.conversations(wanted))
     place = next((at for at, each in enumerate(listed) if each.id == about.id), 0)
     first = max(min(place - NEAR, len(listed) - 2 * NEAR - 1), 0)

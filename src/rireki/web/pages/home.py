@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from rireki.archive.base import Archive
+from rireki.intake.forget import leaving
 from rireki.model.activity import Activity
 from rireki.model.conversation import Conversation
 from rireki.model.message import Message
@@ -108,6 +109,7 @@ async def show_home(request: Request) -> Response:
         now=await _now(request, facts.doing) if whole else [],
         overview=await _overview(reader, known) if whole else None,
         figures=FIGURES,
+        leaving=await reader.read(leaving),
         around=await _around(reader, wanted.day),
         compact=lambda number: numbers.compact(locale_of(request), number),
         months=dates.months(locale_of(request)),

@@ -11,6 +11,7 @@ from markupsafe import Markup, escape
 from starlette.requests import Request
 from starlette.responses import Response
 
+from rireki.intake.curate import saved_searches
 from rireki.search.language.match import Matcher
 from rireki.search.language.parse import parse
 from rireki.search.language.query import QueryError
@@ -22,6 +23,7 @@ from rireki.show.words import AUTHORS, folder
 from rireki.sources import registry
 from rireki.web.locale.words import locale_of, say
 from rireki.web.parts.frame import answer, archive_reader_of, is_on, number_of, page, piece, told
+from rireki.web.scope import scope_of
 
 __all__ = ["begun", "instead", "show_search", "understood"]
 
@@ -83,6 +85,8 @@ async def show_search(request: Request) -> Response:
     if quick:
         html = piece(request, "_results.html", **values)
         return answer({"query": found.query, "title": title, "html": html})
+    values["saved"] = await archive_reader_of(request).read(saved_searches)
+    values["own"] = not scope_of(request).person
     return page(request, "search.html", number=number, title=title, **values)
 
 

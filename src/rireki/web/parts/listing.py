@@ -12,7 +12,8 @@ from starlette.requests import Request
 
 from rireki.archive.base import Archive, Filter, Heading
 from rireki.errors import RirekiError
-from rireki.model.conversation import Conversation
+from rireki.intake.curate import tags_of_all
+from rireki.model.conversation import Conversation, Curation
 from rireki.model.when import when
 from rireki.web.parts.frame import is_on
 
@@ -26,6 +27,8 @@ BATCH = 200
 ASIDE = ("subagent", "notes")
 #: Projects that are listed at the side; all others are found by the filter.
 PROJECTS = 40
+#: Tags that are listed there.
+TAGS = 30
 #: Orders to choose from besides the newest first, and what they are called.
 SORTS = {
     "": "Newest first",
@@ -48,6 +51,10 @@ class Wanted(NamedTuple):
     #: Only what went on on this local day.
     day: str = ""
     sort: str = ""
+    #: What the person added: with this tag, starred, hidden.
+    tag: str = ""
+    starred: bool = False
+    hidden: bool = False
 
     @classmethod
     def of(cls, request: Request, money: bool = True) -> Wanted:
@@ -61,12 +68,17 @@ class Wanted(NamedTuple):
             is_on(request, "below"),
             day if _is_day(day) else "",
             sort if sort in SORTS and (money or sort != "cost") else "",
+            given.get("tag", ""),
+            is_on(request, "starred"),
+            is_on(request, "hidden"),
         )
 
     @property
     def everything(self) -> bool:
         """Whether nothing is left out but what is left out always."""
-        return not (self.source or self.project or self.state or self.subagents or self.day)
+        added = self.tag or self.starred or self.hidden
+        chosen = self.source or self.project or self.state or self.subagents or self.day
+        return not (added or chosen)
 
     def holds(self, project: str | None) -> bool:
         """Whether what happened in a directory is listed."""
@@ -88,6 +100,9 @@ class Wanted(NamedTuple):
                 upstream=self.state if self.state in ("gone", "changed") else None,
                 subagents=self.subagents,
                 since=first,
+                tags=[self.tag] if self.tag else [],
+                starred=self.starred,
+                hidden=self.hidden,
                 after=place,
                 limit=BATCH,
             )
@@ -108,6 +123,16 @@ class Wanted(NamedTuple):
             and (self.subagents or about.nature not in ASIDE)
             and self.state in ("", about.upstream, "unfinished" if about.unfinished else "")
             and (not self.day or _went_on(about, *_bounds(self.day)))
+            and self.has_added(about.added)
+        )
+
+    def has_added(self, added: Curation) -> bool:
+        """Whether a person added, or did not add, what is wanted."""
+        return (
+            not added.leaving
+            and added.hidden == self.hidden
+            and (added.starred or not self.starred)
+            and (not self.tag or self.tag in added.tags)
         )
 
 
@@ -118,6 +143,10 @@ class Facets(NamedTuple):
     projects: list[tuple[str, int]]
     sources: list[tuple[str, int]]
     more_projects: int
+    #: Tags with how many conversations have each; how many are starred, and hidden.
+    tags: list[tuple[str, int]]
+    starred: int
+    hidden: int
 
 
 class Listing(NamedTuple):
@@ -188,13 +217,21 @@ def _facets(archive: Archive, wanted: Wanted) -> Facets:
         (path, sum(n for other, n in projects.items() if wanted.counts(other, path)))
         for path in islice(projects, PROJECTS)
     ]
-    return Facets(shown, sorted(sources.items()), len(projects) - len(shown))
+    curations = [added for added in archive.curations().values() if not added.leaving]
+    return Facets(
+        shown,
+        sorted(sources.items()),
+        len(projects) - len(shown),
+        list(islice(tags_of_all(archive).items(), TAGS)),
+        sum(added.starred and not added.hidden for added in curations),
+        sum(added.hidden for added in curations),
+    )
 
 
 def _counted(archive: Archive, wanted: Wanted) -> Iterable[Conversation | Heading]:
     """Whatever is in the state that is wanted, newest first."""
     if wanted.state in ("gone", "changed") or wanted.day:
-        only = Wanted(state=wanted.state, subagents=wanted.subagents, day=wanted.day)
+        only = wanted._replace(source="", project="", below=False, sort="")
         return only.listed(archive)
     unfinished = wanted.state == "unfinished"
     fitting = [
@@ -202,6 +239,7 @@ def _counted(archive: Archive, wanted: Wanted) -> Iterable[Conversation | Headin
         for heading in archive.headings(finished=unfinished)
         if (wanted.subagents or heading.nature not in ASIDE)
         and not (unfinished and heading.finished)
+        and wanted.has_added(heading.added)
     ]
     return sorted(fitting, key=lambda heading: heading.updated_at or "", reverse=True)
 

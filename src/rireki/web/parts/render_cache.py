@@ -22,7 +22,7 @@ from rireki.search.text.documents import docs_of
 from rireki.show.edits import ChangedFile, changed_files
 from rireki.show.html.page import RenderOptions
 from rireki.show.html.render import TranscriptRenderer, Unit
-from rireki.show.safe import safe
+from rireki.show.safe import safe, safe_for_browsers
 from rireki.show.transcript import Transcript, choose, is_over
 from rireki.web.archive_reader import OpenConversation, Recent
 from rireki.web.locale.words import counted, locale_of, say
@@ -42,11 +42,12 @@ BEARABLE = 1_000_000
 
 _UNIT = Markup(
     '<div class="unit{kind}" data-unit="{id}" data-index="{index}" data-turn="{turn}"{branch}{anchor}>'
-    "{before}{html}{tools}</div>\n"
+    "{before}{html}{note}{tools}</div>\n"
 )
 _TOOLS = Markup(
     '<div class="unit-tools"><button type="button" class="copy-text">{copy}</button>'
     '<button type="button" class="copy-link" data-url="{url}">{link}</button>'
+    '<a class="add-note" href="{note}" data-dialog="curate">{words}</a>'
     '<a class="raw" href="{raw}">{records}</a></div>'
 )
 
@@ -174,6 +175,7 @@ class RenderedConversation:
             branch=Markup(' data-branch="{}"').format(branch.id) if branch else "",
             before=before,
             html=Markup(teller.render(index)),
+            note=self._note(unit),
             tools=self._tools(unit),
         )
 
@@ -184,8 +186,20 @@ class RenderedConversation:
             copy=say(self.locale, "Copy"),
             url=urls.message_url(id, unit.id),
             link=say(self.locale, "Link"),
+            note=urls.curate_url(id, message=unit.id),
+            words=say(self.locale, "Note"),
             raw=urls.raw_url(id, unit.messages),
             records=say(self.locale, "Raw"),
+        )
+
+    def _note(self, unit: Unit) -> Markup:
+        """What the person noted on a message, and on what is told inside it."""
+        notes = [self.talk.notes[id] for id in unit.messages if id in self.talk.notes]
+        return Markup("").join(
+            Markup('<aside class="note" aria-label="{}">{}</aside>').format(
+                say(self.locale, "Your note"), safe_for_browsers(note)
+            )
+            for note in notes
         )
 
 

@@ -10,8 +10,10 @@ from starlette.requests import Request
 __all__ = [
     "attachment_url",
     "explain_url",
+    "curate_url",
     "export_url",
     "files_url",
+    "forget_url",
     "fragments_url",
     "hit_url",
     "message_url",
@@ -75,6 +77,15 @@ def attachment_url(id: str, digest: str) -> str:
     source, _, native = id.partition("/")
     parts = [quote(part, safe=":@", errors="replace") for part in (source, native, digest)]
     return f"/api/v1/conversations/{parts[0]}/{parts[1]}/attachments/{parts[2]}"
+
+
+def curate_url(id: str, **query: str | None) -> str:
+    """Where a person adds to a conversation, or to one `message` of it."""
+    return _address("/curate/", id, query)
+
+
+def forget_url(id: str) -> str:
+    return _address("/forget/", id, {})
 
 
 def fragments_url(id: str) -> str:

@@ -148,7 +148,9 @@ document.addEventListener("keydown", (event) => {
   } else if (event.key === "?") {
     event.preventDefault();
     keys.showModal();
-  } else if ("jkogG".includes(event.key) && event.key.length === 1) {
+  } else if ("jkogGsetn".includes(event.key) && event.key.length === 1) {
+    // A letter that opens a form is not typed into it.
+    if ("etn".includes(event.key)) event.preventDefault();
     document.dispatchEvent(new CustomEvent("rireki:key", { detail: event.key }));
   }
 });
@@ -159,6 +161,7 @@ if (!document.getElementById("stream")) {
     const rows = [...document.querySelectorAll("main .row, main .result")];
     const here = rows.findIndex((row) => row.classList.contains("here"));
     if (detail === "o") rows[here]?.querySelector("a").click();
+    if (detail === "s") star(rows[here]);
     if (!"jk".includes(detail) || !rows.length) return;
     const next = Math.min(Math.max(here + (detail === "j" ? 1 : -1), 0), rows.length - 1);
     rows[here]?.classList.remove("here");
@@ -166,4 +169,18 @@ if (!document.getElementById("stream")) {
     rows[next].querySelector("a").focus({ preventScroll: true });
     rows[next].scrollIntoView({ block: "nearest" });
   });
+}
+
+/**
+ * Star a row, or take its star away; the list hears of it like of every other change.
+ * @param {Element | undefined} row
+ */
+async function star(row) {
+  const id = row?.dataset.conversation;
+  if (!id) return;
+  const isStarred = row.querySelector(".row-star") !== null;
+  const address = `/curate/${id.split("/").map(encodeURIComponent).join("/")}?fragment=1`;
+  const body = new URLSearchParams({ star: isStarred ? "0" : "1" });
+  const response = await fetch(address, { method: "POST", body }).catch(/** @returns {null} */ () => null);
+  if (response?.ok) announce(say(isStarred ? "unstarred" : "starred"));
 }

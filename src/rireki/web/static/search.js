@@ -191,3 +191,9 @@ helpSwitch.addEventListener("click", () => {
   close();
   toggleHelp(help.hidden);
 });
+
+// What is saved is what stands in the box by then.
+document.querySelector("form.save-search")?.addEventListener("submit", (event) => {
+  const form = /** @type {HTMLFormElement} */ (event.target);
+  /** @type {HTMLInputElement} */ (form.elements.namedItem("q")).value = box.value.trim();
+});

@@ -292,6 +292,11 @@ function showHead({ regions, title, continues }) {
   document.title = counted + [waits, heading.textContent.trim(), "rireki"].filter(Boolean).join(" · ");
 }
 
+document.addEventListener("rireki:curated", ({ detail }) => {
+  showHead({ continues: true, ...detail });
+  if (detail.unit) stream.find(detail.unit.id)?.replaceWith(made(detail.unit.html));
+});
+
 /** @param {string} conversation */
 function isTied(conversation) {
   const ties = document.querySelectorAll("#ties [data-conversation]");
