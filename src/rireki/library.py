@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from rireki.intake.progress import Progress
     from rireki.live.feed import News
     from rireki.masking import Masker
+    from rireki.search.execute.facets import Facet
     from rireki.search.search import Search
 
 __all__ = ["DAMAGED", "Library", "TranscriptReader", "ensure_source", "open"]
@@ -238,17 +239,28 @@ class Library:
             except ArchiveOutdated:
                 return self._found(query, options, masker)
 
+    def facets(self, query: str) -> list[Facet]:
+        """By what the answers to a query can be narrowed down: source, project, who speaks, tool, model,
+        time, each value with how many messages it leaves. None where only reading could tell."""
+        with self._search_lock, self._searching() as search:
+            return search.facets(query)
+
     def _found(self, query: str, options: SearchOptions, masker: Masker | None) -> Results:
+        with self._searching() as search:
+            search.masker = masker
+            return search.find(query, options)
+
+    @contextmanager
+    def _searching(self) -> Iterator[Search]:
         # Imported late: the search engine, which a list does without.
         from rireki.search.search import Search
 
         if self._search is None:
             self._search = Search(self._take(), self._progress() if self._progress else None)
-        self._search.masker = masker
         archive = self._search.archive
         try:
             with _explained(archive):
-                return self._search.find(query, options)
+                yield self._search
         finally:
             self._note_damage(archive)
             if archive.is_outdated():

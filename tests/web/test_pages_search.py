@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from html import unescape
+
 import httpx
 import pytest
 
+from rireki.search.execute.snippet import beginning
 from rireki.search.language.parse import parse
 from rireki.search.language.query import QueryError
-from rireki.web.pages.search import begun, instead, understood
+from rireki.search.results import Snippet
+from rireki.web.pages.search import begun, chosen, instead, lines_of, narrowed, understood
 from tests.web.test_errors import NOW, SOURCES
 
 
@@ -104,3 +109,58 @@ def test_behind_the_last_result_there_is_a_way_back(web: httpx.Client) -> None:
     assert 'href="/search?q=test">From the beginning' in beyond
     nothing = web.get("/search", params={"q": "quokkaflux", "offset": "100"}).text
     assert "Nothing found for quokkaflux" in nothing
+
+
+# ── Facets ──
+
+
+@pytest.mark.parametrize(
+    ("query", "name", "value", "after"),
+    [
+        ("foo", "source", "kiro", "foo source:kiro"),
+        ("", "tool", "Bash", "tool:Bash"),
+        ("foo ", "project", "/home/my app", 'foo project:"/home/my app"'),
+        ("foo", "model", "gpt-5.1", "foo model:gpt-5.1"),
+        ("foo", "tool", 'a"b', 'foo tool:"a\\"b"'),
+        ("foo", "tool", "mcp__x(y)", 'foo tool:"mcp__x(y)"'),
+    ],
+)
+def test_a_facet_is_a_filter_more(query: str, name: str, value: str, after: str) -> None:
+    assert narrowed(query, name, value) == after
+    parse(after, NOW, SOURCES)
+
+
+def test_filters_can_be_taken_away_again_where_nothing_combines_them() -> None:
+    query = 'foo source:kiro "a tool:b" project:"/my app" -author:person'
+    assert [one.text for one in chosen(query)] == ["source:kiro", "project:/my app"]
+    assert chosen(query)[0].without == 'foo "a tool:b" project:"/my app" -author:person'
+    assert chosen("a source:kiro OR b") == chosen("(a source:kiro) b") == []
+
+
+def test_each_facet_leaves_as_many_messages_as_it_says(web: httpx.Client) -> None:
+    page = web.get("/search?q=the").text
+    side = page.partition('<div id="facets">')[2].partition("</div>")[0]
+    found = re.findall(r'href="(/search[^"]*)".*?class="number">([\d,]+)<', side)
+    assert len(found) > 8
+    for link, number in found:
+        narrower = web.get(unescape(link)).text
+        said = re.search(r'class="count"[^>]*>([\d,]+) message', narrower)
+        assert said and said[1] == number, link
+        assert "Remove this filter" in narrower
+    assert 'class="number"' not in web.get("/search?q=/the|a/").text
+    typed = web.get("/search?q=the&fragment=1&facets=1").json()
+    assert typed["query"] == "the" and "facets=" not in typed["side"]
+
+
+def test_what_a_tool_gave_stands_in_its_lines() -> None:
+    text = "def one():\n    return 1\n\n\tdef two"
+    snippet = beginning(text)
+    assert snippet.text == "def one(): return 1 def two"
+    assert [line.text for line in lines_of(snippet)] == [
+        "def one():",
+        "    return 1",
+        "    def two",
+    ]
+    marked = Snippet("a b c", [(0, 3), (4, 5)], True, True, [(1, 2), (3, 0)])
+    assert lines_of(marked) == [("…a", [(1, 2)]), ("  b", [(2, 3)]), ("c…", [(0, 1)])]
+    assert beginning("one line").breaks == []

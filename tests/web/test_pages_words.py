@@ -16,7 +16,7 @@ from rireki.show.html.page import JAPANESE as RENDERER
 from rireki.sources.claude_code.reader import REASONS
 from rireki.web.locale import words
 from rireki.web.locale.dates import ago, day, moment, span
-from rireki.web.pages import home, usage
+from rireki.web.pages import home, search, usage
 from rireki.web.parts.keeper_status import STATES
 from rireki.web.parts.listing import SORTS
 
@@ -39,6 +39,7 @@ CHOSEN = [
     *REASONS.values(),
     *(*usage.WORDS.values(), *usage.UNITS.values(), *(words for _, words in usage.SPANS)),
     *(*home.FIGURES.values(), *SORTS.values()),
+    *(*search.NAMES.values(), *search.PERIODS.values()),
 ]
 
 

@@ -38,6 +38,9 @@ class Snippet(msgspec.Struct, frozen=True):
     #: Whether the text goes on before and after.
     cut_before: bool = False
     cut_after: bool = False
+    #: Where a new line began in the original: the place of the space that stands for it, and how far
+    #: the line was indented.
+    breaks: list[tuple[int, int]] = msgspec.field(default_factory=list)
 
 
 class Neighbour(msgspec.Struct, frozen=True, kw_only=True):

@@ -29,11 +29,13 @@ from rireki.search.text.text_store import TextStore
 
 if TYPE_CHECKING:
     from rireki.masking import Masker
-    from rireki.search.execute import across_messages, suggestions
+    from rireki.search.execute import across_messages, facets, suggestions
+    from rireki.search.execute.facets import Facet
     from rireki.search.index import update
     from rireki.sources import registry
 else:
     across_messages = LateModule("rireki.search.execute.across_messages")
+    facets = LateModule("rireki.search.execute.facets")
     registry = LateModule("rireki.sources.registry")
     suggestions = LateModule("rireki.search.execute.suggestions")
     update = LateModule("rireki.search.index.update")
@@ -119,6 +121,22 @@ class Search:
             )
             self.view = look_without_index(self.archive)
             return self._answer(self.view, query, wish)
+
+    def facets(self, text: str, now: datetime | None = None) -> list[Facet]:
+        """By what the answers to a query can be narrowed down, with how many messages each leaves."""
+        now = now or datetime.now(timezone.utc)
+        query = parse(text, now, _sources(text))
+        if query.root is None:
+            return []
+        try:
+            with panics_are_damage():
+                view = self._look(query)
+                without = _hidden(view, query, SearchOptions())
+                hunt = Hunt(self.library, view, query, SearchOptions(without=without))
+                return facets.facets_of(hunt, now)
+        except (Damaged, TooSlow):
+            # The search itself tells.
+            return []
 
     def close(self) -> None:
         self._drop_index()

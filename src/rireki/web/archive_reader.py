@@ -35,6 +35,7 @@ from rireki.web.parts.turn_days import TurnDays
 if TYPE_CHECKING:
     from rireki.live.keeper import Keeper
     from rireki.masking import Masker
+    from rireki.search.execute.facets import Facet
     from rireki.sources.kit.places import Places
 
 __all__ = ["ArchiveReader", "OpenConversation", "ReaderThreads", "Recent"]
@@ -192,6 +193,11 @@ class ArchiveReader:
         return await loop.run_in_executor(
             self._searcher, lambda: self._library.search(text, **options)
         )
+
+    async def facets(self, text: str) -> list[Facet]:
+        """By what the answers to a query can be narrowed down."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._searcher, lambda: self._library.facets(text))
 
     def turn_to(self, archive: Path, demo: bool = False) -> None:
         """Show another archive from the next question on."""

@@ -130,6 +130,10 @@ class Planner:
         unwanted = self.query.term_set_query(self.schema, "talk", numbers)
         return Plan(self._minus(plan.query, [unwanted]), plan.exact)
 
+    def both(self, plan: Plan, other: Plan) -> Plan:
+        """What both let through."""
+        return self._all([plan, other])
+
     def messages(self, plan: Plan, node: Node | None, talks: list[int] | None = None) -> Any:
         """The messages that `plan`, made of `node`, lets through; maybe of some conversations only."""
         clauses = []

@@ -422,14 +422,15 @@ class Hunt:
     def _direct(self) -> Iterator[Candidate]:
         weights = self._weights()
         asked = next(self.query.leaves(), None) is not None
-        for heading, docs in self._direct_docs():
+        for heading, docs in self.direct_docs():
             for doc in [*docs, *(titles(heading) if asked else ())]:
                 if self.matcher.matches(heading, doc):
                     self.direct += doc.message is not None
                     self.direct_conversations.add(heading.id)
                     yield Candidate(self._order(doc, weights), heading, doc=doc, checked=True)
 
-    def _direct_docs(self) -> Iterator[tuple[Heading, list[Doc]]]:
+    def direct_docs(self) -> Iterator[tuple[Heading, list[Doc]]]:
+        """Conversations that the index does not have as they are, with their messages."""
         changing = {group[:2] for group in self.view.pending}
         for heading in self.view.direct:
             if (heading.family, heading.grouping) in changing or heading.id in self.wish.without:

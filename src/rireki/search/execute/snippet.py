@@ -22,6 +22,10 @@ LEAD, SHORTEST_LEAD = 50, 20
 NEAR = 25
 #: Places of a word that are looked at; and at most, where it is not seen beside the others so far.
 ENOUGH, PLENTY = 6, 500
+#: Columns that a line is said to be indented by at most.
+DEEPEST = 24
+#: White space, and the word behind it.
+_WORDS = re.compile(r"(\s*)(\S+)")
 #: Within joined script, these make words that can be told from their neighbours.
 _KATAKANA = re.compile("[\u30a1-\u30fa\u30fc\uff66-\uff9f]{2}")
 
@@ -191,7 +195,22 @@ def _on_one_line(text: str, first: int, last: int, spans: Sequence[Span]) -> Sni
     before = first > 0 and not text[:first].isspace()
     after = last < len(text) and not text[last:].isspace()
     clipped = [(a, min(b, len(kept))) for a, b in marks if a < len(kept)]
-    return Snippet(kept, clipped, before, after)
+    return Snippet(kept, clipped, before, after, _breaks(text[first:last], kept))
+
+
+def _breaks(text: str, line: str) -> list[tuple[int, int]]:
+    """Where a text, told on one line, had its lines."""
+    found: list[tuple[int, int]] = []
+    place = 0
+    for gap, word in _WORDS.findall(text) if "\n" in text.strip() else ():
+        place = line.find(word, place)
+        if place < 0:
+            break
+        if "\n" in gap and place > 0:
+            indent = gap.rpartition("\n")[2].expandtabs(4)
+            found.append((place - 1, min(len(indent), DEEPEST)))
+        place += len(word)
+    return found
 
 
 def _one_line(text: str) -> str:

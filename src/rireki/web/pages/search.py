@@ -15,24 +15,52 @@ from rireki.intake.curate import saved_searches
 from rireki.search.language.match import Matcher
 from rireki.search.language.parse import parse
 from rireki.search.language.query import QueryError
-from rireki.search.results import ConversationHits, Hit, Results, SearchOptions
+from rireki.search.language.vocabulary import quote
+from rireki.search.results import ConversationHits, Hit, Results, SearchOptions, Snippet
 from rireki.show.hits import is_gone, quoted
 from rireki.show.safe import one_line
-from rireki.show.width import Marked, marked, painted
+from rireki.show.width import Marked, marked, moved, painted
 from rireki.show.words import AUTHORS, folder
 from rireki.sources import registry
 from rireki.web.locale.words import locale_of, say
 from rireki.web.parts.frame import answer, archive_reader_of, is_on, number_of, page, piece, told
 from rireki.web.scope import scope_of
 
-__all__ = ["begun", "instead", "show_search", "understood"]
+__all__ = [
+    "NAMES",
+    "PERIODS",
+    "begun",
+    "chosen",
+    "instead",
+    "lines_of",
+    "narrowed",
+    "show_search",
+    "understood",
+]
 
 #: Conversations of one page, and as one types.
 PAGE, QUICK = 20, 8
 #: Hits of one conversation.
 HITS = 3
+#: What is told in the lines it has.
+CODE = ("call", "result")
 #: Places that are marked in the name of a project.
 MARKS = 6
+#: What facets are called, and their periods.
+NAMES = {
+    "source": "Sources",
+    "project": "Projects",
+    "author": "Who",
+    "tool": "Tools",
+    "model": "Model",
+    "since": "Time",
+}
+PERIODS = {
+    "1d": "Last 24 hours",
+    "7d": "Last 7 days",
+    "30d": "Last 30 days",
+    "365d": "Last 12 months",
+}
 #: So many things may be unfinished at the end of one query.
 UNFINISHED = 20
 
@@ -67,6 +95,8 @@ async def show_search(request: Request) -> Response:
     newest = is_on(request, "newest")
     wish = SearchOptions(limit=limit, offset=offset, newest=newest, hits=HITS)
     found = await _find(request, wish, typing=quick)
+    if is_on(request, "facets"):
+        return answer({"query": found.query, "side": await _side(request, found)})
     matcher = _matcher(found.results)
     values: dict[str, Any] = {
         "found": found,
@@ -80,6 +110,7 @@ async def show_search(request: Request) -> Response:
         "who": lambda hit: _who(locale_of(request), hit),
         "is_gone": is_gone,
         "quick": quick and limit == QUICK,
+        "chosen": chosen(found.query),
     }
     title = f"{one_line(found.query) or say(locale_of(request), 'Search')} · rireki"
     if quick:
@@ -87,7 +118,23 @@ async def show_search(request: Request) -> Response:
         return answer({"query": found.query, "title": title, "html": html})
     values["saved"] = await archive_reader_of(request).read(saved_searches)
     values["own"] = not scope_of(request).person
-    return page(request, "search.html", number=number, title=title, **values)
+    side = await _side(request, found)
+    return page(request, "search.html", number=number, title=title, side=side, **values)
+
+
+async def _side(request: Request, found: SearchOutcome) -> Markup:
+    """By what the results can be narrowed down; of a query that can be read, and found something."""
+    whole = found.part is None and found.results is not None and found.results.talks
+    facets = await archive_reader_of(request).facets(found.query) if whole else []
+    return piece(
+        request,
+        "_facets.html",
+        facets=facets,
+        names=NAMES,
+        periods=PERIODS,
+        authors=AUTHORS,
+        narrowed=lambda name, value: narrowed(found.query, name, value),
+    )
 
 
 def _offset(request: Request) -> int:
@@ -153,7 +200,27 @@ def _place(talk: ConversationHits, matcher: Matcher | None) -> Markup:
 
 
 def _snippet(hit: Hit) -> Markup:
-    return _marks(quoted(hit.snippet))
+    if hit.where not in CODE:
+        return _marks(quoted(hit.snippet))
+    return Markup("\n").join(map(_marks, lines_of(hit.snippet)))
+
+
+def lines_of(snippet: Snippet) -> list[Marked]:
+    """A snippet in the lines it was written in: of a program, an order is lost without them."""
+    whole = snippet.text
+    starts = [(0, 0), *((place + 1, indent) for place, indent in snippet.breaks)]
+    ends = [place for place, _ in snippet.breaks] + [len(whole)]
+    lines = []
+    for (start, indent), end in zip(starts, ends, strict=True):
+        marks = [
+            (max(a, start) - start, min(b, end) - start)
+            for a, b in snippet.marks
+            if a < end and b > start
+        ]
+        first, last = not start and snippet.cut_before, end == len(whole) and snippet.cut_after
+        told = quoted(Snippet(whole[start:end], marks, first, last))
+        lines.append(moved(Marked(" " * indent + told.text, told.marks), indent))
+    return lines
 
 
 def _marks(line: Marked) -> Markup:
@@ -170,6 +237,42 @@ def _who(locale: str, hit: Hit) -> str:
     place = f" · {say(locale, hit.where)}" if hit.where in ("thinking", "attachment") else ""
     tools = f" ▸ {', '.join(hit.tools)}" if hit.tools else ""
     return one_line(name + tools + place)
+
+
+# ── Narrowing a query down, in its own words ──
+
+#: A filter that stands by itself, and its value; one that leaves out is none of these.
+_CHOSEN = re.compile(
+    r"(?<!\S)(?P<name>source|project|author|tool|model|since|before|tag|is|has)"
+    r':(?P<value>"(?:[^"\\]|\\.)*"|[^\s"()]+)(?!\S)'
+)
+_PLAIN = re.compile(r"[^\s\"'()|,*?\\:：-][^\s\"'()|*?\\]*\Z")
+
+
+class ChosenFilter(NamedTuple):
+    """A filter of a query, and the query without it."""
+
+    text: str
+    without: str
+
+
+def narrowed(query: str, name: str, value: str) -> str:
+    """The query with one filter more."""
+    spelled = value if _PLAIN.match(value) else quote(value)
+    return f"{query.strip()} {name}:{spelled}".strip()
+
+
+def chosen(query: str) -> list[ChosenFilter]:
+    """The filters that can be taken away again. Where a query combines, that is left to who typed it."""
+    if re.search(r"(?<!\S)OR(?!\S)|[()/]", re.sub(r'"[^"]*"', "", _CHOSEN.sub("", query))):
+        return []
+    return [
+        ChosenFilter(
+            found["name"] + ":" + found["value"].strip('"'),
+            f"{query[: found.start()].rstrip()} {query[found.end() :].lstrip()}".strip(),
+        )
+        for found in _CHOSEN.finditer(query)
+    ]
 
 
 # ── Queries that are still being typed: goes by what was typed alone, and does not search ──

@@ -10,6 +10,8 @@ const helpSwitch = document.getElementById("query-help-switch");
 const SOON = 120;
 /** What may only be unfinished is told when nothing was typed for so long. */
 const PAUSE = 1500;
+/** Facets are asked for so long after the results. */
+const AFTER = 250;
 /** While the server is away, it is asked again so often. */
 const AGAIN = 2000;
 
@@ -17,6 +19,8 @@ const AGAIN = 2000;
 let timer = null;
 /** @type {number} */
 let telling = null;
+/** @type {number} */
+let narrowing = null;
 /** @type {AbortController} */
 let asking = null;
 /**
@@ -108,11 +112,25 @@ function show({ query, html, title }) {
   telling = setTimeout(() => place.querySelector("[data-later]")?.removeAttribute("hidden"), PAUSE);
   toggleHelp(false);
   if (!page) return;
+  clearTimeout(narrowing);
+  narrowing = setTimeout(() => narrow(query), AFTER);
   document.title = title;
   const url = new URL(location.href);
   url.searchParams.set("q", query);
   url.searchParams.delete("offset");
   history.replaceState(null, "", url);
+}
+
+/**
+ * What the results can be narrowed down by follows when the typing pauses.
+ * @param {string} query
+ */
+async function narrow(query) {
+  const wanted = new URLSearchParams({ q: query, fragment: "1", facets: "1" });
+  if (page.dataset.newest) wanted.set("newest", "1");
+  const response = await fetch(`/search?${wanted}`).catch(/** @returns {Response} */ () => null);
+  const answer = response?.ok ? await response.json() : null;
+  if (answer?.query === box.value) document.getElementById("facets").innerHTML = answer.side;
 }
 
 function close() {
