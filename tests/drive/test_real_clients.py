@@ -19,12 +19,12 @@ from rireki.archive.base import Filter
 from rireki.archive.open import open_archive
 from rireki.drive.bridge import Bridge, Settings
 from rireki.drive.session import Session
-from rireki.drive.values import Ask, AskAnswer, Prompt, Status
+from rireki.drive.values import Ask, AskAnswer, Prompt, PromptImage, Status
 from rireki.intake.interpret import read_conversation
 from rireki.intake.sweep import import_history
 from rireki.journals.session_entry import BridgeEntry, parse
 from rireki.model.message import Message
-from rireki.model.parts import Text
+from rireki.model.parts import Attachment, Text
 from rireki.sources.kit.places import Places
 from tests.support.model_endpoint import ModelEndpoint, model_endpoint
 from tests.support.real_clients import CLIENTS, Client, end_daemons, script_of
@@ -256,5 +256,69 @@ def test_a_client_that_is_killed_in_a_turn_loses_no_prompt(world: World) -> None
         assert typed(messages) == ["greet-me first", "slowly-now please", "greet-me after"]
         assert said(messages).count("Good morning") == 2
         assert said(messages).count("word3 ") == 1, "the part that had come"
+
+    live(world, story)
+
+
+def test_stopping_while_it_asks_runs_nothing(world: World) -> None:
+    async def story(bridge: Bridge) -> None:
+        session = await begin(bridge, world)
+        first = await say(session, "touch-it please")
+        await asked(session)
+        await session.stop()
+        await until(session, lambda s: s.state == "idle")
+        assert ended(world, session) == [(first, "cancelled")]
+        assert not (world.project / "made.txt").exists()
+        await say(session, "greet-me again")
+        await done(session)
+        messages = world.messages(session.status.conversation)
+        assert typed(messages) == ["touch-it please", "greet-me again"]
+        assert world.listed() == [session.status.conversation]
+
+    live(world, story)
+
+
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
+
+
+def test_a_picture_and_a_file_are_one_prompt(world: World) -> None:
+    (world.project / "notes.txt").write_text("inside")
+
+    async def story(bridge: Bridge) -> None:
+        session = await begin(bridge, world)
+        prompt = Prompt(
+            id="p-1",
+            text="greet-me with @notes.txt",
+            images=[PromptImage("image/png", PIXEL, "pixel.png")],
+            mentions=["notes.txt"],
+        )
+        await session.send(prompt, "test")
+        await done(session)
+        assert "notes.txt" in str(world.model.requests[0])
+        messages = world.messages(session.status.conversation)
+        # Agents add to it what it mentions.
+        (prompted,) = (m for m in messages if m.author == "person" and m.display == "bubble")
+        assert text_of(prompted).startswith("greet-me with @notes.txt")
+        assert any(isinstance(part, Attachment) and part.digest for part in prompted.parts)
+        assert world.listed() == [session.status.conversation]
+
+    live(world, story)
+
+
+def test_what_is_imported_during_a_turn_is_there_once_after_it(world: World) -> None:
+    async def story(bridge: Bridge) -> None:
+        session = await begin(bridge, world)
+        await say(session, "greet-me first")
+        await done(session)
+        await say(session, "touch-it please")
+        ask = await asked(session)
+        during = await asyncio.to_thread(world.messages, session.status.conversation)
+        assert typed(during) == ["greet-me first", "touch-it please"]
+        await choose(session, ask, "allow_once")
+        await done(session)
+        messages = world.messages(session.status.conversation)
+        assert typed(messages) == ["greet-me first", "touch-it please"]
+        assert said(messages).count("I make it.") == 1
+        assert world.listed() == [session.status.conversation]
 
     live(world, story)

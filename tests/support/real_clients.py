@@ -88,7 +88,7 @@ def script_of(client: Client) -> dict[str, list[Move]]:
 
 def end_daemons(home: Path) -> None:
     """What a client leaves running; each says in a file of its own which process it is."""
-    for file in home.glob(".cline/data/locks/hub/*.json"):
+    for file in home.glob(".cline/data/locks/hub/**/*.json"):
         pid = json.loads(file.read_bytes()).get("pid")
         if isinstance(pid, int):
             with suppress(ProcessLookupError):

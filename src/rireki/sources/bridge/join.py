@@ -88,7 +88,9 @@ def _as_sent(message: Message, prompt: Message) -> Message:
     came with it, if the transcript did not keep them."""
     if message.label == HEADLESS:
         message = msgspec.structs.replace(message, label=None)
-    known, sent = _pictures(message), _pictures(prompt)
+    # A name alone is no picture: what it named may be gone.
+    known = [part for part in _pictures(message) if part.digest]
+    sent = _pictures(prompt)
     digests = {part.digest for part in known}
     missing = [part for part in sent if part.digest not in digests]
     lacking = missing[: max(0, len(sent) - len(known))]

@@ -16,7 +16,7 @@ from typing import Any
 from rireki.model.message import Message
 from rireki.model.parts import Text, Thinking, ToolCall, ToolResult
 
-__all__ = ["MessageMatcher", "is_given", "rule_of"]
+__all__ = ["MessageMatcher", "before_mentions", "is_given", "rule_of"]
 
 #: Values nested deeper than this are not walked.
 DEEPEST = 40
@@ -54,6 +54,31 @@ def texts_of(message: Message, *kinds: type[Text] | type[Thinking]) -> list[str]
 def squeezed(texts: Sequence[str]) -> str:
     """Words without any white space: nobody keeps it as it was."""
     return "".join("".join(text.split()) for text in texts)
+
+
+#: How Copilot begins what it adds to a prompt for a file that was mentioned; it ends with a bracket.
+LINK = "[Resource link: "
+#: No more files than these are looked for at the end of a prompt.
+MENTIONS = 50
+
+
+def before_mentions(text: str) -> str:
+    """A text without the names of files that an agent put at its end."""
+    for _ in range(MENTIONS):
+        text = text.rstrip()
+        begin = text.rfind(LINK) if text.endswith("]") else -1
+        if begin < 0 or "\n" in text[begin:]:
+            *_, last = text.rsplit(None, 1) or [""]
+            if not is_path(last):
+                break
+            begin = len(text) - len(last)
+        text = text[:begin]
+    return text
+
+
+def is_path(word: str) -> bool:
+    """Whether it names a file by its whole path, as Gemini CLI adds it."""
+    return word.startswith("@/") or (word[:1] == "@" and word[2:3] == ":")
 
 
 def strings_in(value: Any, depth: int = 0) -> list[str]:
@@ -237,12 +262,14 @@ class MessageMatcher:
 
     @cached_property
     def typed(self) -> dict[str, list[int]]:
-        """Where each text was typed. What is mentioned in a prompt may follow it, in a part of its own."""
+        """Where each text was typed. What is mentioned in a prompt may follow it, in a part of its own
+        or at its end."""
         found: dict[str, list[int]] = {}
         for place, message in enumerate(self.transcript):
             if is_typed(message):
                 texts = texts_of(message, Text)
-                for words in {squeezed(texts), *filter(None, (squeezed([one]) for one in texts))}:
+                alone = [squeezed([each]) for one in texts for each in (one, before_mentions(one))]
+                for words in {squeezed(texts), *filter(None, alone)}:
                     found.setdefault(words, []).append(place)
         return found
 
