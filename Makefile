@@ -45,6 +45,7 @@ stress: $(VENV)/.ready  ## long campaigns: kills, saves against imports, damaged
 
 bench: $(VENV)/.ready  ## the figures
 	$(BIN)/python -m bench.import
+	$(BIN)/python -m bench.first
 	$(BIN)/python -m bench.check
 	$(BIN)/python -m bench.extremes
 	$(BIN)/python -m bench.search

@@ -23,6 +23,7 @@ PAGES = {
     "search": "/search?q=test",
     "fault": "/search?q=(test",
     "versions": f"/versions/{COMPACTED}",
+    "compared": f"/versions/{COMPACTED}?from=2026-01-01&as_of=2100-01-01",
     "explain": f"/explain/{UPGRADE}",
     "share": f"/share/{UPGRADE}",
     "files": f"/files/{BRANCHED}",

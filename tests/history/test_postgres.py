@@ -19,9 +19,11 @@ import psycopg
 import pytest
 
 from rireki import AsyncMessageHistory, HistoryConflict, MessageHistory
+from rireki.agent import Agent, Scripted, later
 from rireki.errors import NotFound, RirekiError
 from rireki.journals.postgres import pool as pools
 from rireki.journals.postgres.journal import SCHEMA
+from tests.agent.conftest import question
 from tests.history.conftest import calls, says
 from tests.support.postgres import PostgresServer
 
@@ -47,6 +49,16 @@ with MessageHistory.open(sys.argv[2], store=sys.argv[1]) as history, history.tra
     print("held", flush=True)
     sys.stdin.readline()
     history.add_user_message("theirs")
+"""
+ANSWERING = """
+import sys
+from rireki import MessageHistory
+from rireki.agent import Agent, Scripted, later
+with MessageHistory.open("agent", store=sys.argv[1]) as history:
+    agent = Agent(Scripted([]), history=history, ask=later)
+    import asyncio
+    (question,) = asyncio.run(agent.questions())
+    asyncio.run(agent.answer(question.id, "March"))
 """
 
 
@@ -307,6 +319,45 @@ with MessageHistory.open("asked", store=sys.argv[1]) as history:
         assert history.pending_calls() == []
         assert "yes" in str(history.render("anthropic").messages[-1])
         history.add_raw_message(says("Done."))
+
+
+def test_an_agent_goes_on_when_another_worker_has_answered(database: str) -> None:
+    async def main() -> None:
+        async with await AsyncMessageHistory.open("agent", store=database) as history:
+            llm = Scripted([question("q1", "Which month?"), "March it is."])
+            agent = Agent(llm, history=history, ask=later)
+            assert (await agent.run("Send the invoices.")).reason == "waiting"
+            process = await asyncio.create_subprocess_exec(
+                sys.executable, "-c", ANSWERING, database
+            )
+            assert await process.wait() == 0
+            assert await agent.questions() == []
+            assert (await agent.run()).text == "March it is."
+            assert "March" in str(llm.requests[-1].messages)
+
+    asyncio.run(main())
+
+
+def test_of_two_workers_that_answer_at_once_one_is_told(database: str) -> None:
+    with MessageHistory.open("twice", store=database) as history:
+        history.add_user_message("Deploy it.")
+        history.add_raw_message(calls("q1", name="ask_user"))
+        start = threading.Barrier(4)
+
+        def answer(number: int) -> str:
+            store = f"{database}&application_name=worker-{number}"
+            with MessageHistory.open("twice", store=store) as own:
+                start.wait(20)
+                try:
+                    asyncio.run(Agent(Scripted([]), history=own, ask=later).answer("q1", "yes"))
+                except RirekiError as error:
+                    return error.code
+            return "kept"
+
+        with ThreadPoolExecutor(4) as threads:
+            codes = sorted(threads.map(answer, range(4)))
+        assert codes == ["kept", *["no-open-question"] * 3]
+        assert history.pending_calls() == [] and len(said(history)) == 3
 
 
 def test_the_examples_of_the_page_run(database: str) -> None:

@@ -60,6 +60,17 @@ def test_beside_other_threads_a_new_process_is_started() -> None:
     assert hiring_process(SLEEPING).communicate() == ("first _Started [] True\n", "")
 
 
+@on_linux
+def test_a_copy_that_was_reserved_is_there_beside_other_threads_and_what_is_left_ends() -> None:
+    before = f"from rireki.intake.parallel import spawn as kept; kept.reserve(2); {SLEEPING}"
+    after = "kept.release(); print(open(f'/proc/self/task/{os.getpid()}/children').read())"
+    script = HIRING.format(before=before, seconds=0).replace("import pickle", "import os, pickle")
+    done = subprocess.run(
+        [sys.executable, "-c", script + after], capture_output=True, text=True, check=False
+    )
+    assert (done.stdout.split(), done.stderr) == (["first", "_Copy", "[]", "True"], "")
+
+
 def test_what_reads_the_archive_is_no_copy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spawn, "_is_alone", lambda: True)
     worker = spawn.spawn(copy=False)

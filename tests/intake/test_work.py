@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import threading
 from collections.abc import Iterator
@@ -15,7 +16,7 @@ import pytest
 from rireki.archive.base import Archive
 from rireki.archive.pack import FULL
 from rireki.intake import sweep
-from rireki.intake.parallel import pool
+from rireki.intake.parallel import bulk, pool
 from rireki.intake.parallel import spawn as spawning
 from rireki.intake.parallel.spawn import Worker, spawn
 from rireki.intake.rebuild import rebuild
@@ -245,3 +246,22 @@ def test_without_workers_the_work_is_done_all_the_same(
         # Tantivy has threads of its own, without which there is no index.
         assert catch_up(archive)
         assert Search(archive).find("prompt", SearchOptions(limit=500)).conversations == 250
+
+
+def test_of_many_fresh_files_the_newest_are_there_first(tmp_path: Path, archive: Archive) -> None:
+    folder = tmp_path / ".claude" / "projects" / "-home-u-x"
+    folder.mkdir(parents=True)
+    numbers = range(sweep.CROWD + 20)
+    for number in numbers:
+        session = SESSION.format(number)
+        file = folder / f"{session}.jsonl"
+        # The elder are longer: without a reason, the long ones come first.
+        file.write_text("".join(line(at, session) for at in range(1 + (number < 200))))
+        os.utime(file, (1_700_000_000 + number, 1_700_000_000 + number))
+    (folder / f"{SESSION.format(max(numbers))}.jsonl").write_bytes(b"not json at all\n")
+    import_history(archive, places=Places.at(tmp_path))
+    changed = {heading.id[-12:]: heading.changed for heading in archive.headings()}
+    assert len(changed) >= len(numbers) - 1
+    newest = [changed[f"{number:012d}"] for number in numbers[-bulk.NEWEST : -1]]
+    others = [changed[f"{number:012d}"] for number in numbers[: -bulk.NEWEST]]
+    assert max(newest) < min(others)

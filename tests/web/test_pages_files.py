@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import httpx
 import pytest
@@ -70,3 +71,23 @@ def test_a_file_that_was_not_changed_is_no_error(pages: httpx.Client) -> None:
     answer = pages.get(f"/files/{ID}", params={"file": "nowhere"})
     assert answer.status_code == 200 and "No editing tool changed a file" in answer.text
     assert pages.get("/files/nothing/here").status_code == 404
+
+
+def test_a_message_that_says_something_else_later_is_told_as_a_diff(tmp_path: Path) -> None:
+    archive = open_archive(tmp_path / "archive.sqlite3", create=True)
+    for words in ("the old words", "the new words"):
+        transcript = Transcript()
+        transcript.user(words)
+        transcript.answer("so it is")
+        lay(tmp_path / "home", transcript.bytes())
+        import_history(archive, places=Places.at(tmp_path / "home"))
+    archive.close()
+    with (
+        serving(tmp_path / "archive.sqlite3", tmp_path / "home") as server,
+        client_of(server) as client,
+    ):
+        asked = {"from": "2020-01-01", "as_of": "2100-01-01"}
+        html = client.get(f"/versions/{ID}", params=asked).text
+    assert "<mark>old</mark>" in html and "<mark>new</mark>" in html
+    assert html.count('class="step changed"') == 1 and "1 message unchanged" in html
+    assert html.count('class="unchanged"') == 1

@@ -392,6 +392,27 @@ def test_the_slider_shows_what_was_held_and_marks_what_was_lost(pages: httpx.Cli
     assert 'class="unit lost"' not in now["html"]
 
 
+def test_two_moments_can_be_compared(pages: httpx.Client) -> None:
+    at = re.findall(r'data-at="([^"]*)"', pages.get(f"/versions/{GONE}").text)
+    html = pages.get(f"/versions/{GONE}", params={"from": at[0], "as_of": at[1]}).text
+    assert html.count('class="step lost"') == 6 and "6 messages lost" in html
+    assert 'class="step came"' not in html and "unchanged" not in html
+    # The elder one stands first, whichever way they were chosen.
+    assert (
+        "6 messages lost"
+        in pages.get(f"/versions/{GONE}", params={"from": at[1], "as_of": at[0]}).text
+    )
+    same = pages.get(f"/versions/{GONE}", params={"from": at[0], "as_of": at[0]}).text
+    assert "No message differs." in same and "6 messages unchanged" in same
+    assert pages.get(f"/versions/{GONE}", params={"from": "nonsense"}).status_code == 400
+
+
+def test_one_version_needs_no_slider(pages: httpx.Client) -> None:
+    html = pages.get(f"/versions/{BRANCHED}").text
+    assert "one version of it only" in html and 'type="range"' not in html
+    assert pages.get(f"/versions/{BRANCHED}", params={"from": "2026-01-01"}).status_code == 200
+
+
 def test_the_whole_conversation_can_be_read_as_it_was(pages: httpx.Client) -> None:
     (first, *_) = re.findall(r'data-at="([^"]*)"', pages.get(f"/versions/{GONE}").text)
     then = pages.get(f"/c/{GONE}", params={"as_of": first}).text

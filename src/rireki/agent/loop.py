@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import AsyncIterator, Iterable, Sequence
-from typing import Any, Protocol
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 
@@ -35,6 +35,8 @@ from rireki.providers import NeutralText, NeutralThinking, Request, decode, unwr
 from rireki.providers.kit import dumps
 
 __all__ = ["LLM", "Agent"]
+
+T = TypeVar("T")
 
 _CUT_OFF = Output(
     "interrupted: it was stopped before it returned, and may have had effects", [], True
@@ -145,9 +147,17 @@ class Agent:
         if self._running:
             raise RirekiError("question-is-asked", id=call_id)
         found = (await self._waiting()).get(call_id)
-        if found is None:
+        given = [_result(found, Output(CANCELLED if text is None else text))] if found else []
+
+        def keep(history: MessageHistory) -> bool:
+            # Another worker may have answered it by now.
+            with history.transaction():
+                is_open = found in history.pending_calls()
+                history.add_tool_results(given if is_open else [])
+            return is_open
+
+        if found is None or not await self._work(keep):
             raise RirekiError("no-open-question", id=call_id, history=self.history.id or "")
-        await self._keep([(found, Output(CANCELLED if text is None else text))])
 
     async def questions(self) -> list[Question]:
         """The questions that wait for an answer; of those with the same id, or without one, the first.
@@ -373,22 +383,29 @@ class Agent:
         return held, [call for call in found if call not in held]
 
     async def _keep(self, results: list[tuple[Pending, Output]]) -> None:
-        given = [
-            {
-                "tool_use_id": call.id or "",
-                "result": output.text,
-                "tool_name": call.name,
-                "is_error": output.is_error,
-                "images": output.images,
-            }
-            for call, output in results
-        ]
-        await self._do("add_tool_results", given)
+        await self._do("add_tool_results", [_result(*result) for result in results])
 
     async def _do(self, method: str, *args: Any, **kwargs: Any) -> Any:
         """Call the history, which may be the one for event loops."""
         result = getattr(self.history, method)(*args, **kwargs)
         return await result if inspect.isawaitable(result) else result
+
+    async def _work(self, work: Callable[[MessageHistory], T]) -> T:
+        """Several calls of the history as one."""
+        history = self.history
+        return (
+            await history.run(work) if isinstance(history, AsyncMessageHistory) else work(history)
+        )
+
+
+def _result(call: Pending, output: Output) -> dict[str, Any]:
+    return {
+        "tool_use_id": call.id or "",
+        "result": output.text,
+        "tool_name": call.name,
+        "is_error": output.is_error,
+        "images": output.images,
+    }
 
 
 class _Pieces:

@@ -90,6 +90,10 @@ class Keeper:
         """Look at everything at once, without waiting for a hint."""
         self._hints.doubt()
 
+    @property
+    def started(self) -> bool:
+        return self._thread.ident is not None
+
     # ── in the thread ──
 
     def _run(self) -> None:
@@ -172,6 +176,7 @@ class Keeper:
             self._push.stop(FAREWELL / 2)
 
     def _announce(self, number: int) -> None:
+        # Whoever listens may have come after the start.
         self.on_change(number)
         self._push.kick()
 

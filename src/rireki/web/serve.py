@@ -110,7 +110,7 @@ class Server:
         *,
         host: str = "127.0.0.1",
         allowed: tuple[str, ...] = (),
-        keep: bool = True,
+        keep: bool | Keeper = True,
         demo: bool = False,
         stand_in: Path | None = None,
         drive: Settings | None = None,
@@ -118,6 +118,7 @@ class Server:
     ) -> None:
         """A `stand_in` is an invented archive, shown until there is something in the real one.
 
+        The archive is kept by a keeper of its own, or by one that is at work already.
         With `drive`, agents can be let work from the pages.
         """
         self.archive = archive
@@ -127,9 +128,11 @@ class Server:
         self.port: int = bound.getsockname()[1]
         self.driving = Driving(drive) if drive else None
         # What the feed has read to name the new messages, pages ask for a moment later.
-        readings = Readings()
+        self.keeper = _keeper(archive, places) if keep is True else keep or None
+        readings = (self.keeper and self.keeper.readings) or Readings()
         self.broadcaster = Broadcaster(stand_in or archive, self._activities, readings)
-        self.keeper = _keeper(archive, places, self.broadcaster, readings) if keep else None
+        if self.keeper is not None:
+            self.keeper.on_change = self.broadcaster.kick
         self.archive_reader = ArchiveReader(stand_in or archive, places, self.keeper, readings)
         self.archive_reader.demo = demo or stand_in is not None
         self.archive_reader.drives = drive is not None
@@ -169,7 +172,7 @@ class Server:
         self.broadcaster.start()
         # What an earlier server was to forget, and did not come to.
         schedule(self.archive_reader)
-        if self.keeper is not None:
+        if self.keeper is not None and not self.keeper.started:
             self.keeper.start()
         if self.pushed is not None:
             self.pushed.start()
@@ -214,8 +217,8 @@ class Server:
                 return
 
 
-def _keeper(archive: Path, places: Places, broadcaster: Broadcaster, readings: Readings) -> Keeper:
-    return Keeper(archive, places, on_change=broadcaster.kick, readings=readings)
+def _keeper(archive: Path, places: Places) -> Keeper:
+    return Keeper(archive, places, readings=Readings())
 
 
 def _has_history(path: Path) -> bool:

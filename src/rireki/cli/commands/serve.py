@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from os import environ
 from pathlib import Path
 from secrets import token_urlsafe
@@ -23,17 +24,25 @@ from rireki.cli.output import StandardOutput, progress
 from rireki.cli.places import places_of, tell_ignored
 from rireki.errors import NotFound, RirekiError, Wording
 from rireki.home import Home
+from rireki.intake.parallel import pool, spawn
 from rireki.intake.survey import survey
+from rireki.late import LateModule
+from rireki.live.keeper import Keeper
+from rireki.live.readings import Readings
 from rireki.show.catalogue import say
 from rireki.sources.kit.places import Places
 from rireki.sync.devices import Devices
 from rireki.web.running import Address, Served
-from rireki.web.serve import Server, bind, is_loopback, url_of
 from rireki.web.token import Access, checked, ensure_token, read_chosen
 
 if TYPE_CHECKING:
     from rireki.drive.bridge import Settings
+    from rireki.web import serve as serving
     from rireki.web.driving import Driving
+    from rireki.web.serve import Server
+else:
+    # What takes longest to import: on a first start others are at work meanwhile.
+    serving = LateModule("rireki.web.serve")
 
 __all__ = ["command"]
 
@@ -132,46 +141,76 @@ def command(
       rireki serve --drive --root ~/src
       rireki serve --no-open --json
     """
-    shown = _shown(home, demo, drive)
-    tell_ignored(shown.archive, shown.places)
-    keep = not (no_keep or shown.read_only)
-    if accept_push:
-        _check_push(shown, host, demo)
-    driven = _driven(shown, drive, roots, demo=demo, keep=keep)
-    access = _access(shown, token_file, public=not is_loopback(host))
-    served = Served(shown.archive)
-    running = served.other()
-    if only_url or (running and port in (None, running.port)):
-        _point_to(running, shown, access.token, as_json)
+    with _started_early(home, taken_in=not (demo or no_keep), drive=drive) as early:
+        shown = early.shown or _shown(home, demo, drive)
+        tell_ignored(shown.archive, shown.places)
+        keep = not (no_keep or shown.read_only)
+        if accept_push:
+            _check_push(shown, host, demo)
+        driven = _driven(shown, drive, roots, demo=demo, keep=keep)
+        access = _access(shown, token_file, public=not serving.is_loopback(host))
+        served = Served(shown.archive)
+        running = served.other()
+        if only_url or (running and port in (None, running.port)):
+            _point_to(running, shown, access.token, as_json)
+            return
+        server = serving.Server(
+            serving.bind(host, PORT if port is None else port),
+            shown.archive,
+            shown.places,
+            access,
+            host=host,
+            allowed=tuple(name.lower() for name in allowed),
+            keep=early.keeper or keep,
+            demo=demo,
+            stand_in=shown.stand_in,
+            drive=driven,
+            accept_push=accept_push,
+        )
+        if shown.read_only:
+            click.echo(say(f"{shown.archive} can only be read: nothing is taken in."), err=True)
+        opens = not no_open and _has_desktop()
+        _announce(server, port, as_json, public=not serving.is_loopback(host), opens=opens)
+        opening = _open(server, by_file=not no_redirect_file) if opens else None
+        try:
+            _run(server, served)
+        finally:
+            if opening is not None:
+                opening.close()
+
+
+class EarlyStart(NamedTuple):
+    """What is at work already while the server is still being made ready."""
+
+    shown: ServedArchive | None = None
+    keeper: Keeper | None = None
+
+
+@contextmanager
+def _started_early(home: Path | None, *, taken_in: bool, drive: bool) -> Iterator[EarlyStart]:
+    """On a first start the history is taken in while the web app is imported: half of the time
+    until the first conversation is there."""
+    if not taken_in or archive_path().exists():
+        yield EarlyStart()
         return
-    server = Server(
-        bind(host, PORT if port is None else port),
-        shown.archive,
-        shown.places,
-        access,
-        host=host,
-        allowed=tuple(name.lower() for name in allowed),
-        keep=keep,
-        demo=demo,
-        stand_in=shown.stand_in,
-        drive=driven,
-        accept_push=accept_push,
-    )
-    if shown.read_only:
-        click.echo(say(f"{shown.archive} can only be read: nothing is taken in."), err=True)
-    opens = not no_open and _has_desktop()
-    _announce(server, port, as_json, public=not is_loopback(host), opens=opens)
-    opening = _open(server, by_file=not no_redirect_file) if opens else None
+    # Before anything has a thread, or the archive is open.
+    spawn.reserve(pool.processors())
+    keeper = None
     try:
-        _run(server, served)
+        shown = _shown(home, demo=False, drive=drive)
+        if not shown.read_only and Served(shown.archive).other() is None:
+            keeper = Keeper(shown.archive, shown.places, readings=Readings())
+            keeper.start()
+        yield EarlyStart(shown, keeper)
     finally:
-        if opening is not None:
-            opening.close()
+        if keeper is not None:
+            keeper.stop()
+        spawn.release()
 
 
 def _check_push(shown: ServedArchive, host: str, demo: bool) -> None:
     """Nothing is encrypted here: what encrypts is in front of it, on this machine."""
-    if not is_loopback(host):
+    if not serving.is_loopback(host):
         raise RirekiError("push-not-encrypted", host=host)
     if demo or shown.read_only:
         why = Wording("push-into-demo" if demo else "push-read-only")
@@ -239,7 +278,7 @@ def _point_to(running: Address | None, shown: ServedArchive, token: str, as_json
     """Tell where the archive is served already."""
     if running is None:
         raise NotFound("no-server", path=shown.archive)
-    url = url_of(running.host, running.port, token)
+    url = serving.url_of(running.host, running.port, token)
     if as_json:
         told = {"url": url, "port": running.port, "pid": running.pid, "running": True}
         StandardOutput().json([told])

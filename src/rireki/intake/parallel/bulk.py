@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from heapq import nlargest
 from typing import Any
 
 import msgspec
@@ -23,6 +24,7 @@ from rireki.intake.parallel.worker import (
 )
 from rireki.model.conversation import Trouble
 from rireki.model.record import Origin
+from rireki.sources.kit.stamps import modified
 
 __all__ = ["Bulk"]
 
@@ -31,6 +33,8 @@ TASK, LAST_TASK = 3 << 20, 256 << 10
 #: Compressed bytes per transaction. These become smaller too: when the last file is read, little is to
 #: be left to write.
 BATCH, LAST_BATCH = 2 << 20, 512 << 10
+#: Conversations that are looked at first: the newest, in tasks and transactions of their own.
+NEWEST, NEWEST_TASK, NEWEST_BATCH = 64, 512 << 10, 128 << 10
 #: Bytes before the end from which on nothing that could be written waits for more.
 END = 16 << 20
 
@@ -48,6 +52,10 @@ class Bulk(msgspec.Struct):
     left: dict[str, Origin] = msgspec.field(default_factory=dict)
     cursors: dict[str, Any] = msgspec.field(default_factory=dict)
     sizes: dict[str, int] = msgspec.field(default_factory=dict)
+    #: The files that somebody waits for, as far as they did not come yet.
+    newest: set[str] = msgspec.field(default_factory=set)
+    #: What the follower is told once these are there.
+    waiting: list[Followed] = msgspec.field(default_factory=list)
 
     def take(self, pool: WorkerPool, origins: Sequence[Origin]) -> Iterator[StoredReading]:
         """Keep the files; yields the conversations they turn out to be."""
@@ -72,35 +80,46 @@ class Bulk(msgspec.Struct):
                     self.done(item.origin, self.sizes.pop(item.origin.place, 0), item.trouble)
 
     def _tasks(self, origins: Sequence[Origin]) -> list[PackTask]:
-        tasks: list[PackTask] = []
-        groups: list[FreshGroup] = []
-        size, left = 0, sum(origin.size for origin in origins)
+        """The newest conversations first, one after the other; then the largest."""
+        groups = self._groups(origins)
+        newest = nlargest(NEWEST, (group for group in groups if group.whole), key=_modified)
+        first = {id(group) for group in newest}
+        others = [group for group in groups if id(group) not in first]
+        self.newest = {origin.place for group in newest for origin in group.origins}
+        left = sum(_size(group) for group in others)
+        tasks = self._cut(newest, lambda _: NEWEST_TASK)
+        return tasks + self._cut(others, lambda done: min(TASK, max((left - done) // 8, LAST_TASK)))
+
+    def _cut(self, groups: Sequence[FreshGroup], enough: Callable[[int], int]) -> list[PackTask]:
+        """Tasks of these groups in their order; `enough` says how large one is after so many bytes."""
         digest = self.follower.digest if self.follower is not None else ""
-        for group in self._groups(origins):
-            groups.append(group)
-            size += sum(origin.size for origin in group.origins)
-            if size >= min(TASK, max(left // 8, LAST_TASK)):
-                tasks.append(PackTask(groups, digest))
-                left -= size
-                groups, size = [], 0
-        if groups:
-            tasks.append(PackTask(groups, digest))
-        return tasks
+        tasks: list[PackTask] = []
+        some: list[FreshGroup] = []
+        size = done = 0
+        for group in groups:
+            some.append(group)
+            size += _size(group)
+            if size >= enough(done):
+                tasks.append(PackTask(some, digest))
+                done += size
+                some, size = [], 0
+        return [*tasks, PackTask(some, digest)] if some else tasks
 
     def _tell_follower(
         self, kept: Sequence[Any], stored: set[str], number: int, left: float
     ) -> None:
         if self.follower is None:
             return
-        told: list[Followed] = []
         for item in kept:
             if not isinstance(item, PackedGroup):
                 continue
             for (conversation, _, _), digest in zip(item.readings, item.digests, strict=True):
                 if conversation.id in stored:
-                    told.append(Followed(conversation.id, number, digest))
-        if told:
-            self.follower.take(told, left)
+                    self.waiting.append(Followed(conversation.id, number, digest))
+        # To follow takes time as well, and somebody waits for the newest.
+        if self.waiting and not self.newest:
+            self.follower.take(self.waiting, left)
+            self.waiting = []
 
     def _groups(self, origins: Sequence[Origin]) -> list[FreshGroup]:
         """The files by conversation, the largest first."""
@@ -117,19 +136,20 @@ class Bulk(msgspec.Struct):
             group.origins.append(origin)
         for group in groups.values():
             # A very long one is only packed: what it means is too much to be handed over.
-            group.whole = group.whole and sum(o.size for o in group.origins) < HEAVY
-        return sorted(groups.values(), key=lambda g: -sum(o.size for o in g.origins))
+            group.whole = group.whole and _size(group) < HEAVY
+        return sorted(groups.values(), key=_size, reverse=True)
 
     def _batches(self, pool: WorkerPool, tasks: Sequence[PackTask]) -> Iterator[list[Any]]:
         """What goes into one transaction: so much, or at last what there is."""
         group: list[Any] = []
         size, left = 0, sum(origin.size for task in tasks for origin in _of_task(task))
+        hurries = bool(self.newest)
         for answer in pool.run(tasks):
             if isinstance(answer, LostTask):
-                self.left.update((origin.place, origin) for origin in _of_task(answer.task))
+                self._leave(_of_task(answer.task))
                 continue
             if isinstance(answer, LeftGroup):
-                self.left.update((origin.place, origin) for origin in answer.origins)
+                self._leave(answer.origins)
                 left -= sum(origin.size for origin in answer.origins)
                 continue
             group.append(answer)
@@ -137,13 +157,22 @@ class Bulk(msgspec.Struct):
                 size += sum(len(chunk.data) for chunk in answer.chunks)
             elif isinstance(answer, PackedOrigin):
                 left -= answer.origin.size
+                self.newest.discard(answer.origin.place)
             # What is left becomes about a quarter as large: some six more of these.
-            enough = min(BATCH, max(left // 24, LAST_BATCH))
-            if size >= enough or (pool.waits and left < END):
+            enough = NEWEST_BATCH if hurries else min(BATCH, max(left // 24, LAST_BATCH))
+            # What the last of the newest means comes right behind it.
+            ends = hurries and not self.newest and not isinstance(answer, PackedOrigin)
+            if size >= enough or ends or (pool.waits and left < END):
                 yield group
                 group, size = [], 0
+                hurries = hurries and not ends
         if group:
             yield group
+
+    def _leave(self, origins: Sequence[Origin]) -> None:
+        """For being taken singly."""
+        self.left.update((origin.place, origin) for origin in origins)
+        self.newest.difference_update(origin.place for origin in origins)
 
     def _is_left(self, item: Any) -> bool:
         return any(origin.place in self.left for origin in _origins(item))
@@ -166,6 +195,14 @@ class Bulk(msgspec.Struct):
         self.cursors[place] = item.update.cursor
         self.sizes[place] = self.sizes.get(place, 0) + size
         return []
+
+
+def _size(group: FreshGroup) -> int:
+    return sum(origin.size for origin in group.origins)
+
+
+def _modified(group: FreshGroup) -> int:
+    return max(modified(origin.stamp) for origin in group.origins)
 
 
 def _of_task(task: PackTask) -> list[Origin]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -19,8 +20,9 @@ from typing import IO, Protocol, cast
 
 from rireki.intake.parallel.worker import work
 from rireki.python_path import child_environment, python_command
+from rireki.sources import registry
 
-__all__ = ["Worker", "spawn"]
+__all__ = ["Worker", "release", "reserve", "spawn"]
 
 _COMMAND = "from rireki.intake.parallel.worker import main; main({})"
 #: Where the copy finds its pipes.
@@ -39,8 +41,33 @@ class Worker(Protocol):
         """Until it is gone, and its pipes with it."""
 
 
+#: Copies that were made while this process was alone, for when it is not any more.
+_reserved: list[_Copy] = []
+
+
+def reserve(number: int) -> None:
+    """Make copies now, where that is safe: a program that soon has threads will want them.
+
+    They get ready while the program itself does. Whoever reserves has to `release` what nobody wanted.
+    """
+    if _is_alone():
+        with suppress(OSError):
+            # One by one: those that were made are there, also when the next cannot be.
+            _reserved.extend(_Copy(ready=True) for _ in range(number))
+
+
+def release() -> None:
+    """End the copies that nobody wanted."""
+    while _reserved:
+        worker = _reserved.pop()
+        worker.kill()
+        worker.wait()
+
+
 def spawn(copy: bool) -> Worker:
     """A worker, a `copy` if that will do; raises OSError when there can be no more."""
+    if copy and _reserved:
+        return _reserved.pop()
     return _Copy() if copy and _is_alone() else _Started()
 
 
@@ -118,7 +145,8 @@ def _pass_on(pipe: int) -> None:
 
 
 class _Copy:
-    def __init__(self) -> None:
+    def __init__(self, ready: bool = False) -> None:
+        """`ready`: it imports what it will need before it is asked for anything."""
         theirs, tasks = os.pipe()
         answers, mine = os.pipe()
         parent = os.getpid()
@@ -129,7 +157,7 @@ class _Copy:
                 os.close(end)
             raise
         if not self._pid:
-            _live_as_worker(theirs, mine, parent)
+            _live_as_worker(theirs, mine, parent, ready)
         os.close(theirs)
         os.close(mine)
         self.tasks: IO[bytes] = os.fdopen(tasks, "wb")
@@ -147,13 +175,17 @@ class _Copy:
             self.tasks.close()
 
 
-def _live_as_worker(tasks: int, answers: int, parent: int) -> None:
+def _live_as_worker(tasks: int, answers: int, parent: int, ready: bool) -> None:
     """All this process does from here on; what it has in common with the first one is left untouched."""
     code = 1
     try:
         os.dup2(tasks, _STDIN)
         os.dup2(answers, _STDOUT)
         os.closerange(_STDERR + 1, os.sysconf("SC_OPEN_MAX"))
+        if ready:
+            # Who made it is interrupted as well, and ends it.
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            registry.readers()
         work(os.fdopen(_STDIN, "rb"), os.fdopen(_STDOUT, "wb"), parent)
         code = 0
     except BaseException:  # noqa: BLE001 - nobody is there to raise it to

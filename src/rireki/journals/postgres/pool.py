@@ -21,7 +21,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from rireki.errors import RirekiError
-from rireki.journals.postgres.trouble import explain, is_lost, is_over_soon
+from rireki.journals.postgres.trouble import explain, is_lost, is_over_soon, is_starting
 
 __all__ = ["PostgresConnection", "PostgresPool", "pool_of"]
 
@@ -66,20 +66,28 @@ class PostgresPool:
         with self._lock:
             if self._pool is not None:
                 return
-            with self.explained(), self._connected() as connection:
+            with self._first() as connection:
                 self._prepare(connection)
             self._pool = self._made()
 
     def knows_tables(self) -> bool:
         """Whether the tables are there, without making any."""
-        with self._lock:
-            if self._pool is not None:
-                return True
-            with self.explained(), self._connected() as connection:
-                version = self._checked(connection)
-            if 0 < version == len(self._steps):
-                self._pool = self._made()
-        return bool(version)
+        return self._pool is not None or self.persist(self._are_there)
+
+    def _are_there(self) -> bool:
+        with self._first() as connection:
+            return self._checked(connection) > 0
+
+    @contextmanager
+    def _first(self) -> Iterator[PostgresConnection]:
+        """What is not there the first time is named wrongly, and not waited for: unless it starts."""
+        try:
+            with self._connected() as connection:
+                yield connection
+        except psycopg.Error as error:
+            if is_starting(error):
+                raise
+            raise explain(error, self.name) from error
 
     def _made(self) -> ConnectionPool[PostgresConnection]:
         return ConnectionPool(

@@ -9,7 +9,7 @@ from psycopg_pool import PoolClosed, PoolTimeout
 
 from rireki.errors import RirekiError
 
-__all__ = ["explain", "is_lost", "is_over_soon"]
+__all__ = ["explain", "is_lost", "is_over_soon", "is_starting"]
 
 #: By the beginning of an SQLSTATE, the longest first.
 _CODES = {
@@ -47,6 +47,11 @@ def explain(error: psycopg.Error, database: str) -> RirekiError:
 def is_lost(error: psycopg.Error) -> bool:
     """Whether the connection broke, so that nobody knows what became of the statement."""
     return _code(error) == "postgres-gone"
+
+
+def is_starting(error: psycopg.Error) -> bool:
+    """Whether a server is there and not ready: it starts, recovers or ends."""
+    return "the database system is" in str(error)
 
 
 def is_over_soon(error: psycopg.Error) -> bool:

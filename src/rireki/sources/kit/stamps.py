@@ -8,7 +8,7 @@ from io import FileIO
 
 from rireki.errors import SourceTrouble
 
-__all__ = ["database_stamp", "file_stamp", "is_regular", "open_plain"]
+__all__ = ["database_stamp", "file_stamp", "is_regular", "modified", "open_plain"]
 
 
 def file_stamp(status: os.stat_result) -> str:
@@ -26,6 +26,12 @@ def database_stamp(place: str) -> str:
         except FileNotFoundError:
             stamps.append("-")
     return " ".join(stamps)
+
+
+def modified(stamp: str) -> int:
+    """When it was written last, by its stamp, in nanoseconds since 1970; 0 where that does not say."""
+    times = [one.split(":")[1] for one in stamp.split() if one.count(":") == 3]
+    return max((int(time) for time in times if time.isdecimal()), default=0)
 
 
 def is_regular(status: os.stat_result) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime, timezone
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -12,7 +13,9 @@ from starlette.responses import Response
 
 from rireki.archive.base import Archive
 from rireki.model.strand import State, Strand, expand
+from rireki.model.when import when
 from rireki.web.pages.conversation import as_of_of, last_window
+from rireki.web.parts.comparison import compare
 from rireki.web.parts.frame import answer, archive_reader_of, is_on, number_of, page, piece, told
 from rireki.web.parts.render_cache import RenderedConversation, told_of
 
@@ -38,6 +41,8 @@ async def show_versions(request: Request) -> Response:
     number = await number_of(request)
     id = request.path_params["id"]
     found = await archive_reader_of(request).read(lambda archive: _moments_of(archive, id))
+    if request.query_params.get("from") and len(found) > 1:
+        return await _compared(request, number, found)
     chosen = _chosen(found, as_of_of(request))
     # A vanished conversation is told as it was last held, with what the source lost marked.
     as_of = found[chosen].at if found else None
@@ -59,6 +64,25 @@ async def show_versions(request: Request) -> Response:
         html = piece(request, "_units.html", **values)
         return answer({"summary": summary, "html": html, "total": len(ready), "as_of": as_of})
     return page(request, "versions.html", number=number, **values)
+
+
+async def _compared(request: Request, number: int, found: list[Moment]) -> Response:
+    """`from=` and `as_of=`: what changed between the two."""
+    id = request.path_params["id"]
+    since = when(request.query_params["from"], datetime.now(timezone.utc), end_of_day=True)
+    first, last = sorted((_chosen(found, since), _chosen(found, as_of_of(request))))
+    then = await told_of(request, id, True, found[first].at)
+    now = await told_of(request, id, True, found[last].at)
+    return page(
+        request,
+        "compared.html",
+        number=number,
+        about=now.talk.conversation,
+        moments=found,
+        first=first,
+        last=last,
+        comparison=await run_in_threadpool(compare, then, now),
+    )
 
 
 def moments(strands: Sequence[Strand]) -> list[Moment]:
