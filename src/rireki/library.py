@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from rireki.search.execute.facets import Facet
     from rireki.search.search import Search
 
-__all__ = ["DAMAGED", "Library", "TranscriptReader", "ensure_source", "open"]
+__all__ = ["DAMAGED", "Library", "TranscriptReader", "ensure_source", "open", "streams_of"]
 
 T = TypeVar("T")
 
@@ -111,6 +111,7 @@ class Library:
         upstream: Literal["present", "changed", "gone"] | None = None,
         tags: Sequence[str] = (),
         starred: bool = False,
+        machine: str | None = None,
         hidden: bool = False,
         subagents: bool = False,
         limit: int | None = None,
@@ -118,9 +119,9 @@ class Library:
     ) -> Iterator[Conversation]:
         """Conversations, newest first, fetched a page at a time as they are asked for.
 
-        `tags`: with all of these; `hidden`: also what a person hid. `after` is the last
-        conversation of an earlier list: what comes behind it. Raises NotFound for a source that
-        nobody knows.
+        `tags`: with all of these; `machine`: read on this one of several; `hidden`: also what a
+        person hid. `after` is the last conversation of an earlier list: what comes behind it. Raises
+        NotFound for a source, or a machine, that nobody knows.
         """
         _ensure_counts(0, limit=limit)
         self.ask(lambda archive: ensure_source(source, archive))
@@ -134,6 +135,7 @@ class Library:
             upstream=upstream,
             tags=list(tags),
             starred=starred,
+            streams=self.ask(lambda archive: streams_of(archive, machine)),
             hidden=None if hidden else False,
             subagents=subagents,
             limit=limit,
@@ -409,6 +411,16 @@ class TranscriptReader:
             if self.as_of and (child.conversation.started_at or "") > self.as_of:
                 continue
             yield self.read(child) if self.nested else Transcript(child.conversation, [])
+
+
+def streams_of(archive: Archive, machine: str | None) -> list[int] | None:
+    """What a machine of that name read; raises NotFound for one that nobody knows."""
+    if machine is None:
+        return None
+    known = archive.machines()
+    if machine not in known:
+        raise NotFound("no-machine", name=machine, known=sorted(filter(None, known)))
+    return known[machine]
 
 
 def ensure_source(source: str | None, archive: Archive) -> None:

@@ -51,6 +51,9 @@ def understand(archive: Archive) -> None:
 def told(archive: Archive, folder: Path) -> dict[str, Any]:
     """Everything about the conversations of an archive that does not depend on where they were read."""
     known = {c.id: c for c in archive.conversations(Filter(subagents=True))}
+    for conversation in known.values():
+        # Which machines there are is said where there are several.
+        conversation.machines = msgspec.UNSET
     return {
         "conversations": {id: msgspec.to_builtins(known[id]) for id in sorted(known)},
         "answers": dict(archive.answers()),

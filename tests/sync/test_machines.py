@@ -58,7 +58,22 @@ def ensure_equal(laptop: Laptop, desktop: Laptop, sides: dict[str, bytes], folde
             a, b = here["read"][id][what], there["read"].get(id, {}).get(what)
             assert a == b, (id, what, a, b)
     assert here == there and len(here["conversations"]) > 3
-    assert laptop.json("list") == desktop.json("list")
+    listed = laptop.json("list")
+    assert listed == desktop.json("list")
+    read = {each["native_id"]: each["machines"] for each in listed}
+    assert read[SESSION] == ["desktop", "laptop"] and {"laptop"} < {*sum(read.values(), [])}
+    for name in ("laptop", "desktop"):
+        wanted = {id for id, names in read.items() if name in names}
+        for machine in (laptop, desktop):
+            found = machine.json("list", "--machine", name)
+            assert {each["native_id"] for each in found} == wanted < read.keys()
+            found = machine.json("search", f"machine:{name.upper()}", "--limit", "100")
+            talks = [talk["conversation"]["native_id"] for each in found for talk in each["talks"]]
+            assert set(talks) == {
+                each["native_id"] for each in listed if each["native_id"] in wanted
+            }
+            assert f"@{name}" in machine.rireki("list") or machine.name == name
+    assert "laptop" in laptop.rireki("list", "--machine", "nobody", code=1)
     for machine in (laptop, desktop):
         with machine.opened() as archive:
             files = restored(archive, archive.find(SESSION), folder / f"files {machine.name}")

@@ -254,17 +254,21 @@ class Archive:
     def stream(self, archive: str, machine: str, epoch: int = 1) -> Stream:
         """Where the facts of another archive go, named by its identity; made when it is first asked
         for. An archive that was put back begins another epoch."""
-        known = partial(self.rows.get, "stream", "id, reached", archive=archive, epoch=epoch)
+        named: dict[str, Any] = {"archive": archive, "epoch": epoch}
+        known = partial(self.rows.get, "stream", "id, reached, machine", **named)
 
         def make() -> None:
             with self.rows.writing():
-                if not known():
-                    told = {"archive": archive, "epoch": epoch, "machine": machine}
-                    self.rows.add("stream", **told, reached=0)
+                if known():
+                    # Its person gave it another name.
+                    self.rows.change("stream", named, machine=machine)
+                else:
+                    self.rows.add("stream", **named, machine=machine, reached=0)
 
-        if not known():
+        if [name for *_, name in known()] != [machine]:
             self.rows.again(make)
-        return Stream(*known()[0])
+        ((id, reached, _),) = known()
+        return Stream(id, reached)
 
     @lenient
     def delta(self, after: int, limit: int, have: Have) -> Delta:
@@ -303,6 +307,13 @@ class Archive:
         from rireki.archive.taking import seal_of
 
         return seal_of(self.rows, stream)
+
+    def machines(self) -> dict[str, list[int]]:
+        """The streams of each machine, by its name; nothing where there is but this one."""
+        found: dict[str, list[int]] = {}
+        for stream, name in self._projection.machine_names().items():
+            found.setdefault(name, []).append(stream)
+        return found
 
     def streams(self) -> list[StreamFacts]:
         """The other archives whose facts are here."""

@@ -26,6 +26,7 @@ from rireki.archive.values import (
     StoredReading,
 )
 from rireki.errors import Ambiguous, NotFound, Wording
+from rireki.machine import known_machine
 from rireki.model.conversation import (
     Answer,
     Conversation,
@@ -198,8 +199,9 @@ class Projection:
         # Of a page its own: an archive may have tens of thousands.
         every = wanted.limit is None and wanted.ids is None
         links = self._links(None if every else [row[0] for row in rows])
-        added = self._curations(None if every else [row[0] for row in rows])
-        return (_told(row, links, added) for row in rows)
+        only = None if every else [row[0] for row in rows]
+        added, machines = self._curations(only), self._machines(only)
+        return (_told(row, links, added, machines) for row in rows)
 
     def pick(self, ids: Sequence[str]) -> dict[str, Conversation]:
         found = {c.id: c for c in self.conversations(Filter(ids=ids, subagents=True))}
@@ -214,7 +216,9 @@ class Projection:
         if not rows:
             raise BadValue("table conversation", "a row that is named and not there")
         ((*told, family, grouping, changed),) = rows
-        conversation = _told(told, self._links([number]), self._curations([number]))
+        only = [number]
+        added, machines = self._curations(only), self._machines(only)
+        conversation = _told(told, self._links(only), added, machines)
         return Found(conversation, family, grouping, changed)
 
     def kept_as(self, family: str, grouping: str) -> dict[str, StoredConversation]:
@@ -243,6 +247,24 @@ class Projection:
     def _curations(self, only: Sequence[int] | None = None) -> dict[int, Curation]:
         return {number: curation_of(row) for number, _, *row in self.rows.curations(only)}
 
+    def machine_names(self) -> dict[int, str]:
+        """What the machines of the streams are called; nothing where there is but this one."""
+        found = self.rows.get("stream", "id, machine")
+        here = known_machine() if found else None
+        own = {0: here.name if here else ""}
+        return own | dict(found) if found else {}
+
+    def _machines(self, only: Sequence[int] | None) -> dict[int, list[str]]:
+        return {number: names for number, (_, names) in self._by_machine(only).items()}
+
+    def _by_machine(self, only: Sequence[int] | None) -> dict[int, tuple[str, list[str]]]:
+        """The id of each conversation, and the machines that it was read on."""
+        names = self.machine_names()
+        read: dict[int, tuple[str, set[str]]] = {}
+        for number, id, stream in self.rows.read_on(only) if names else ():
+            read.setdefault(number, (id, set()))[1].add(names.get(stream, ""))
+        return {number: (id, sorted(told - {""})) for number, (id, told) in read.items()}
+
     def curations_by_id(self, ids: Collection[str] | None) -> dict[str, Curation]:
         found = ((id, curation_of(row)) for _, id, *row in self.rows.curations(None))
         return {id: added for id, added in found if ids is None or id in ids}
@@ -256,17 +278,25 @@ class Projection:
         beginning: str,
     ) -> Iterator[Heading]:
         added = {id: (number, curation_of(row)) for number, id, *row in self.rows.curations(None)}
+        machines = dict(self._by_machine(None).values())
         if ids is None and not after and since is None:
             page = partial(self.rows.headings, finished, beginning=beginning)
             for rows in pages(lambda last, n: page(n, behind=last), 0):
-                yield from (self._curated(heading, added) for heading in _headings(rows))
+                yield from (self._added(heading, added, machines) for heading in _headings(rows))
             return
         found = _headings(self.rows.headings(finished, -1, ids=ids, after=after, since=since))
-        known = {heading.id: self._curated(heading, added) for heading in found}
+        known = {heading.id: self._added(heading, added, machines) for heading in found}
         yield from known.values() if ids is None else (known[id] for id in ids if id in known)
 
-    def _curated(self, heading: Heading, added: Mapping[str, tuple[int, Curation]]) -> Heading:
-        """With what people added: few conversations have any of it."""
+    def _added(
+        self,
+        heading: Heading,
+        added: Mapping[str, tuple[int, Curation]],
+        machines: Mapping[str, Sequence[str]],
+    ) -> Heading:
+        """With what people added: few conversations have any of it; and where it was read."""
+        if heading.id in machines:
+            heading = heading._replace(machines=tuple(machines[heading.id]))
         if heading.id not in added:
             return heading
         number, curation = added[heading.id]
@@ -285,7 +315,7 @@ class Projection:
 
     def sightings(self, directory: str, below: bool) -> list[Sighting]:
         rows = self.rows.sightings(directory, below)
-        links, added = self._links(), self._curations()
+        links, added, machines = self._links(), self._curations(), self._machines(None)
         resumable: set[tuple[str, str]] = set()
         found = []
         for *told, held_for, first_seen, last_seen, holders in rows:
@@ -296,7 +326,7 @@ class Projection:
             resumable |= slots
             found.append(
                 Sighting(
-                    conversation=_told(told, links, added),
+                    conversation=_told(told, links, added, machines),
                     directory=value_of(str, held_for, _TABLE),
                     first_seen=value_of(str, first_seen, "table strand"),
                     last_seen=value_of(str, last_seen, "table strand"),
@@ -343,10 +373,13 @@ def _encoded(conversation: Conversation) -> str:
 
 
 def _told(
-    row: Sequence[Any], links: dict[int, list[Link]], added: dict[int, Curation]
+    row: Sequence[Any],
+    links: dict[int, list[Link]],
+    added: dict[int, Curation],
+    machines: dict[int, list[str]],
 ) -> Conversation:
-    """A conversation as it was read, with what others have to say of it: its title and links, and
-    what people added."""
+    """A conversation as it was read, with what others have to say of it: its title and links, what
+    people added, and where it was read."""
     number, data, id, title = row
     conversation = _opened(data)
     # The same, unless the row is damaged: whoever looks it up goes by the column.
@@ -354,6 +387,7 @@ def _told(
     conversation.title = title
     conversation.links = links.get(number, [])
     conversation.curation = added.get(number, UNSET)
+    conversation.machines = machines.get(number, UNSET)
     return conversation
 
 

@@ -181,6 +181,10 @@ class Rows(Protocol):
         """Child, parent, kind, call; ids of both. A succession counts until it is taken back."""
         ...
 
+    def read_on(self, only: Collection[int] | None) -> list[Row]:
+        """Conversation, its id, and a stream that holds records of it; of these, or of all."""
+        ...
+
     def curations(self, only: Sequence[int] | None) -> list[Row]:
         """Conversation, its id, title, tags, starred, hidden, notes; of these, or of all that have
         any."""

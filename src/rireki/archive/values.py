@@ -90,6 +90,8 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
     #: Only what has all of these tags; what is starred.
     tags: Sequence[str] = ()
     starred: bool = False
+    #: Only what has records of these streams.
+    streams: Sequence[int] | None = None
     #: Only what is hidden, or what is not; None: both, and what is about to be forgotten.
     hidden: bool | None = None
     #: Sub-agents and notes are listed only when asked for.
@@ -148,6 +150,8 @@ class Heading(NamedTuple):
     added: Curation = Curation()
     #: Their notes, each with the message it is on, or none, and when it was written.
     notes: tuple[tuple[str, str, str], ...] = ()
+    #: The machines it was read on, by name, where there are several.
+    machines: tuple[str, ...] = ()
 
 
 class StoredConversation(NamedTuple):

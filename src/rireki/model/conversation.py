@@ -166,6 +166,9 @@ class Conversation(msgspec.Struct, kw_only=True):
     #: What a person added; UNSET where nobody did, and in what was read of the records.
     curation: Curation | UnsetType = UNSET
 
+    #: The machines it was read on, where the archive has what several read; UNSET elsewhere.
+    machines: list[str] | UnsetType = UNSET
+
     @property
     def added(self) -> Curation:
         """What a person added, be it nothing."""

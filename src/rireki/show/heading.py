@@ -56,6 +56,8 @@ def _added(conversation: Conversation) -> Iterator[str]:
     yield from (f"#{one_line(tag)}" for tag in conversation.added.tags)
     if conversation.added.hidden:
         yield say("(hidden)")
+    # Where it was read, if there are several machines.
+    yield from (f"@{one_line(name)}" for name in conversation.machines or [])
 
 
 def facts(conversation: Conversation) -> Iterator[str]:

@@ -1,70 +1,12 @@
-"""Which machine this is. The id lies outside of every archive: a copy of an archive on another
-machine is another archive, and one that was put back is still on the same machine."""
+"""What other archives call this one."""
 
 from __future__ import annotations
 
-import os
-import socket
-from pathlib import Path
-from secrets import token_hex
-
-import msgspec
-
 from rireki.archive.base import Archive
-from rireki.home import machine_file, make_folder_of
+from rireki.machine import Machine, this_machine
 
 __all__ = ["Machine", "name_of", "this_machine"]
 
-#: Characters of a machine's name that are shown.
-LONGEST = 60
-
-
-class Machine(msgspec.Struct, frozen=True):
-    id: str
-    #: What people call it.
-    name: str
-
-
-def this_machine() -> Machine:
-    """Made up when it is first asked for; the name in the file is the person's to change."""
-    file = machine_file()
-    known = _read(file)
-    if known is None:
-        _write(file, Machine(token_hex(8), _cleaned(socket.gethostname())))
-        known = _read(file)
-    if known is None:
-        raise OSError(0, "no machine is named in it", str(file))
-    return known
-
 
 def name_of(archive: Archive, machine: Machine) -> str:
-    """What other archives call this one."""
     return f"{archive.identity()}-{machine.id}"
-
-
-def _read(file: Path) -> Machine | None:
-    try:
-        known = msgspec.json.decode(file.read_bytes(), type=Machine)
-    except (FileNotFoundError, msgspec.MsgspecError, UnicodeError):
-        return None
-    return msgspec.structs.replace(known, name=_cleaned(known.name)) if known.id else None
-
-
-def _write(file: Path, machine: Machine) -> None:
-    """Another process that was faster keeps its own."""
-    make_folder_of(file)
-    aside = file.with_name(f"{file.name}.{token_hex(4)}")
-    aside.write_bytes(msgspec.json.format(msgspec.json.encode(machine)) + b"\n")
-    try:
-        if _read(file) is None:
-            aside.replace(file)
-        else:
-            aside.unlink()
-    except FileNotFoundError:
-        # Whoever cleans up was faster.
-        return
-
-
-def _cleaned(name: str) -> str:
-    plain = "".join(each for each in name if each.isprintable() and not each.isspace())
-    return plain.split(".")[0][:LONGEST] or f"machine-{os.getpid()}"

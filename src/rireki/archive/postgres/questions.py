@@ -260,6 +260,19 @@ CURATIONS = """
       FROM curation k JOIN conversation c ON c.owner = %(owner)s AND c.number = k.conversation
      WHERE k.owner = %(owner)s {chosen}
 """
+READ_ON = """
+    SELECT DISTINCT c.number, c.id, o.stream FROM conversation c
+      JOIN strand s
+        ON s.owner = %(owner)s AND s.family = c.family AND s.conversation = c.grouping
+      JOIN origin o ON o.owner = %(owner)s AND o.id = s.origin
+     WHERE c.owner = %(owner)s {chosen}
+"""
+_OF_STREAMS = """AND number IN (
+    SELECT c.number FROM origin o
+      JOIN strand s ON s.owner = %(owner)s AND s.origin = o.id
+      JOIN conversation c
+        ON c.owner = %(owner)s AND c.family = s.family AND c.grouping = s.conversation
+     WHERE o.owner = %(owner)s AND o.stream = ANY(%(streams)s::bigint[]))"""
 _CURATED = """AND number {within} (SELECT k.conversation FROM curation k
                                    WHERE k.owner = %(owner)s AND {fits})"""
 #: A JSON list without spaces.
@@ -525,6 +538,12 @@ class PostgresQuestions:
     def answers(self, after: str, limit: int, source: str | None, since: str | None) -> list[Row]:
         return self._ask(ANSWERS, after=after, limit=limit, source=source, since=since)
 
+    def read_on(self, only: Collection[int] | None) -> list[Row]:
+        if only is None:
+            return self._ask(READ_ON.format(chosen=""))
+        chosen = f"AND c.number = {_CHOSEN}"
+        return self._ask(READ_ON.format(chosen=chosen), chosen=list(only))
+
     def curations(self, only: Collection[int] | None) -> list[Row]:
         if only is None:
             return self._ask(CURATIONS.format(chosen=""))
@@ -577,6 +596,9 @@ def _conditions(wanted: Filter) -> tuple[list[str], dict[str, Any]]:
         tagged = _TAGGED.format(place=place)
         conditions.append(_CURATED.format(within="IN", fits=tagged))
         values[f"tag{place}"] = f",{msgspec.json.encode(tag).decode()},"
+    if wanted.streams is not None:
+        conditions.append(_OF_STREAMS)
+        values["streams"] = list(wanted.streams)
     if wanted.starred:
         conditions.append(_CURATED.format(within="IN", fits="k.starred = 1"))
     if wanted.hidden is not None:

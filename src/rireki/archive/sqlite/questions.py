@@ -19,6 +19,9 @@ _required: dict[tuple[str, str], bool] = {}
 _CHOSEN = "(SELECT value FROM json_each(?1))"
 _CHOSEN_LINKS = f"WHERE child IN {_CHOSEN} OR parent IN {_CHOSEN}"
 _CHOSEN_SUCCESSIONS = f"AND (c.number IN {_CHOSEN} OR p.number IN {_CHOSEN})"
+_READ_ON = """number IN (SELECT c.number FROM origin o JOIN strand s ON s.origin = o.id
+                           JOIN conversation c ON c.family = s.family AND c.grouping = s.conversation
+                          WHERE o.stream IN (SELECT value FROM json_each(?)))"""
 _TAGGED = """number IN (SELECT k.conversation FROM curation k, json_each(k.tags) t
                           WHERE t.value = ?)"""
 #: Whose place was taken may have taken it back since, from whoever had it then.
@@ -242,6 +245,15 @@ class Questions:
                     ON c.strand = l.strand AND c.lane = l.lane AND c.first = l.first
                  ORDER BY 1, 2""",
             _list(strands),
+        )
+
+    def read_on(self, only: Collection[int] | None) -> list[Row]:
+        chosen = "" if only is None else f"WHERE c.number IN {_CHOSEN}"
+        return self._ask(
+            f"""SELECT DISTINCT c.number, c.id, o.stream FROM conversation c
+                  JOIN strand s ON s.family = c.family AND s.conversation = c.grouping
+                  JOIN origin o ON o.id = s.origin {chosen}""",
+            *(() if only is None else (_list(only),)),
         )
 
     # ── what people add ──
@@ -505,6 +517,9 @@ def _conditions(wanted: Filter) -> tuple[str, list[Any]]:
     for tag in wanted.tags:
         conditions.append(_TAGGED)
         values.append(tag)
+    if wanted.streams is not None:
+        conditions.append(_READ_ON)
+        values.append(_list(wanted.streams))
     if wanted.starred:
         conditions.append("number IN (SELECT conversation FROM curation WHERE starred)")
     if wanted.hidden is not None:

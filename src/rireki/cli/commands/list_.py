@@ -15,7 +15,8 @@ from rireki.cli.options import archive_option, json_option, no_pager_option, sou
 from rireki.cli.output import StandardOutput, now, time_of, waiting_line
 from rireki.cli.waiting import waiting_now
 from rireki.intake.curate import hidden_count, known_tags
-from rireki.library import ensure_source
+from rireki.library import ensure_source, streams_of
+from rireki.machine import known_machine
 from rireki.model.names import directory_of
 from rireki.show.catalogue import say
 from rireki.show.safe import one_line
@@ -53,6 +54,7 @@ LEGEND = {"✗": "gone from its source", "~": "rewritten in its source", "…": 
 @click.option(
     "--tag", "tags", metavar="TAG", multiple=True, help="With this tag; with all of several."
 )
+@click.option("--machine", metavar="NAME", help="Only what was read on this machine of yours.")
 @click.option("--starred", is_flag=True, help="Only what is starred.")
 @click.option("--hidden", is_flag=True, help="Also what you hid.")
 @click.option("--subagents", is_flag=True, help="Also the sub-agents that agents started.")
@@ -68,6 +70,7 @@ def command(
     title: str | None,
     upstream: str | None,
     tags: tuple[str, ...],
+    machine: str | None,
     starred: bool,
     hidden: bool,
     subagents: bool,
@@ -101,7 +104,8 @@ def command(
     screen = StandardOutput()
     with opened() as archive:
         ensure_source(source, archive)
-        wanted = msgspec.structs.replace(wanted, tags=known_tags(archive, tags))
+        streams = streams_of(archive, machine)
+        wanted = msgspec.structs.replace(wanted, tags=known_tags(archive, tags), streams=streams)
         if as_json:
             waiting = waiting_now()
             screen.json(_with_waits(each, waiting) for each in archive.conversations(wanted))
@@ -167,6 +171,12 @@ def added_tags(conversation: Conversation) -> str:
     return " ".join(f"#{one_line(tag)}" for tag in conversation.added.tags)
 
 
+def _elsewhere(conversation: Conversation, here: str) -> str:
+    """The machines that it was read on, if this is none of them."""
+    machines = conversation.machines or []
+    return "" if here in machines else " ".join(f"@{one_line(name)}" for name in machines)
+
+
 def _when(conversation: Conversation, now: datetime) -> str:
     """When it was active last, or, where its source keeps no times, was seen to be."""
     told = ago(conversation.updated_at, now)
@@ -181,6 +191,7 @@ def _table(
     now: datetime,
 ) -> Iterator[str]:
     style = screen.style
+    here = machine.name if (machine := known_machine()) else ""
     # A name that is much longer than the others moves its own row alone.
     ids = max(min(max(len(names[c.id]) for c in found), LONG), 2)
     sources = max(max(len(c.source) for c in found), width(say("SOURCE")))
@@ -207,6 +218,7 @@ def _table(
         waits = f"{say(waiting[c.id].words)} · " if c.id in waiting else ""
         left = room - max(len(names[c.id]) - ids, 0) - 1 - width(waits)
         star, tags = "★ " if c.added.starred else "", added_tags(c)
+        tags = " ".join(filter(None, [_elsewhere(c, here), tags]))
         tags = truncate(tags, max(left // 3, 0)) if tags else ""
         left -= width(star) + (width(tags) + 2 if tags else 0)
         title = truncate(one_line(c.title) or say("(no title)"), max(left, 10))

@@ -437,6 +437,7 @@ class _Talk(NamedTuple):
     finished: bool = True
     added: Curation = Curation()
     notes: tuple[tuple[str, str, str], ...] = ()
+    machines: tuple[str, ...] = ()
 
 
 def _talk_with(kind: str, fact: str) -> _Talk:

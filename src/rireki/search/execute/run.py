@@ -460,7 +460,7 @@ class Hunt:
             conversation.updated_at,
             group.number,
             not conversation.unfinished,
-            *((known.added, known.notes) if known else ()),
+            *((known.added, known.notes, known.machines) if known else ()),
         )
 
     def _order(self, doc: Doc, weights: list[float]) -> float:

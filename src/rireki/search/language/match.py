@@ -84,6 +84,8 @@ class ConversationFacts(Protocol):
     def added(self) -> Curation: ...
     @property
     def notes(self) -> Sequence[tuple[str, str, str]]: ...
+    @property
+    def machines(self) -> Sequence[str]: ...
 
 
 class Doc(msgspec.Struct):
@@ -175,6 +177,9 @@ def talk_test(node: FilterNode) -> Callable[[ConversationFacts], bool] | None:
         return lambda talk: talk.id.startswith(value) or talk.id.partition("/")[2].startswith(value)
     if node.name == "project":
         return _project_test(value)
+    if node.name == "machine":
+        machine = fold(value)
+        return lambda talk: any(fold(name) == machine for name in talk.machines)
     if (node.name, value) == ("is", "unfinished"):
         return lambda talk: not talk.finished
     if (node.name, value) == ("is", "subagent"):

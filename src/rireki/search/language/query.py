@@ -46,6 +46,7 @@ FilterName: TypeAlias = Literal[
     "id",
     "tag",
     "note",
+    "machine",
 ]
 
 

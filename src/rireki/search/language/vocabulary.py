@@ -34,6 +34,7 @@ ELSEWHERE: dict[str, FilterName] = {
     "until": "before",
     "session": "id",
     "label": "tag",
+    "host": "machine",
 }
 EXAMPLES: dict[FilterName, str] = {
     "source": "kiro",
@@ -48,6 +49,7 @@ EXAMPLES: dict[FilterName, str] = {
     "id": "5471a680",
     "tag": "work",
     "note": "later",
+    "machine": "laptop",
 }
 #: The values of the filters that know only some, with what else people call them.
 VALUES: dict[str, dict[str, str]] = {
