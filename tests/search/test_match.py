@@ -25,6 +25,7 @@ class Talk(NamedTuple):
     finished: bool = True
     added: Curation = Curation()
     notes: tuple[tuple[str, str, str], ...] = ()
+    machines: tuple[str, ...] = ()
 
 
 def matches(query: str, *texts: str, talk: Talk = Talk(), facts: list[str] | None = None) -> bool:  # noqa: B008
