@@ -66,7 +66,7 @@ def test_every_choice_stays_in_the_address(web: httpx.Client) -> None:
         "source": "claude-code",
     }
     html = web.get("/usage", params=chosen).text
-    current = re.findall(r'<a href="([^"]*)" aria-current="true">', html)
+    current = re.findall(r'<a href="([^"]*)" aria-current="true">', html.partition("<main")[2])
     assert len(current) == 5
     links = re.findall(r'href="(/usage\?[^"#]*)', html)
     asked = [parse_qs(urlsplit(unescape(link)).query) for link in links]

@@ -31,6 +31,7 @@ __all__ = [
     "Total",
     "Used",
     "collect",
+    "collect_of",
     "grouped",
     "namer",
     "of_source",
@@ -184,7 +185,27 @@ def collect(
     wanted = Filter(source=source, since=updated, subagents=True)
     found = {one.id: one for one in archive.conversations(wanted)}
     # A fork that was updated later may hold answers of one that was not, which tell the same.
-    held = archive.answers(source, updated)
+    return _used(found, archive.answers(source, updated), prices, since, before)
+
+
+def collect_of(
+    archive: Archive, prices: Prices | None, conversations: Iterable[Conversation]
+) -> Used:
+    """All that was ever used for these conversations, and for the sub-agents they started."""
+    found = {one.id: one for one in conversations}
+    links = [link for one in found.values() for link in one.links]
+    started = [link.id for link in links if link.kind == "subagent" and link.side == "child"]
+    found |= archive.pick([id for id in started if id not in found])
+    return _used(found, archive.answers_of(list(found)).items(), prices, None, None)
+
+
+def _used(
+    found: Conversations,
+    held: Iterable[tuple[str, Sequence[Answer]]],
+    prices: Prices | None,
+    since: str | None,
+    before: str | None,
+) -> Used:
     best, kin = _once((id, answers) for id, answers in held if id in found)
     owners = _owners(found)
     slots: dict[str, Slot | None] = {}

@@ -49,8 +49,8 @@ Attachments: TypeAlias = Callable[[str], bytes | None]
 READERS = 4
 #: Conversations that are kept as they were last read; a page asks for the same one many times.
 KEPT = 12
-#: Figures that are kept until something changes.
-FIGURES = 8
+#: Figures that are kept until something changes, and conversations whose changed files are.
+FIGURES, EDITED = 8, 2000
 #: Conversations whose last words are kept that the index does not have yet; how long one answer reads
 #: for them, in seconds, and of how many messages each may be.
 SAID, PATIENCE, READABLE = 500, 0.1, 2000
@@ -163,6 +163,8 @@ class ArchiveReader:
         #: Figures of the archive, by what they are of and the number they were made at.
         self.figures: Recent[tuple[Any, ...], Any] = Recent(FIGURES)
         self.turn_days = TurnDays()
+        #: How often each file was changed, by the conversation and the number it was read at.
+        self.edited: Recent[tuple[str, int], Mapping[str, int]] = Recent(EDITED)
 
     async def read(self, work: Callable[[Archive], T]) -> T:
         """Let `work` read the archive in another thread."""
@@ -210,6 +212,7 @@ class ArchiveReader:
             self._said.clear()
             self._pictured.clear()
             self.figures.clear()
+            self.edited.clear()
             self.turn_days.clear()
 
     def close(self) -> None:

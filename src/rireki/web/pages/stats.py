@@ -13,7 +13,6 @@ from starlette.responses import Response
 from rireki.archive.base import Archive, Heading
 from rireki.model.conversation import Answer
 from rireki.show.figures import answers_once, figures
-from rireki.sources import registry
 from rireki.web.locale import dates
 from rireki.web.locale.words import locale_of
 from rireki.web.parts.calendar import calendar
@@ -44,7 +43,6 @@ async def show_stats(request: Request) -> Response:
         "stats.html",
         number=number,
         source=source,
-        sources=registry.names(),
         months=dates.months(locale_of(request)),
         weekdays=dates.weekdays(locale_of(request)),
         **values,
@@ -53,12 +51,14 @@ async def show_stats(request: Request) -> Response:
 
 def _values(archive: Archive, source: str | None) -> dict[str, Any]:
     answers = list(answers_once(archive.answers(source)))
-    headings = {h.id: h for h in archive.headings() if source in (None, h.source)}
+    every = list(archive.headings())
+    headings = {h.id: h for h in every if source in (None, h.source)}
     told = figures(archive, source)
     models = {name: total["output_tokens"] for name, total in told["tokens"].items()}
     bounded = {name for name, total in told["tokens"].items() if total["lower_bound"]}
     today = datetime.now(timezone.utc).astimezone().date()
     return {
+        "sources": sorted({*(heading.source for heading in every), *filter(None, [source])}),
         "told": told,
         "days": calendar(_activity(headings.values(), answers), today),
         "patterns": bars(

@@ -5,7 +5,7 @@ const when = document.getElementById("when");
 /** @type {NodeListOf<HTMLOptionElement>} */
 const turns = document.querySelectorAll("#turns option");
 
-slider.addEventListener("input", () => {
+slider?.addEventListener("input", () => {
   const turn = turns[Number(slider.value)];
   const at = turn.dataset.at;
   when.textContent = turn.label;
