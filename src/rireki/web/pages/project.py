@@ -136,7 +136,8 @@ def _figures(
 ) -> ProjectFigures:
     found = [sighting.conversation for sighting in seen]
     used = collect_of(archive, known, found)
-    days = sorted(one.slot.day for one in [*used.cells, *used.turns] if one.slot)
+    slots = [cell.slot for cell in used.cells] + [turn.slot for turn in used.turns]
+    days = sorted(slot.day for slot in slots if slot)
     span = (date.fromisoformat(days[-1]) - date.fromisoformat(days[0])).days if days else 0
     step = "day" if span <= DAYS else "week" if span <= WEEKS * 7 else "month"
     return ProjectFigures(
