@@ -65,6 +65,7 @@ ROUTES: dict[str, Way] = {
     "/search": Way("all", ("/search?q={word}", "/search?q={half}&fragment=1", "/search?q={typo}")),
     "/sources": Way("machine", ("/sources",)),
     "/stats": Way("all", ("/stats",)),
+    "/digest": Way("all", ("/digest", "/digest?day=2026-11-01")),
     "/usage": Way("all", ("/usage",)),
     "/project": Way("one", ("/project?path={project}",)),
     "/help": Way("plain", ("/help",)),

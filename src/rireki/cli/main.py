@@ -46,6 +46,7 @@ SECTIONS = {
         "latest": "The newest thing an agent said in a directory.",
     },
     "Understand": {
+        "digest": "One day: asked, done, left unfinished.",
         "stats": "Conversations counted: patterns, tools, tokens.",
         "usage": "Tokens and what they cost, by day, model, project.",
         "prices": "What tokens of each model cost, and who says so.",

@@ -35,6 +35,8 @@ _COUNTED = {
     "turn": ("turn", "turns", "{n} 往復"),
     "message": ("message", "messages", "{n} メッセージ"),
     "conversation": ("conversation", "conversations", "{n} 件の会話"),
+    "prompt": ("prompt", "prompts", "質問 {n} 件"),
+    "changed file": ("changed file", "changed files", "変更ファイル {n} 件"),
     "hidden conversation": ("hidden conversation", "hidden conversations", "非表示の会話 {n} 件"),
     "sub-agent": ("sub-agent", "sub-agents", "サブエージェント {n} 件"),
     "tool call": ("tool call", "tool calls", "ツール {n} 回"),

@@ -12,6 +12,7 @@ from rireki.web.pages.curate import (
     show_curate,
     show_forget,
 )
+from rireki.web.pages.digest import show_digest
 from rireki.web.pages.drive import asks_piece, show_inbox, show_new
 from rireki.web.pages.explain import show_explain
 from rireki.web.pages.export import export_conversation
@@ -55,6 +56,7 @@ ROUTES = [
     Route("/search", show_search),
     Route("/sources", show_sources),
     Route("/stats", show_stats),
+    Route("/digest", show_digest),
     Route("/usage", show_usage),
     Route("/project", show_project),
     Route("/help", show_help),

@@ -143,6 +143,7 @@ def _shared(request: Request) -> dict[str, Any]:
         "moment": partial(dates.moment, locale),
         "second": partial(dates.second, locale),
         "span": partial(dates.span, locale),
+        "clock": dates.clock,
         "ago": lambda stamp: dates.ago(locale, stamp, now),
         "day": lambda date: dates.day(locale, date, now),
         "source_name": lambda source: say(locale, source_name(source)),

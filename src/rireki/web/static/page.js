@@ -184,3 +184,8 @@ async function star(row) {
   const response = await fetch(address, { method: "POST", body }).catch(/** @returns {null} */ () => null);
   if (response?.ok) announce(say(isStarred ? "unstarred" : "starred"));
 }
+
+// What could still be taken back, until it is too late.
+for (const form of document.querySelectorAll("form.leaving[data-due]")) {
+  setTimeout(() => form.remove(), Math.max(Date.parse(form.dataset.due) - Date.now(), 0));
+}
