@@ -5,6 +5,7 @@ Plain values that become JSON as they are. Knows no agent and no file.
 
 from __future__ import annotations
 
+import re
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -95,7 +96,9 @@ class Option(msgspec.Struct, frozen=True):
     @property
     def more(self) -> str:
         """The agent's words, where they say more than ours: which commands, for how long."""
-        return "" if self.name.lower() in self.label.lower() else self.name
+        plain = _PLAIN | {*self.label.lower().split()}
+        said = self.kind not in LABELS or {*re.findall(r"\w+", self.name.lower())} <= plain
+        return "" if said else self.name
 
     @property
     def refuses(self) -> bool:
@@ -109,6 +112,9 @@ LABELS: dict[OptionKind, str] = {
     "reject_once": "Refuse",
     "reject_always": "Always refuse",
 }
+#: Words in which agents say no more than that.
+_PLAIN = {"yes", "no", "ok", "allow", "allowed", "always", "once", "refuse", "reject", "deny"}
+_PLAIN |= {"approve", "accept", "this", "time"}
 _ORDER: list[OptionKind] = ["choice", *LABELS]
 
 

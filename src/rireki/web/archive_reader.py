@@ -25,7 +25,7 @@ from rireki.intake.curate import notes_of
 from rireki.intake.interpret import losses, read_conversation
 from rireki.library import DAMAGED, Library
 from rireki.live.readings import Readings
-from rireki.model.conversation import Conversation
+from rireki.model.conversation import Answer, Conversation
 from rireki.model.message import Message
 from rireki.search.last_words import LastWords, last_words, last_words_of
 from rireki.search.results import Results, SearchOptions
@@ -116,6 +116,8 @@ class OpenConversation(msgspec.Struct, frozen=True, eq=False):
     children: list[Conversation]
     #: What the person noted on it, under "", and on its messages.
     notes: Mapping[str, str] = {}
+    #: What models answered in it, each answer once.
+    answers: Sequence[Answer] = ()
     #: How far the bridge's journals of it were read, where agents are driven.
     journal: JournalPosition = JournalPosition()
 
@@ -283,6 +285,7 @@ class ArchiveReader:
             family=found.family,
             grouping=found.grouping,
             messages=messages,
+            answers=archive.answers_of([conversation.id]).get(conversation.id, []),
             changed=changed,
             notes={note.message: note.text for note in notes_of(archive, found)},
             children=[known[id] for id in children if id in known],

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
 from rireki.model.calls import Placed
-from rireki.model.message import Message
+from rireki.model.message import Message, Usage
 from rireki.model.parts import (
     Attachment,
     Notice,
@@ -29,6 +29,7 @@ from rireki.show.html.page import Page
 from rireki.show.html.prose import plain, prose
 from rireki.show.html.shapes import terminal
 from rireki.show.html.terminal import is_coloured
+from rireki.show.money import dollars
 from rireki.show.parts import gist, part_text
 from rireki.show.safe import one_line
 from rireki.show.transcript import NEVER_ANSWERED, Transcript, error_in
@@ -51,6 +52,7 @@ class MessageBlock:
         self.message = spot.message
         self.before = spot.before
         self.branch = spot.branch
+        self.ends = spot.ends
         self.goes_on = goes_on(spot.message, spot.before)
         self.index = index
         self.page = page
@@ -71,6 +73,7 @@ class MessageBlock:
         return tag(
             "article",
             *self._content(),
+            self._usage(),
             id=self.page.anchor,
             class_=" ".join(kinds),
             data_message=message.id,
@@ -89,7 +92,6 @@ class MessageBlock:
             case "bubble":
                 yield self._header()
                 yield tag("div", self._body() or self._nothing(), class_="body")
-                yield self._usage()
             case "chip":
                 yield self._chip()
             case "divider":
@@ -254,9 +256,13 @@ class MessageBlock:
         return tag("a", shown, href=url, class_="at", title=self.say("Link to this message"))
 
     def _usage(self) -> Markup:
-        usage = self.message.usage
-        if usage is None:
+        """What the turn that ends here took."""
+        by_turn = self.page.look.spent
+        by_turn = self.index.spent if by_turn is None else by_turn
+        spent = by_turn.get(self.ends) if self.ends is not None else None
+        if spent is None or spent.usage == Usage():
             return EMPTY
+        usage = spent.usage
         many = "at least {n} tokens out" if usage.lower_bound else "{n} tokens out"
         out = self.say(many, n=f"{usage.output_tokens:,}")
         words = [self.say("{n} tokens in", n=f"{usage.input_tokens:,}"), out]
@@ -264,7 +270,8 @@ class MessageBlock:
             words.append(self.say("{n} from cache", n=f"{usage.cache_read_tokens:,}"))
         if usage.cache_write_tokens:
             words.append(self.say("{n} into cache", n=f"{usage.cache_write_tokens:,}"))
-        return tag("p", out, class_="usage", title=" · ".join(words))
+        told = [out] if spent.cost is None else [out, dollars(spent.cost, spent.least)]
+        return tag("p", " · ".join(told), class_="usage", title=" · ".join(words))
 
 
 #: What a browser may show as a picture; an SVG is a program.

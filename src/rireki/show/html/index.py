@@ -6,13 +6,14 @@ a block begins, which messages lie on a branch that was left.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from rireki.model.calls import PairedResults, results_by_call
 from rireki.model.message import Message
 from rireki.model.parts import Attachment, Text, Thinking, ToolCall, ToolResult
 from rireki.show.html.markup import anchor
+from rireki.show.spent import Spent, running_turns, spent_by_messages
 from rireki.show.transcript import Transcript, unanswered
 
 __all__ = ["Before", "TranscriptIndex", "Spot", "Unit", "goes_on", "index", "model_of", "only_came"]
@@ -49,6 +50,8 @@ class Spot(NamedTuple):
     number: int
     #: The first message of the branch it lies on, where the person left that branch.
     branch: str | None
+    #: The turn of which it is the last block.
+    ends: int | None = None
 
     def anchor(self, prefix: str) -> str:
         name = anchor(self.message.id, prefix)
@@ -64,6 +67,8 @@ class TranscriptIndex(NamedTuple):
     children: Children
     #: Prompts to which nothing was ever said.
     unanswered: set[str]
+    #: What each turn took, as far as the messages say so themselves.
+    spent: Mapping[int, Spent]
 
 
 def index(story: Transcript) -> TranscriptIndex:
@@ -81,8 +86,24 @@ def index(story: Transcript) -> TranscriptIndex:
         spots.append(Spot(message, unit, before, number, branches.get(message.id)))
         before = _after(message, before)
     return TranscriptIndex(
-        story, spots, _places(spots), results, _children(story), unanswered(story)
+        story,
+        _ended(spots),
+        _places(spots),
+        results,
+        _children(story),
+        unanswered(story),
+        spent_by_messages(story.messages),
     )
+
+
+def _ended(spots: Sequence[Spot]) -> list[Spot]:
+    """The last block of each turn knows that it is; a branch that was left has no end of its own."""
+    turns = running_turns([spot.message for spot in spots])
+    last = {turn: place for place, turn in enumerate(turns) if not spots[place].message.abandoned}
+    return [
+        spot._replace(ends=turn) if last.get(turn) == place else spot
+        for place, (spot, turn) in enumerate(zip(spots, turns, strict=True))
+    ]
 
 
 def _places(spots: Sequence[Spot]) -> dict[str, int]:

@@ -6,7 +6,7 @@ and a text that has no translation is shown in English.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,6 +15,7 @@ import msgspec
 from rireki.model.parts import Attachment
 from rireki.show.catalogue.readings import reading_in_japanese
 from rireki.show.html.markup import EMPTY, Markup, tag
+from rireki.show.spent import Spent
 
 __all__ = [
     "JAPANESE",
@@ -66,6 +67,8 @@ class RenderOptions(NamedTuple):
     attachment_url: Callable[[Attachment], str | None] | None = None
     #: The bytes of a picture, to be put into the document itself where there is no address.
     attachment_bytes: Callable[[Attachment], bytes | None] | None = None
+    #: What each turn took; where nobody says so, what its messages carry.
+    spent: Mapping[int, Spent] | None = None
     #: Nothing is cut, however long.
     full: bool = False
     #: Buttons that copy a block; they need a script beside them.

@@ -98,7 +98,7 @@ class TranscriptRenderer:
         if not child.messages:
             return tag("p", line, class_="subagent")
         # The addresses of messages are those of this story, not of the one inside it.
-        look = self.look._replace(message_url=None, raw_url=None)
+        look = self.look._replace(message_url=None, raw_url=None, spent=None)
         prefix = f"s{number}-{page.anchor}"
         inner = TranscriptRenderer(child, look, prefix, min(self.level + 1, _DEEPEST))
         blocks = [Markup(inner.render(index)) for index in range(len(inner.units))]

@@ -99,6 +99,8 @@ async def _changed(request: Request, ready: RenderedConversation, number: int) -
     places = sorted({index for index in map(ready.place, wanted) if index is not None})
     if len(places) > MANY:
         return {"number": number, "many": True}
+    # What ended a turn before does not any more: what the turn took is told behind its last message.
+    places = sorted({*places, *(place - 1 for place in places if _goes_on(ready, place))})
     prompts = await run_in_threadpool(_prompts, ready, set(places))
     return {
         **_tail(ready),
@@ -115,6 +117,11 @@ async def _changed(request: Request, ready: RenderedConversation, number: int) -
             for p in prompts
         ],
     }
+
+
+def _goes_on(ready: RenderedConversation, place: int) -> bool:
+    turn = ready.turns[place]
+    return turn in (ready.look.spent or ()) and place > 0 and ready.turns[place - 1] == turn
 
 
 def _tail(ready: RenderedConversation) -> dict[str, Any]:

@@ -15,14 +15,17 @@ from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
-from rireki.errors import NotFound
+from rireki.errors import NotFound, RirekiError
 from rireki.home import Home
 from rireki.model.message import Message
+from rireki.model.prices import Prices
 from rireki.search.text.documents import docs_of
 from rireki.show.edits import ChangedFile, changed_files
 from rireki.show.html.page import RenderOptions
 from rireki.show.html.render import TranscriptRenderer, Unit
+from rireki.show.money import prices, shows_money
 from rireki.show.safe import safe, safe_for_browsers
+from rireki.show.spent import running_turns, spent_by_answers
 from rireki.show.transcript import Transcript, choose, is_over
 from rireki.web.archive_reader import OpenConversation, Recent
 from rireki.web.locale.words import counted, locale_of, say
@@ -84,7 +87,7 @@ class RenderedConversation:
         self.lost = lost
         messages = {message.id: message for message in story.messages}
         units = [messages[unit.id] for unit in self.teller.units]
-        self.turns = _turns(units)
+        self.turns = running_turns(units)
         self.branches = _branches(self.teller)
         self._rendered: Recent[int, Markup] = Recent(RENDERED)
         self._changed: list[ChangedFile] | None = None
@@ -279,10 +282,20 @@ def _make(
         # What came back from a call is told with it, and has records of its own.
         raw_url=lambda message: urls.raw_url(id, told.messages_with(message)),
         attachment_url=lambda part: urls.attachment_url(id, part.digest) if part.digest else None,
+        # Answers that came later are none of an earlier moment's.
+        spent=None if as_of else spent_by_answers(talk.messages, talk.answers, _prices()),
     )
     lost = _lost(talk.messages, now.messages) if as_of else frozenset()
     told = RenderedConversation(talk, story_of(talk, everything, as_of), look, lost)
     return told
+
+
+def _prices() -> Prices | None:
+    """The page of the usage says what is wrong with prices of one's own."""
+    try:
+        return prices() if shows_money() else None
+    except RirekiError:
+        return None
 
 
 def story_of(
@@ -301,15 +314,6 @@ def story_of(
 def _lost(then: Sequence[Message], now: Sequence[Message]) -> frozenset[str]:
     held = {message.id for message in now if message.upstream == "present"}
     return frozenset(m.id for m in then if m.upstream == "present" and m.id not in held)
-
-
-def _turns(units: Sequence[Message]) -> list[int]:
-    """The turn each unit belongs to; what has none of its own belongs to the one before."""
-    turns, turn = [], 0
-    for message in units:
-        turn = message.turn or turn
-        turns.append(turn)
-    return turns
 
 
 def _branches(teller: TranscriptRenderer) -> list[Branch | None]:
