@@ -45,6 +45,7 @@ WAITS = (
     "cli/test_cli_read_only.py",
     "cli/test_cli_search.py",
     "cli/test_cli_service.py::test_what_this_machine_would_be_given_names_this_python",
+    "cli/test_cli_team.py",
     "cli/test_cli_terminal.py",
     "cli/test_cli_watch.py",
     "cli/test_finder.py",

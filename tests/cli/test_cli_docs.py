@@ -60,4 +60,4 @@ def test_almost_every_command_takes_the_archive_after_its_name() -> None:
         for name in cli.list_commands(CONTEXT)
         if not any("--archive" in p.opts for p in params(name))
     }
-    assert without == {"demo", "completion"}
+    assert without == {"demo", "completion", "team"}

@@ -14,7 +14,7 @@ from rireki.model.parts import Attachment
 from rireki.sources.kit.places import Places
 from tests.support.reaching import Asked
 
-__all__ = ["PICTURE", "WORDS", "a_history", "asked_of", "write_session"]
+__all__ = ["PICTURE", "IDS", "WORDS", "a_history", "asked_of", "write_session"]
 
 #: Stand in what each of them typed, in the title, in a tool's output, and nowhere else.
 WORDS = {"ann": "quokkaflux", "bob": "zebrafinchery"}

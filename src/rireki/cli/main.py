@@ -54,7 +54,9 @@ SECTIONS = {
     },
     "Give away": {
         "export": "Write conversations in a format that others read.",
-        "share": "One conversation as a file for other people, without secrets.",
+        "share": "A conversation as a file for others, or what a team gets.",
+        "unshare": "Take back what was shared with a team.",
+        "team": "A server for what a team shares (see 'rireki team --help').",
     },
     "More machines": {
         "remote": "Your other machines, folders and servers, and who may push here.",

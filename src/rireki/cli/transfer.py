@@ -12,6 +12,7 @@ from rireki.errors import RirekiError
 from rireki.intake.pending import interpret_pending
 from rireki.intake.progress import Silent
 from rireki.library import Library
+from rireki.shares.link import shared_with
 from rireki.show.catalogue import language, say
 from rireki.show.words import count, size
 from rireki.sync.link import RemoteLink
@@ -61,7 +62,7 @@ class _Remote:
 
     def _run(self, direction: Direction) -> Transferred:
         with self.kept.archive() as archive:
-            link = RemoteLink(archive, self.remote)
+            link = RemoteLink(archive, self.remote, shared_with)
             if direction == "push":
                 return link.push()
             try:

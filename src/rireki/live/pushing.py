@@ -1,7 +1,7 @@
-"""Pushes what the keeper took in to the remotes that are one's own, moments after it was committed.
+"""Pushes what the keeper took in to the remotes, moments after it was committed: everything to those
+that are one's own, to a team's server what is shared.
 
-In a thread of its own: a remote that is slow, or not there, keeps nothing waiting. What is shared with
-a team is pushed by command.
+In a thread of its own: a remote that is slow, or not there, keeps nothing waiting.
 """
 
 from __future__ import annotations
@@ -22,8 +22,10 @@ from rireki.sync.remotes import Remote, Remotes
 
 # Hardly anybody has a remote: what speaks to one is imported when there is one.
 if TYPE_CHECKING:
+    from rireki.shares import link as shares
     from rireki.sync import link
 else:
+    shares = LateModule("rireki.shares.link")
     link = LateModule("rireki.sync.link")
 
 __all__ = ["BackgroundPush"]
@@ -67,7 +69,7 @@ class BackgroundPush:
             if self._stopping.is_set():
                 return
             try:
-                remotes = [remote for remote in self.remotes.all() if remote.kind == "own"]
+                remotes = self.remotes.all()
             except RirekiError:
                 # `rireki remote list` says what is wrong with the file.
                 remotes = []
@@ -99,7 +101,8 @@ class BackgroundPush:
     def _pushed(self, remote: Remote, failures: int) -> bool:
         try:
             with closing(open_archive(self.archive)) as archive:
-                link.RemoteLink(archive, remote).push()
+                if remote.kind != "team" or shares.is_shared(archive, remote):
+                    link.RemoteLink(archive, remote, shares.shared_with).push()
         except RirekiError:
             # Noted by the link, where `rireki remote list` finds it.
             return False

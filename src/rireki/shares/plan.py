@@ -81,7 +81,7 @@ def _shared(
     for heading in headings:
         for team in teams:
             rule = rule_for(rules, team, heading.id, heading.project)
-            if rule is not None:
+            if rule is not None and rule.level != "none":
                 levels[team].append(rule.level)
     whole = [team for team in teams if len(levels[team]) == len(headings)]
     if not whole:

@@ -82,6 +82,11 @@ class TeamPush:
         self._note = f"shared {remote}"
         self.plan = plan_for(archive, rules, remote)
 
+    @property
+    def concerns(self) -> bool:
+        """Whether the server has something of this archive, or is to have something."""
+        return bool(self.plan.groups) or self._sent() != _Sent()
+
     def prepare(self, server: ShareReceiver) -> OutgoingFilter:
         """Tell the server who may read what; what it gives lets through what is shared."""
         sent = self._sent()

@@ -19,8 +19,9 @@ from rireki.home import data_directory, make_folder_of
 
 __all__ = ["LEVELS", "Level", "ShareRule", "read_rules", "rule_for", "write_rules"]
 
-#: The less comes first: where rules contradict each other, that is what is given.
-Level: TypeAlias = Literal["counts", "masked", "full"]
+#: The less comes first: where rules contradict each other, that is what is given. `none` takes out
+#: what a wider rule would give.
+Level: TypeAlias = Literal["none", "counts", "masked", "full"]
 LEVELS: tuple[Level, ...] = get_args(Level)
 EVERYTHING = "/"
 _FILE = "shares.json"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import socket
 import sys
+import time
 from types import FrameType
 
 import uvicorn
@@ -57,6 +58,12 @@ class TeamServer:
 
     @property
     def listening(self) -> bool:
+        return self._server.started
+
+    def wait(self) -> bool:
+        """Until it listens; False where it ended before."""
+        while not (self._server.started or self._server.should_exit):
+            time.sleep(0.01)
         return self._server.started
 
     def run(self) -> None:

@@ -12,6 +12,7 @@ from rireki.archive.forgetting import remember
 from rireki.cli.archive import conversation_argument, opened
 from rireki.cli.options import archive_option, json_option
 from rireki.cli.output import StandardOutput, progress
+from rireki.cli.sharing import take_back_now
 from rireki.errors import ArchiveTrouble, NotFound, RirekiError
 from rireki.intake.forget import forget
 from rireki.search.index.index import index_folder
@@ -59,6 +60,7 @@ def command(name: str, yes: bool, undo: bool, as_json: bool) -> None:
                 _ask(found.conversation, as_json)
             id, removed = found.conversation.id, forget(archive, found)
             trouble = _erase(archive)
+            take_back_now(archive)
             said = {"id": id, "forgotten": True, "removed_bytes": removed}
             words = say(f"Forgot {id}: {size(removed)} of records removed.")
     screen.give(as_json, [said], [words])

@@ -7,6 +7,7 @@ from functools import cache
 from rireki.errors.catalogues import Sentences, filled, stored_sentences
 from rireki.show.catalogue.explaining import JAPANESE as EXPLAINING
 from rireki.show.catalogue.remotes import JAPANESE as REMOTES
+from rireki.show.catalogue.teams import JAPANESE as TEAMS
 from rireki.show.catalogue.usage_errors import JAPANESE as USAGE
 from rireki.show.html.page import JAPANESE as RENDERER
 
@@ -457,5 +458,5 @@ def _filled(name: str, text: str) -> str:
 def _sentences() -> Sentences:
     # "{who}, {time}" is a sentence on a page; here it would fit every list.
     renderer = {key: said for key, said in RENDERER.items() if key != "{who}, {time}"}
-    ours = EXPLAINING | REMOTES | USAGE | JAPANESE
+    ours = EXPLAINING | REMOTES | TEAMS | USAGE | JAPANESE
     return Sentences(renderer | stored_sentences("ja") | ours, _filled)
