@@ -35,6 +35,7 @@ WAITS = (
     "chatkit/test_example.py",
     "chatkit/test_kill.py",
     "chatkit/test_kit.py",
+    "chatkit/test_postgres.py",
     "chatkit/test_versions.py",
     "drive/",
     "cli/test_chat.py",

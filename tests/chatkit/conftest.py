@@ -8,6 +8,9 @@ import pytest
 
 # First of all: it keeps quiet about what ChatKit warns of when it is imported.
 import rireki.chatkit  # noqa: F401
+from tests.support.databases import database, durable, postgres
+
+__all__ = ["database", "durable", "postgres"]
 
 
 @pytest.fixture

@@ -6,8 +6,10 @@ Those have their designs' faults on purpose: they show that the kit finds each o
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from collections.abc import Iterable
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -29,6 +31,16 @@ def user_of(context: Context) -> str:
 
 def ours(folder: Path) -> RirekiStore[Context]:
     return RirekiStore(user_key=user_of, archive=folder / "archive.sqlite3", sync="os")
+
+
+def in_postgres(folder: Path) -> RirekiStore[Context]:
+    """In the database that `RIREKI_TEST_STORE` names, under a name of the folder's own."""
+    return RirekiStore(
+        user_key=user_of,
+        archive=folder / "archive.sqlite3",
+        name=sha256(str(folder).encode()).hexdigest()[:16],
+        dsn=os.environ["RIREKI_TEST_STORE"],
+    )
 
 
 def sample(folder: Path) -> SampleStore:

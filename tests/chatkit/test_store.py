@@ -22,6 +22,7 @@ from rireki.chatkit import RirekiStore, rows
 from rireki.chatkit.conformance.samples import FutureItem, moment, reply, thread, typed
 from rireki.chatkit.conformance.speed import file_bytes
 from rireki.chatkit.database import connect
+from rireki.chatkit.sql import StoreSql
 from rireki.errors import RirekiError
 from rireki.home import Home
 from rireki.sources.chatkit.names import STORE_ID
@@ -365,7 +366,8 @@ def test_pages_are_read_along_an_index(tmp_path: Path, order: str) -> None:
                 asked.append((statement, values))
                 return True
 
-            def look(sql: apsw.Connection) -> None:
+            def look(sql: StoreSql) -> None:
+                assert isinstance(sql, apsw.Connection)
                 sql.exec_trace = note
                 rows.list_items(sql, "alice", THREAD, reply(2).id, 1, order)
                 sql.exec_trace = None
@@ -461,8 +463,7 @@ def test_a_disk_that_is_full_fails_the_call_and_nothing_else(tmp_path: Path) -> 
     async def talk() -> None:
         async with ours(tmp_path) as store:
             await _begun(store, reply(1))
-            full = store.work.change(lambda sql: sql.pragma("max_page_count", 1))
-            await full
+            await store.work.change(lambda sql: sql.execute("PRAGMA max_page_count = 1"))
             words = [{"type": "output_text", "text": "x" * 500_000}]
             adding = [
                 store.add_thread_item(THREAD, reply(n, content=words), ALICE) for n in range(2, 5)
@@ -471,7 +472,7 @@ def test_a_disk_that_is_full_fails_the_call_and_nothing_else(tmp_path: Path) -> 
             assert all(
                 isinstance(one, RirekiError) and "disk is full" in str(one) for one in results
             )
-            await store.work.change(lambda sql: sql.pragma("max_page_count", 1 << 30))
+            await store.work.change(lambda sql: sql.execute(f"PRAGMA max_page_count = {1 << 30}"))
             await store.add_thread_item(THREAD, reply(5), ALICE)
             assert await _texts(store) == ["answer 1", "answer 5"]
 

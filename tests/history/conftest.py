@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from rireki import MessageHistory
-from tests.support.postgres import PostgresServer, absent, running
+from tests.support.databases import database, durable, postgres
+
+__all__ = ["calls", "database", "durable", "exchange", "postgres", "says"]
 
 
 @pytest.fixture
@@ -36,18 +37,3 @@ def exchange(history: MessageHistory, number: int) -> None:
     history.add_tool_result(f"a{number}", f"result a{number}", "read")
     history.add_tool_result(f"b{number}", f"result b{number}", "read")
     history.add_raw_message(says(f"answer {number}"))
-
-
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[PostgresServer]:
-    """A server for all tests of this folder."""
-    if why := absent():
-        pytest.skip(why)
-    with running() as server:
-        yield server
-
-
-@pytest.fixture(scope="session")
-def database(postgres: PostgresServer) -> str:
-    """One database for all tests that give their histories names of their own."""
-    return postgres.database()

@@ -20,6 +20,7 @@ import pytest
 
 from rireki import AsyncMessageHistory, HistoryConflict, MessageHistory
 from rireki.agent import Agent, Scripted, later
+from rireki.chatkit import RirekiStore
 from rireki.errors import NotFound, RirekiError
 from rireki.journals.postgres import pool as pools
 from rireki.journals.postgres.journal import SCHEMA
@@ -360,13 +361,17 @@ def test_of_two_workers_that_answer_at_once_one_is_told(database: str) -> None:
         assert history.pending_calls() == [] and len(said(history)) == 3
 
 
-def test_the_examples_of_the_page_run(database: str) -> None:
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_the_examples_of_the_page_run(database: str, tmp_path: Path) -> None:
     text = (Path(__file__).parents[2] / "docs" / "workers.md").read_text(encoding="utf-8")
     examples = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     assert examples
-    names: dict[str, object] = {"database": database}
+    names: dict[str, object] = {"database": database, "uploads": tmp_path / "support"}
     for number, example in enumerate(examples):
         exec(compile(example, f"workers.md, example {number + 1}", "exec"), names)
+    store = names["store"]
+    assert isinstance(store, RirekiStore)
+    asyncio.run(store.close())
 
 
 # ── what is said ──

@@ -8,7 +8,6 @@ from __future__ import annotations
 import random
 import subprocess
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
@@ -18,15 +17,15 @@ from rireki import MessageHistory
 from rireki.errors import RirekiError
 from rireki.journals.postgres import pool
 from tests.history.test_postgres import HOLDING, said, started
-from tests.support.postgres import PostgresServer, absent, running
+from tests.support.postgres import PostgresServer
 
 #: Adds numbered messages for ever, one in three within a transaction, and tells each that is kept.
 WORKER = """
 import sys
 from rireki import MessageHistory
 store, name, who, first, count = sys.argv[1:6]
-print("ready", flush=True)
 with MessageHistory.open(name, store=store) as history:
+    print("ready", flush=True)
     for number in range(int(first), int(first) + int(count)):
         if number % 3:
             history.add_user_message(f"{who} {number}")
@@ -48,15 +47,6 @@ def work(number):
 with ThreadPoolExecutor(25) as threads:
     list(threads.map(work, range(25)))
 """
-
-
-@pytest.fixture(scope="module")
-def durable() -> Iterator[PostgresServer]:
-    """As people run one: what was committed is on its disk."""
-    if why := absent():
-        pytest.skip(why)
-    with running(durable=True) as server:
-        yield server
 
 
 @pytest.fixture

@@ -16,11 +16,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import apsw
-
 from rireki.chatkit.files import Blobs, Incoming
 from rireki.chatkit.kinds import plain_name
 from rireki.chatkit.rows import moment_now
+from rireki.chatkit.sql import StoreSql
 from rireki.chatkit.values import moment_of
 from rireki.errors import RirekiError
 from rireki.sources.chatkit.names import ATTACHMENTS, ITEMS, THREADS
@@ -32,7 +31,7 @@ from rireki.sources.kit.tables import Table, TableRow, fetch, list_rows
 __all__ = ["Adopted", "Adoption"]
 
 #: One transaction of the new store.
-Step = Callable[[apsw.Connection], None]
+Step = Callable[[StoreSql], None]
 _PIECE = 1 << 20
 
 
@@ -97,7 +96,7 @@ class Adoption:
             for value in self._attachments(database):
                 yield self._with_bytes(value)
 
-    def verify(self, sql: apsw.Connection) -> Adopted:
+    def verify(self, sql: StoreSql) -> Adopted:
         """Every row of the old database is in the store and says the same; else an error."""
         missing: list[str] = []
         with open_database(str(self.old)) as database:
@@ -177,14 +176,14 @@ class Adoption:
 
     # ── the store ──
 
-    def _put(self, sql: apsw.Connection, values: Sequence[_Value]) -> None:
+    def _put(self, sql: StoreSql, values: Sequence[_Value]) -> None:
         for value in values:
             if not _known(sql, value):
                 _insert(sql, value)
                 self._brought.add(value.name)
                 self.found.new += 1
 
-    def _has(self, sql: apsw.Connection, value: _Value) -> bool:
+    def _has(self, sql: StoreSql, value: _Value) -> bool:
         rows = _known(sql, value)
         if value.name not in self._brought:
             return bool(rows)
@@ -196,20 +195,20 @@ class Adoption:
         if incoming is None:
             self.found.without_bytes.append(value.id)
 
-        def put(sql: apsw.Connection) -> None:
+        def put(sql: StoreSql) -> None:
             self._put(sql, [value])
             if incoming is None:
                 return
             digest = incoming.seal()
-            number: int = sql.execute(
+            ((number,),) = sql.execute(
                 "SELECT max(ordinal) FROM attachments WHERE user_id = ? AND id = ?",
                 (value.user, value.id),
-            ).get
+            ).fetchall()
             incoming.place()
             sql.execute(
                 """INSERT INTO uploads (attachment, size, key, digest) VALUES (?, ?, ?, ?)
                    ON CONFLICT (attachment) DO UPDATE
-                          SET digest = excluded.digest, size = excluded.size WHERE digest IS NULL""",
+                          SET digest = excluded.digest, size = excluded.size WHERE uploads.digest IS NULL""",
                 (number, incoming.size, secrets.token_urlsafe(24), digest),
             )
             self.found.files += 1
@@ -253,7 +252,7 @@ def _object(row: TableRow, inner: str) -> tuple[dict[str, Any], str] | None:
     return opened, str(text) if opened is value else json.dumps(opened, ensure_ascii=False)
 
 
-def _known(sql: apsw.Connection, value: _Value) -> list[str]:
+def _known(sql: StoreSql, value: _Value) -> list[str]:
     """What the store has under this name, deleted or not: what the app deleted does not come back."""
     thread = "AND thread_id = ?" if value.table == ITEMS else ""
     values = (value.user, value.id, *([value.thread] if thread else []))
@@ -263,7 +262,7 @@ def _known(sql: apsw.Connection, value: _Value) -> list[str]:
     return [str(data) for (data,) in rows]
 
 
-def _insert(sql: apsw.Connection, value: _Value) -> None:
+def _insert(sql: StoreSql, value: _Value) -> None:
     created = moment_of(value.created) if value.created is not None else moment_now()
     fields: dict[str, Any] = {
         "id": value.id,

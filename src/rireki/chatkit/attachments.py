@@ -83,7 +83,7 @@ class RirekiAttachmentStore(AttachmentStore[TContext], Generic[TContext]):
         data = attachment.model_dump_json()
         # Saved here, because ChatKit before 1.5 leaves it to us.
         await self.store.work.change(
-            lambda sql: files.announce(sql, user, id, data, input.size, key)
+            lambda sql: files.announce(sql, user, id, data, input.size, key), user
         )
         return attachment
 
@@ -105,7 +105,7 @@ class RirekiAttachmentStore(AttachmentStore[TContext], Generic[TContext]):
             attachment = _uploaded(attachment_of(upload.data))
             data = attachment.model_dump_json()
             await self.store.work.change(
-                lambda sql: files.finish(sql, user, attachment_id, data, digest, incoming)
+                lambda sql: files.finish(sql, user, attachment_id, data, digest, incoming), user
             )
             return attachment
         except OSError as error:

@@ -13,10 +13,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-import apsw
 from chatkit.store import NotFoundError
 
 from rireki.chatkit.rows import moment_now, unused
+from rireki.chatkit.sql import StoreSql
 from rireki.chatkit.values import with_unknown
 from rireki.errors import RirekiError
 
@@ -51,18 +51,18 @@ class StoredUpload(NamedTuple):
 # ── rows ──
 
 
-def put_attachment(sql: apsw.Connection, user: str, id: str, data: str, thread: str | None) -> int:
+def put_attachment(sql: StoreSql, user: str, id: str, data: str, thread: str | None) -> int:
     """Insert or update it; its number. One of another user with the same id is another one."""
     rows: list[tuple[Any, ...]] = sql.execute(
         f"SELECT ordinal, data FROM attachments WHERE {_LIVE}", (user, id)
     ).fetchall()
     if not rows:
-        sql.execute(
+        rows = sql.execute(
             """INSERT INTO attachments (id, user_id, thread_id, created_at, data)
-               VALUES (?, ?, ?, ?, ?)""",
+               VALUES (?, ?, ?, ?, ?) RETURNING ordinal""",
             (id, user, thread, moment_now(), data),
-        )
-        return sql.last_insert_rowid()
+        ).fetchall()
+        return int(rows[0][0])
     ordinal, stored = rows[0]
     sql.execute(
         "UPDATE attachments SET data = ?, thread_id = coalesce(?, thread_id) WHERE ordinal = ?",
@@ -71,14 +71,14 @@ def put_attachment(sql: apsw.Connection, user: str, id: str, data: str, thread: 
     return int(ordinal)
 
 
-def find_attachment(sql: apsw.Connection, user: str, id: str) -> str:
+def find_attachment(sql: StoreSql, user: str, id: str) -> str:
     rows = sql.execute(f"SELECT data FROM attachments WHERE {_LIVE}", (user, id)).fetchall()
     if not rows:
         raise NotFoundError(f"there is no attachment {id}")
     return str(rows[0][0])
 
 
-def delete_attachment(sql: apsw.Connection, user: str, id: str, erase: bool) -> list[str]:
+def delete_attachment(sql: StoreSql, user: str, id: str, erase: bool) -> list[str]:
     """The digests of bytes that nothing refers to any more."""
     if not erase:
         sql.execute(
@@ -94,7 +94,7 @@ def delete_attachment(sql: apsw.Connection, user: str, id: str, erase: bool) -> 
     return unused(sql, [str(digest) for (digest,) in rows])
 
 
-def announce(sql: apsw.Connection, user: str, id: str, data: str, size: int, key: str) -> None:
+def announce(sql: StoreSql, user: str, id: str, data: str, size: int, key: str) -> None:
     """An attachment whose bytes are still to come."""
     ordinal = put_attachment(sql, user, id, data, None)
     sql.execute(
@@ -102,9 +102,7 @@ def announce(sql: apsw.Connection, user: str, id: str, data: str, size: int, key
     )
 
 
-def find_upload(
-    sql: apsw.Connection, user: str | None, id: str, key: str | None = None
-) -> StoredUpload:
+def find_upload(sql: StoreSql, user: str | None, id: str, key: str | None = None) -> StoredUpload:
     """The bytes of a user's attachment; or those that a key opens, whoever asks."""
     who, value = ("user_id = ?", user) if key is None else ("key = ?", key)
     rows: list[tuple[Any, ...]] = sql.execute(
@@ -117,9 +115,7 @@ def find_upload(
     return StoredUpload(*rows[0])
 
 
-def finish(
-    sql: apsw.Connection, user: str, id: str, data: str, digest: str, bytes_: Incoming
-) -> None:
+def finish(sql: StoreSql, user: str, id: str, data: str, digest: str, bytes_: Incoming) -> None:
     """Its bytes are there."""
     find_attachment(sql, user, id)
     bytes_.place()
@@ -150,9 +146,10 @@ class Incoming:
 
     def seal(self) -> str:
         """All are there, and on disk; their digest."""
-        self._file.flush()
-        os.fsync(self._file.fileno())
-        self._file.close()
+        if not self._file.closed:
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            self._file.close()
         return self._digest.hexdigest()
 
     def place(self) -> None:
@@ -163,7 +160,9 @@ class Incoming:
         digest = self._digest.hexdigest()
         place = self.folder / digest[:2] / digest
         place.parent.mkdir(mode=0o700, exist_ok=True)
-        self.path.replace(place)
+        if self.path.exists():
+            # Not if the transaction is done once more.
+            self.path.replace(place)
         _settle(place.parent)
 
     def drop(self) -> None:

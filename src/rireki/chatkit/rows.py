@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from datetime import datetime, timezone
 from typing import Any, NamedTuple
 
-import apsw
 from chatkit.store import NotFoundError
 
-from rireki.chatkit.values import ItemValue, moment_of, renamed, same_type, with_unknown
+from rireki.chatkit.sql import StoreSql
+from rireki.chatkit.values import ItemValue, is_typed, moment_of, renamed, same_type, with_unknown
 
 __all__ = [
     "Slice",
@@ -67,7 +67,7 @@ def check_order(order: str) -> None:
 # ── threads ──
 
 
-def put_thread(sql: apsw.Connection, user: str, id: str, data: str, created: datetime) -> None:
+def put_thread(sql: StoreSql, user: str, id: str, data: str, created: datetime) -> None:
     row = _thread(sql, user, id)
     if row is None:
         sql.execute(
@@ -78,28 +78,26 @@ def put_thread(sql: apsw.Connection, user: str, id: str, data: str, created: dat
         _replace(sql, "threads", row, data)
 
 
-def find_thread(sql: apsw.Connection, user: str, id: str) -> str:
+def find_thread(sql: StoreSql, user: str, id: str) -> str:
     row = _thread(sql, user, id)
     if row is None:
         raise NotFoundError(f"there is no thread {id}")
     return str(row[1])
 
 
-def _thread(sql: apsw.Connection, user: str, id: str) -> Any:
+def _thread(sql: StoreSql, user: str, id: str) -> Any:
     query = f"SELECT ordinal, data FROM threads WHERE {_THREAD} AND id = ?"
     return _first(sql, query, (user, id))
 
 
-def list_threads(
-    sql: apsw.Connection, user: str, after: str | None, limit: int, order: str
-) -> Slice:
+def list_threads(sql: StoreSql, user: str, after: str | None, limit: int, order: str) -> Slice:
     row = _thread(sql, user, after) if after else None
     if after and row is None:
         raise NotFoundError(f"there is no thread {after} to go on after")
     return _slice(sql, f"threads WHERE {_THREAD}", (user,), row, limit, order)
 
 
-def delete_thread(sql: apsw.Connection, user: str, id: str, erase: bool) -> list[str]:
+def delete_thread(sql: StoreSql, user: str, id: str, erase: bool) -> list[str]:
     """Also its items and files; the digests of bytes that nothing refers to any more."""
     whose = (user, id)
     if not erase:
@@ -122,7 +120,7 @@ def delete_thread(sql: apsw.Connection, user: str, id: str, erase: bool) -> list
 
 
 def put_item(
-    sql: apsw.Connection,
+    sql: StoreSql,
     user: str,
     thread: str,
     item: ItemValue,
@@ -146,12 +144,12 @@ def put_item(
     for file in item.files:
         sql.execute(
             """UPDATE attachments SET thread_id = ?
-                WHERE user_id = ? AND id = ? AND deleted_at IS NULL AND thread_id IS NOT ?""",
+                WHERE user_id = ? AND id = ? AND deleted_at IS NULL AND thread_id IS DISTINCT FROM ?""",
             (thread, user, file, thread),
         )
 
 
-def find_item(sql: apsw.Connection, user: str, thread: str, id: str) -> str:
+def find_item(sql: StoreSql, user: str, thread: str, id: str) -> str:
     row = _row(sql, user, thread, id) or _latest(sql, user, thread, id)
     if row is None:
         raise NotFoundError(f"there is no item {id} in thread {thread}")
@@ -159,7 +157,7 @@ def find_item(sql: apsw.Connection, user: str, thread: str, id: str) -> str:
 
 
 def list_items(
-    sql: apsw.Connection, user: str, thread: str, after: str | None, limit: int, order: str
+    sql: StoreSql, user: str, thread: str, after: str | None, limit: int, order: str
 ) -> Slice:
     row = None
     if after:
@@ -169,7 +167,7 @@ def list_items(
     return _slice(sql, f"{_IN_ORDER} WHERE {_ITEM}", (user, thread), row, limit, order)
 
 
-def delete_item(sql: apsw.Connection, user: str, thread: str, id: str, erase: bool) -> None:
+def delete_item(sql: StoreSql, user: str, thread: str, id: str, erase: bool) -> None:
     row = _row(sql, user, thread, id) or _current(sql, user, thread, id)
     if row is None:
         return
@@ -180,7 +178,7 @@ def delete_item(sql: apsw.Connection, user: str, thread: str, id: str, erase: bo
 
 
 def _placed(
-    sql: apsw.Connection, user: str, thread: str, item: ItemValue, is_new: bool
+    sql: StoreSql, user: str, thread: str, item: ItemValue, is_new: bool
 ) -> tuple[tuple[Any, ...] | None, ItemValue, str]:
     """Where a reply under a placeholder belongs: the one of this turn, or a new row of its own.
 
@@ -196,18 +194,18 @@ def _placed(
     return None, renamed(item, f"msg_{os.urandom(16).hex()}"), item.id
 
 
-def _current(sql: apsw.Connection, user: str, thread: str, placeholder: str) -> Any:
+def _current(sql: StoreSql, user: str, thread: str, placeholder: str) -> Any:
     """The last reply under a placeholder, unless a person wrote after it."""
     row = _latest(sql, user, thread, placeholder)
-    typed = row and _first(
-        sql,
-        f"SELECT 1 FROM items WHERE {_ITEM} AND ordinal > ? AND data ->> 'type' = 'user_message'",
-        (user, thread, row[0]),
-    )
-    return None if typed else row
+    if row is None:
+        return None
+    later = sql.execute(
+        f"SELECT data FROM {_IN_ORDER} WHERE {_ITEM} AND ordinal > ?", (user, thread, row[0])
+    ).fetchall()
+    return None if any(is_typed(data) for (data,) in later) else row
 
 
-def _latest(sql: apsw.Connection, user: str, thread: str, placeholder: str) -> Any:
+def _latest(sql: StoreSql, user: str, thread: str, placeholder: str) -> Any:
     return _first(
         sql,
         f"""SELECT ordinal, data, id FROM items WHERE {_ITEM} AND given_id = ?
@@ -216,13 +214,13 @@ def _latest(sql: apsw.Connection, user: str, thread: str, placeholder: str) -> A
     )
 
 
-def _row(sql: apsw.Connection, user: str, thread: str, id: str) -> Any:
+def _row(sql: StoreSql, user: str, thread: str, id: str) -> Any:
     return _first(
         sql, f"SELECT ordinal, data, id FROM items WHERE {_ITEM} AND id = ?", (user, thread, id)
     )
 
 
-def _moment(sql: apsw.Connection, user: str, thread: str, item: ItemValue) -> str:
+def _moment(sql: StoreSql, user: str, thread: str, item: ItemValue) -> str:
     """When it was made, but not before what stands above it, nor in the future."""
     last = _first(
         sql,
@@ -236,19 +234,19 @@ def _moment(sql: apsw.Connection, user: str, thread: str, item: ItemValue) -> st
 # ── deleted ──
 
 
-def purge(sql: apsw.Connection, before: str) -> list[str]:
+def purge(sql: StoreSql, before: str) -> list[str]:
     """Erase what was deleted before a moment; the digests of bytes that nothing refers to now."""
     digests = _digests(sql, "deleted_at < ?", (before,))
     gone = 0
     for table in ("threads", "items", "attachments"):
-        sql.execute(f"DELETE FROM {table} WHERE deleted_at < ?", (before,))
-        gone += sql.changes()
+        erased = f"DELETE FROM {table} WHERE deleted_at < ? RETURNING ordinal"
+        gone += len(sql.execute(erased, (before,)).fetchall())
     if gone:
         sql.execute(f"DELETE FROM touched WHERE {_EMPTY}")
     return unused(sql, digests)
 
 
-def list_deleted(sql: apsw.Connection) -> list[tuple[str, str]]:
+def list_deleted(sql: StoreSql) -> list[tuple[str, str]]:
     """User and id of the threads of which something was deleted."""
     rows = sql.execute(
         """SELECT user_id, id FROM threads WHERE deleted_at IS NOT NULL
@@ -257,12 +255,12 @@ def list_deleted(sql: apsw.Connection) -> list[tuple[str, str]]:
     return [(str(user), str(id)) for user, id in rows]
 
 
-def purge_thread(sql: apsw.Connection, user: str, id: str) -> list[str]:
+def purge_thread(sql: StoreSql, user: str, id: str) -> list[str]:
     """Erase what was deleted of a thread, at whatever moment; the digests as above."""
     return _erase(sql, user, id, "AND deleted_at IS NOT NULL")
 
 
-def _erase(sql: apsw.Connection, user: str, thread: str, which: str = "") -> list[str]:
+def _erase(sql: StoreSql, user: str, thread: str, which: str = "") -> list[str]:
     """All rows of a thread, or some; those that were deleted before go with the others."""
     whose = (user, thread)
     digests = _digests(sql, f"user_id = ? AND thread_id = ? {which}", whose)
@@ -273,12 +271,12 @@ def _erase(sql: apsw.Connection, user: str, thread: str, which: str = "") -> lis
     return unused(sql, digests)
 
 
-def unused(sql: apsw.Connection, digests: Sequence[str]) -> list[str]:
+def unused(sql: StoreSql, digests: Sequence[str]) -> list[str]:
     query = "SELECT 1 FROM uploads WHERE digest = ? LIMIT 1"
     return [digest for digest in dict.fromkeys(digests) if _first(sql, query, (digest,)) is None]
 
 
-def _digests(sql: apsw.Connection, which: str, values: Sequence[Any]) -> list[str]:
+def _digests(sql: StoreSql, which: str, values: Sequence[Any]) -> list[str]:
     """Of the bytes of some attachments."""
     rows = sql.execute(
         f"""SELECT digest FROM uploads JOIN attachments ON ordinal = attachment
@@ -291,7 +289,7 @@ def _digests(sql: apsw.Connection, which: str, values: Sequence[Any]) -> list[st
 # ── shared ──
 
 
-def _replace(sql: apsw.Connection, table: str, row: Sequence[Any], data: str) -> None:
+def _replace(sql: StoreSql, table: str, row: Sequence[Any], data: str) -> None:
     """A row's value, in its place; written only if it says something else."""
     merged = data if data == row[1] else with_unknown(row[1], data)
     if merged != row[1]:
@@ -299,7 +297,7 @@ def _replace(sql: apsw.Connection, table: str, row: Sequence[Any], data: str) ->
 
 
 def _slice(
-    sql: apsw.Connection, which: str, values: Sequence[Any], last: Any, limit: int, order: str
+    sql: StoreSql, which: str, values: Sequence[Any], last: Any, limit: int, order: str
 ) -> Slice:
     """Some of these rows, from the first on or behind the `last` that is known."""
     compared, direction = _ORDERS[order]
@@ -315,5 +313,5 @@ def _slice(
     )
 
 
-def _first(sql: apsw.Connection, query: str, values: Sequence[Any]) -> Any:
+def _first(sql: StoreSql, query: str, values: Sequence[Any]) -> Any:
     return next(iter(sql.execute(query, tuple(values)).fetchall()), None)

@@ -1,4 +1,4 @@
-"""`RirekiStore`: threads, items and attachments of a ChatKit app, kept in one SQLite file.
+"""`RirekiStore`: threads, items and attachments of a ChatKit app, kept in one SQLite file or in PostgreSQL.
 
 Every method belongs to the user that its context stands for. The work is done in threads; what
 a method has acknowledged is on disk. What is deleted is gone for the app at once.
@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 from uuid import uuid4
 
 from chatkit.store import Store, StoreItemType
@@ -20,6 +20,7 @@ from rireki.chatkit import files, rows
 from rireki.chatkit.adopt import Adopted, Adoption
 from rireki.chatkit.database import Sync
 from rireki.chatkit.importing import forget_thread, forgotten_threads, take_in_store
+from rireki.chatkit.sql import StoreWork
 from rireki.chatkit.values import (
     Unknown,
     attachment_of,
@@ -33,11 +34,18 @@ from rireki.chatkit.values import (
 from rireki.chatkit.work import StoreConnections
 from rireki.errors import RirekiError
 from rireki.home import Home, archive_path
+from rireki.late import LateModule
 from rireki.sources.chatkit.names import conversation_of
 
 __all__ = ["PLACEHOLDERS", "RirekiStore"]
 
 TContext = TypeVar("TContext")
+
+if TYPE_CHECKING:
+    from rireki.chatkit.postgres import work as postgres
+else:
+    # An extra of its own: psycopg.
+    postgres = LateModule("rireki.chatkit.postgres.work")
 
 #: What agents that know no ids call every reply of theirs.
 PLACEHOLDERS = ("__fake_id__",)
@@ -55,7 +63,11 @@ _PREFIXES: dict[StoreItemType, str] = {
 
 
 class RirekiStore(Store[TContext], Generic[TContext]):
-    """See docs/chatkit.md. `user_key` names the user that a context stands for."""
+    """See docs/chatkit.md. `user_key` names the user that a context stands for.
+
+    `dsn` is the address of a PostgreSQL database to keep it in, where several processes may work on
+    it; the uploaded bytes lie where they would without: in a folder that all of them see.
+    """
 
     def __init__(
         self,
@@ -64,6 +76,7 @@ class RirekiStore(Store[TContext], Generic[TContext]):
         name: str = "chatkit",
         archive: str | Path | None = None,
         path: str | Path | None = None,
+        dsn: str | None = None,
         sync: Sync = "full",
         erase: bool = False,
         keep_deleted: timedelta = KEEP_DELETED,
@@ -79,14 +92,22 @@ class RirekiStore(Store[TContext], Generic[TContext]):
         self.unknown = unknown
         self.placeholders = tuple(placeholders)
         self.blobs = files.Blobs(self.path)
-        self.work = StoreConnections(self.path, sync)
+        #: What it is called in messages.
+        self.place: object = self.path
+        self._is_file = dsn is None
+        self.work: StoreWork
+        if dsn is None:
+            self.work = StoreConnections(self.path, sync)
+        else:
+            pool = postgres.store_in(dsn, name)
+            self.work, self.place = postgres.PostgresWork(pool), pool.name
         self._keep_deleted = timedelta(0) if erase else keep_deleted
 
     def user(self, context: TContext) -> str:
         """The user that a context stands for; one that stands for nobody is refused."""
         user = self._user_key(context)
         if not isinstance(user, str) or not user:
-            raise RirekiError("bad-user", path=self.path, user=user)
+            raise RirekiError("bad-user", path=self.place, user=user)
         return user
 
     # ── ids ──
@@ -112,7 +133,7 @@ class RirekiStore(Store[TContext], Generic[TContext]):
             thread_data(thread),
             thread.created_at,
         )
-        await self.work.change(lambda sql: rows.put_thread(sql, user, id, data, created))
+        await self.work.change(lambda sql: rows.put_thread(sql, user, id, data, created), user)
 
     async def load_threads(
         self, limit: int, after: str | None, order: str, context: TContext
@@ -136,7 +157,7 @@ class RirekiStore(Store[TContext], Generic[TContext]):
             # Apps that never close get rid of what is too old here.
             return rows.delete_thread(sql, user, thread_id, erase) + rows.purge(sql, before)
 
-        await self._clean(await self.work.change(delete))
+        await self._clean(await self.work.change(delete, user))
         if erase:
             await self.work.aside(lambda: forget_thread(self.archive, thread_id, user))
 
@@ -182,7 +203,9 @@ class RirekiStore(Store[TContext], Generic[TContext]):
 
     async def delete_thread_item(self, thread_id: str, item_id: str, context: TContext) -> None:
         user, erase = self.user(context), self.erase
-        await self.work.change(lambda sql: rows.delete_item(sql, user, thread_id, item_id, erase))
+        await self.work.change(
+            lambda sql: rows.delete_item(sql, user, thread_id, item_id, erase), user
+        )
         await self._clean([])
 
     # ── attachments ──
@@ -190,7 +213,7 @@ class RirekiStore(Store[TContext], Generic[TContext]):
     async def save_attachment(self, attachment: Attachment, context: TContext) -> None:
         user, id, data = self.user(context), attachment.id, attachment.model_dump_json()
         thread: str | None = getattr(attachment, "thread_id", None)
-        await self.work.change(lambda sql: files.put_attachment(sql, user, id, data, thread))
+        await self.work.change(lambda sql: files.put_attachment(sql, user, id, data, thread), user)
 
     async def load_attachment(self, attachment_id: str, context: TContext) -> Attachment:
         user = self.user(context)
@@ -202,7 +225,7 @@ class RirekiStore(Store[TContext], Generic[TContext]):
         """Its bytes go with it."""
         user, erase = self.user(context), self.erase
         gone = await self.work.change(
-            lambda sql: files.delete_attachment(sql, user, attachment_id, erase)
+            lambda sql: files.delete_attachment(sql, user, attachment_id, erase), user
         )
         await self._clean(gone)
 
@@ -255,7 +278,8 @@ class RirekiStore(Store[TContext], Generic[TContext]):
         # What is to be erased must not be taken in; what is to be kept must be, before it goes here.
         if self.erase:
             await self.purge()
-        await self.work.aside(lambda: take_in_store(self.archive, self.path))
+        if self._is_file:
+            await self.work.aside(lambda: take_in_store(self.archive, self.path))
         if not self.erase:
             await self.purge()
         await asyncio.to_thread(self.work.close)
@@ -275,7 +299,7 @@ class RirekiStore(Store[TContext], Generic[TContext]):
             for item in new:
                 rows.put_item(sql, user, thread, item, self.placeholders, is_new)
 
-        await self.work.change(put)
+        await self.work.change(put, user)
 
     def _kept_since(self, age: timedelta) -> str:
         return moment_of(datetime.now(timezone.utc) - age)

@@ -19,6 +19,7 @@ __all__ = [
     "Unknown",
     "attachment_of",
     "given",
+    "is_typed",
     "item_of",
     "moment_of",
     "renamed",
@@ -68,6 +69,11 @@ def renamed(item: ItemValue, id: str) -> ItemValue:
 def same_type(one: str, other: str) -> bool:
     """Whether two items are, say, both messages."""
     return bool(json.loads(one)["type"] == json.loads(other)["type"])
+
+
+def is_typed(data: str) -> bool:
+    """Whether it is an item that a person wrote."""
+    return bool(json.loads(data).get("type") == "user_message")
 
 
 def item_of(data: str) -> ThreadItem | None:

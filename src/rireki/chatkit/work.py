@@ -53,8 +53,8 @@ class StoreConnections:
         self._writer = threading.Thread(target=self._write, name="rireki-chatkit", daemon=True)
         self._writer.start()
 
-    async def change(self, do: Callable[[apsw.Connection], T]) -> T:
-        """Done in a transaction; goes on although the caller is cancelled."""
+    async def change(self, do: Callable[[apsw.Connection], T], user: str = "") -> T:
+        """Done in a transaction; goes on although the caller is cancelled. All users wait for each other."""
         return await asyncio.shield(asyncio.wrap_future(self._submit(do)))
 
     async def read(self, do: Callable[[apsw.Connection], T]) -> T:

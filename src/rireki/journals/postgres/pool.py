@@ -32,7 +32,7 @@ PostgresConnection: TypeAlias = psycopg.Connection[tuple[Any, ...]]
 MOST = 20
 FREE_SECONDS = 30.0
 #: After so many seconds without one it is asked whether the server is there at all.
-LOOK = 2.0
+LOOK = 1.0
 #: How long a server that went away is waited for: a restart takes seconds.
 PATIENCE = 20.0
 #: How long to sleep between two looks whether it is back.
@@ -97,6 +97,8 @@ class PostgresPool:
             min_size=0,
             max_size=MOST,
             timeout=FREE_SECONDS,
+            # Whoever needs one waits for the server (below), and then wants it at once.
+            reconnect_timeout=0.05,
             name="rireki",
             open=True,
         )
@@ -177,10 +179,11 @@ class PostgresPool:
         if connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
             with suppress(psycopg.Error):
                 connection.rollback()
-        if self._pool is None:
+        try:
+            self._opened().putconn(connection)
+        except ValueError:
+            # It was lent out before the pool was closed and opened again.
             connection.close()
-        else:
-            self._pool.putconn(connection)
 
     def _opened(self) -> ConnectionPool[PostgresConnection]:
         self.open()

@@ -9,7 +9,7 @@ from psycopg_pool import PoolClosed, PoolTimeout
 
 from rireki.errors import RirekiError
 
-__all__ = ["explain", "is_lost", "is_over_soon", "is_starting"]
+__all__ = ["explain", "is_lost", "is_over_soon", "is_starting", "is_undone"]
 
 #: By the beginning of an SQLSTATE, the longest first.
 _CODES = {
@@ -47,6 +47,11 @@ def explain(error: psycopg.Error, database: str) -> RirekiError:
 def is_lost(error: psycopg.Error) -> bool:
     """Whether the connection broke, so that nobody knows what became of the statement."""
     return _code(error) == "postgres-gone"
+
+
+def is_undone(error: psycopg.Error) -> bool:
+    """Whether the server took the transaction back because of another one: to be done again."""
+    return error.sqlstate in ("40001", "40P01")
 
 
 def is_starting(error: psycopg.Error) -> bool:

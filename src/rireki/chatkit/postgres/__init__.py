@@ -1,0 +1,1 @@
+"""A ChatKit store in PostgreSQL, for apps with many workers."""
