@@ -69,9 +69,11 @@ def absent() -> str:
 
 @contextmanager
 def running(version: int | None = None, **settings: Any) -> Iterator[PostgresServer]:
-    """A new server of a version, or of the one that is preferred, as long as this lasts."""
+    """A new server of a version, else of the one that RIREKI_TEST_POSTGRES names, else of the
+    newest, as long as this lasts."""
     known = engines()
-    server = PostgresServer(known[version or next(iter(known))], **settings)
+    chosen = version or int(os.environ.get("RIREKI_TEST_POSTGRES") or next(iter(known)))
+    server = PostgresServer(known[chosen], **settings)
     try:
         server.start()
         yield server

@@ -12,8 +12,9 @@ from rireki.archive.base import Archive
 from rireki.archive.open import open_archive
 from tests.archive.test_pushed import *  # noqa: F403
 from tests.archive.test_pushed import test_what_is_told_in_parts_is_equal_in_the_end as equal
+from tests.support.homes import NAMES
 
-#: All others: tests/stress/test_postgres.py.
+#: A campaign tries them all.
 FEW = ("amazon-q-1.12", "claude-code-2.0.76")
 
 del globals()[equal.__name__]
@@ -24,7 +25,12 @@ def laptop(tmp_path: Path, clock: Callable[[], str]) -> Archive:
     return open_archive(tmp_path / "laptop.sqlite3", create=True, clock=clock)
 
 
-@pytest.mark.parametrize("name", FEW)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if metafunc.function is test_what_a_laptop_tells_is_equal_here:
+        names = NAMES if metafunc.config.getoption("--campaign") else FEW
+        metafunc.parametrize("name", names)
+
+
 def test_what_a_laptop_tells_is_equal_here(
     name: str, laptop: Archive, other: Archive, home: Path, tmp_path: Path
 ) -> None:
