@@ -21,7 +21,6 @@ from rireki.archive.delta import (
     ForgottenFacts,
     OriginFacts,
     Part,
-    StateFacts,
     StrandFacts,
     SuccessionFacts,
     held,
@@ -200,11 +199,11 @@ class _Taking:
         before = [] if is_new else self.rows.get("state", "number", order="number", strand=id)
         for (number,) in before[part.kept :]:
             self.rows.remove("state", strand=id, number=number)
-        self.rows.put(
-            "state",
-            "strand, number, at, runs, tail",
-            *((id, numbers[state.number], *_checked(state)) for state in part.states),
-        )
+        for state in part.states:
+            if state.runs:
+                decoded_runs(state.runs)
+            told = structs.asdict(state) | {"number": numbers[state.number]}
+            self.rows.add("state", strand=id, **told)
         self.batch.projection.mark_stale(strand.family, strand.conversation, self.batch.number)
 
     def _refuse(self, strand: StrandFacts) -> None:
@@ -238,9 +237,3 @@ class _Taking:
             self.batch.records.chunks.add_small(strand, chunk)
         else:
             self.batch.records.chunks.insert(strand, [chunk])
-
-
-def _checked(state: StateFacts) -> tuple[str, str, bytes]:
-    if state.runs:
-        decoded_runs(state.runs)
-    return state.at, state.runs, state.tail

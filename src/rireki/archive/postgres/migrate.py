@@ -7,6 +7,7 @@ was: every statement is a transaction of its own and may be repeated.
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from functools import cache
 from importlib.resources import files
 from typing import TypeAlias
@@ -25,6 +26,12 @@ OLDEST = 150000
 LEASE_SECONDS = 60
 #: How often it is looked whether another process has finished.
 LOOK_SECONDS = 0.05
+#: What comes of making a table while another process does: of its name, its type, or itself.
+_MADE_MEANWHILE = (
+    psycopg.errors.UniqueViolation,
+    psycopg.errors.DuplicateObject,
+    psycopg.errors.DuplicateTable,
+)
 Steps: TypeAlias = list[list[str]]
 
 #: What is there before any step. Two processes that make the same table at once stand in each other's
@@ -112,10 +119,12 @@ def _bring_up(connection: Connection, database: str) -> None:
 
 def _begin(connection: Connection) -> None:
     for statement in BEGINNING:
-        try:
-            connection.execute(statement.encode())
-        except (psycopg.errors.UniqueViolation, psycopg.errors.DuplicateTable):
-            # Another process made it in between: then it is there.
+        # Another process that makes it in between is met at each of these, and no more.
+        for _ in _MADE_MEANWHILE:
+            with suppress(*_MADE_MEANWHILE):
+                connection.execute(statement.encode())
+                break
+        else:
             connection.execute(statement.encode())
 
 

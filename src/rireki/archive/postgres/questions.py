@@ -43,7 +43,7 @@ TROUBLES = """
     SELECT o.source, o.place, t.place, t.message, t.hint
       FROM trouble t JOIN origin o ON o.owner = %(owner)s AND o.id = t.origin
      WHERE t.owner = %(owner)s AND (%(source)s::text IS NULL OR o.source = %(source)s)
-     ORDER BY t.place
+     ORDER BY t.place, t.origin, t.key
 """
 STRANDS = """
     SELECT s.id, s.key, s.conversation, s.role, s.project, s.first_seen, s.last_seen,
@@ -244,7 +244,7 @@ SIGHTINGS = """
        AND (s.project IS NOT NULL AND ({of_strand}) AND c.nature <> 'notes'
             OR s.project IS NULL AND ({of_conversation}) AND c.nature <> 'subagent')
      GROUP BY c.owner, c.number, s.project
-     ORDER BY c.updated_at DESC NULLS LAST, 7 DESC, c.number DESC
+     ORDER BY c.updated_at DESC NULLS LAST, 7 DESC, c.number DESC, 5
 """
 ANSWERS = """
     SELECT c.id, a.data
@@ -327,7 +327,8 @@ OFFERED = """
       JOIN conversation c ON c.owner = %(owner)s AND c.number = other.conversation
      WHERE mine.owner = %(owner)s AND mine.conversation = %(conversation)s
        AND mine.role = 'want' AND mine.kind <> 'title'
-     ORDER BY coalesce(c.started_at, '') DESC, coalesce(c.updated_at, '') DESC, c.id DESC
+     ORDER BY coalesce(c.started_at, '') DESC, coalesce(c.updated_at, '') DESC, c.id DESC,
+              mine.place, other.place
 """
 TITLE_ELSEWHERE = """
     SELECT coalesce(other.detail, named.title)
@@ -341,7 +342,8 @@ TITLE_ELSEWHERE = """
      WHERE mine.owner = %(owner)s AND mine.conversation = %(conversation)s
        AND mine.role = 'want' AND mine.kind = 'title'
        AND coalesce(other.detail, named.title) IS NOT NULL
-     ORDER BY mine.place, c.started_at NULLS FIRST, c.id NULLS FIRST, named.grouping NULLS FIRST
+     ORDER BY mine.place, c.started_at NULLS FIRST, c.id NULLS FIRST, named.grouping NULLS FIRST,
+              other.place NULLS FIRST
      LIMIT 1
 """
 ELDER = """
@@ -356,7 +358,9 @@ ELDER = """
      WHERE mine.owner = %(owner)s AND mine.conversation = %(conversation)s AND mine.role = 'share'
        AND (coalesce(c.started_at, ''), coalesce(c.updated_at, ''), c.id)
          < (coalesce(me.started_at, ''), coalesce(me.updated_at, ''), me.id)
-     ORDER BY coalesce(c.started_at, '') DESC, coalesce(c.updated_at, '') DESC, c.id DESC LIMIT 1
+     ORDER BY coalesce(c.started_at, '') DESC, coalesce(c.updated_at, '') DESC, c.id DESC,
+              mine.place, other.place
+     LIMIT 1
 """
 
 # ── whether all fits together ──

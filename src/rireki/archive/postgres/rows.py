@@ -181,11 +181,11 @@ class PostgresRows(PostgresQuestions):
 
     def _next_id(self) -> int:
         assert self._transaction is not None
-        return self._transaction.count(1)
+        return self._transaction.next_id()
 
     def next_number(self) -> int:
         assert self._transaction is not None
-        return self._transaction.count(0)
+        return self._transaction.next_number()
 
     def note(self, name: str) -> Any:
         if name == "number":

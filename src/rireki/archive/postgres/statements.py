@@ -44,7 +44,9 @@ def tables_of(query: str) -> frozenset[str]:
 
 @cache
 def select(table: str, columns: str, where: tuple[str, ...], order: str, limited: bool) -> str:
-    by = f" ORDER BY {order}" if order else ""
+    # By its key where nothing else is asked for: the same everywhere, and every time.
+    by = order or ", ".join(name for name in KEYS[table] if name not in where)
+    by = f" ORDER BY {by}" if by else ""
     limit = " LIMIT %s" if limited else ""
     return f"SELECT {columns} FROM {table} {_where(where)}{by}{limit}"
 

@@ -21,6 +21,7 @@ READING = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 #: reads of this owner stays as it is.
 WRITING = "BEGIN ISOLATION LEVEL READ COMMITTED"
 COUNTER = "SELECT number, id FROM counter WHERE owner = %s FOR UPDATE"
+NEXT = "UPDATE counter SET number = number + 1 WHERE owner = %s RETURNING number, id"
 FIRST = "INSERT INTO counter (owner, number, id) VALUES (%s, 0, 0) ON CONFLICT (owner) DO NOTHING"
 COUNTED = "UPDATE counter SET number = %s, id = %s WHERE owner = %s"
 
@@ -42,14 +43,27 @@ class Transaction:
     def counter(self) -> list[int]:
         """The last number and the last id."""
         if self._counter is None:
-            found = self.ask(COUNTER, (self._owner,))
-            if not found:
-                self.ask(FIRST, (self._owner,))
-                found = self.ask(COUNTER, (self._owner,))
-            self._counter = list(found[0])
+            self._counter = self._lock(COUNTER)
         return self._counter
 
-    def count(self, place: int) -> int:
+    def _lock(self, statement: str) -> list[int]:
+        found = self.ask(statement, (self._owner,))
+        if not found:
+            self.ask(FIRST, (self._owner,))
+            found = self.ask(statement, (self._owner,))
+        return list(found[0])
+
+    def next_number(self) -> int:
+        if self._counter is None:
+            # Nearly always the only one: counted at once, not locked first.
+            self._counter = self._lock(NEXT)
+            return self._counter[0]
+        return self._count(0)
+
+    def next_id(self) -> int:
+        return self._count(1)
+
+    def _count(self, place: int) -> int:
         counter = self.counter
         counter[place] += 1
         self._counted = True

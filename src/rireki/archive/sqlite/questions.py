@@ -60,7 +60,8 @@ _OFFERED = """
        AND other.conversation <> mine.conversation
       JOIN conversation c ON c.number = other.conversation
      WHERE mine.conversation = ? AND mine.role = 'want' AND mine.kind <> 'title'
-     ORDER BY coalesce(c.started_at, '') DESC, coalesce(c.updated_at, '') DESC, c.id DESC
+     ORDER BY coalesce(c.started_at, '') DESC, coalesce(c.updated_at, '') DESC, c.id DESC,
+              mine.rowid, other.rowid
 """
 _TITLE = """
     SELECT coalesce(other.detail, named.title)
@@ -72,7 +73,7 @@ _TITLE = """
       LEFT JOIN naming named ON named.token = mine.token AND named.family = mine.family
      WHERE mine.conversation = ? AND mine.role = 'want' AND mine.kind = 'title'
        AND coalesce(other.detail, named.title) IS NOT NULL
-     ORDER BY mine.rowid, c.started_at, c.id, named.grouping LIMIT 1
+     ORDER BY mine.rowid, c.started_at, c.id, named.grouping, other.rowid LIMIT 1
 """
 _ELDER = """
     SELECT iif('continuation' IN (mine.kind, other.kind), 'continuation', 'fork'), c.number
@@ -83,7 +84,9 @@ _ELDER = """
      WHERE mine.conversation = ? AND mine.role = 'share'
        AND (coalesce(c.started_at, ''), coalesce(c.updated_at, ''), c.id)
          < (coalesce(me.started_at, ''), coalesce(me.updated_at, ''), me.id)
-     ORDER BY coalesce(c.started_at, '') DESC, coalesce(c.updated_at, '') DESC, c.id DESC LIMIT 1
+     ORDER BY coalesce(c.started_at, '') DESC, coalesce(c.updated_at, '') DESC, c.id DESC,
+              mine.rowid, other.rowid
+     LIMIT 1
 """
 
 
@@ -157,7 +160,7 @@ class Questions:
         return self._ask(
             """SELECT o.source, o.place, t.place, t.message, t.hint FROM trouble t
                  JOIN origin o ON o.id = t.origin
-                WHERE ?1 IS NULL OR o.source = ?1 ORDER BY t.place""",
+                WHERE ?1 IS NULL OR o.source = ?1 ORDER BY t.place, t.origin, t.key""",
             source,
         )
 
@@ -446,7 +449,7 @@ class Questions:
                     OR (s.project IS NULL AND ({condition.format("c.project")})
                         AND c.nature <> 'subagent')
                  GROUP BY c.number, 5
-                 ORDER BY c.updated_at DESC NULLS LAST, 7 DESC, c.number DESC""",
+                 ORDER BY c.updated_at DESC NULLS LAST, 7 DESC, c.number DESC, 5""",
             *(values if below else values[:1]),
         )
 
