@@ -124,6 +124,7 @@ def test_each_item_says_whose_it_is(shared: Shared) -> None:
     office, asked = shared
     (found,) = office.get("bob", "/api/v1/conversations").json()["conversations"]
     assert (found["id"], found["owner"], found["teams"]) == (asked.id, "ann", ["acme"])
+    assert "machines" not in found
     one = office.get("bob", f"/api/v1/conversations/{asked.id}").json()["conversation"]
     assert one["owner"] == "ann"
     (talk,) = office.get("bob", f"/api/v1/search?q={asked.word}").json()["talks"]

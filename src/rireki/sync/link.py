@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
 from rireki.archive.base import Archive
 from rireki.archive.open import now
 from rireki.errors import RirekiError
@@ -44,7 +46,9 @@ class RemoteLink:
         self.shared = shared
         self.told = told
         self.remotes = Remotes(archive.home)
-        self.machine = this_machine()
+        machine = this_machine()
+        # What somebody calls his machine is no team's business.
+        self.machine = machine if remote.kind == "own" else structs.replace(machine, name="")
 
     def push(self) -> Transferred:
         with self.sender() as sender, self._noted("pushed_at"):

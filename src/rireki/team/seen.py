@@ -199,6 +199,8 @@ class OwnerView(_Shut):
         group = (heading.family, heading.grouping) if heading else ("", "")
         values = structs.asdict(conversation)
         values["links"] = [link for link in conversation.links if link.id in known]
+        # Laptops do not say what they are called.
+        values["machines"] = msgspec.UNSET
         if not self.is_own and conversation.curation:
             values["curation"] = told_to_teams(conversation.curation)
         return OwnedConversation(
@@ -355,6 +357,9 @@ class OwnerView(_Shut):
 
     def curations(self, ids: Collection[str] | None = None) -> dict[str, Curation]:
         return self.archive.curations(ids) if self.is_own else {}
+
+    def machines(self) -> dict[str, list[int]]:
+        return {}
 
 
 def ambiguous(name: str, ids: Sequence[str]) -> Ambiguous:
@@ -604,3 +609,6 @@ class SeenArchive(_Shut):
     def curations(self, ids: Collection[str] | None = None) -> dict[str, Curation]:
         own = [view.curations(ids) for view in self.views if view.is_own]
         return own[0] if own else {}
+
+    def machines(self) -> dict[str, list[int]]:
+        return {}
