@@ -237,7 +237,9 @@ SIDECHAIN = (
 @pytest.mark.parametrize("path", [TERMINAL, SIDECHAIN], ids=["terminal", "sidechain"])
 def test_any_cut_into_pieces_tells_the_same(path: Path, data: st.DataObject) -> None:
     whole = path.read_bytes()
-    cuts = sorted(data.draw(st.lists(st.integers(0, len(whole)), max_size=4)))
+    # Different ones: whether a file that did not grow is the same is known by what is kept of it,
+    # which a Memory does not tell.
+    cuts = sorted(data.draw(st.sets(st.integers(0, len(whole) - 1), max_size=4)))
     with TemporaryDirectory() as folder:
         home = Path(folder)
         target = lay(home, b"", path.stem)
