@@ -336,7 +336,7 @@ def test_choices_stand_in_the_order_of_the_browser_whatever_the_agent_has(
     assert re.findall(r"\d\. [^\r\n]*", card) == [
         "1. Allow once",
         "2. Always allow (Always allow rm)",
-        "3. Refuse (Reject)",
+        "3. Refuse",
         "4. Refuse with a reason",
     ]
     person.type("1\n")

@@ -152,6 +152,20 @@ COMMANDS: dict[str, list[list[str]]] = {
     "forget": [["forget", "bbbb", "--yes"], ["forget", "\x1b[2J\x9b\u202e"]],
     "token": [["token"], ["token", "--json"]],
     "completion": [["completion", "bash"]],
+    "title": [["title", "aaaa", "words \x1b[2J\x9b\u202e"], ["list"]],
+    "tag": [["tag", "aaaa", "\x1b[2J\x9b\u202e"], ["tag", "--list"], ["tag", "--list", "--json"]],
+    "star": [["star", "aaaa"], ["star", "--list"], ["star", "\x1b[2J\x9b\u202e"]],
+    "note": [["note", "aaaa", "words \x1b[2J\x9b\u202e"], ["note", "--list"]],
+    "hide": [["hide", "aaaa"], ["hide", "--list"], ["hide", "aaaa", "--remove"]],
+    "digest": [["digest", "2026-11-15"], ["digest", "--json"], ["digest", "\x1b[2J\x9b\u202e"]],
+    "remote": [["remote", "add", "\x1b[2J\x9b", "HOME/\x1b[2J\x9b\u202e"], ["remote", "list"]],
+    "push": [["push", "\x1b[2J\x9b\u202e"]],
+    "pull": [["pull", "\x1b[2J\x9b\u202e"]],
+    "sync": [["sync", "\x1b[2J\x9b\u202e"]],
+    "unshare": [["unshare", "/w/\x1b[2J\x9b\u202e"]],
+    "team": [
+        ["team", "add", "\x1b[2J\x9b\u202e", "--database", "postgresql://\x1b[2J\x9b@127.0.0.1:1/"]
+    ],
 }
 
 

@@ -97,6 +97,18 @@ COMMANDS: dict[str, list[str]] = {
     "mcp": [],
     "install": ["claude", "--yes"],
     "chatkit": ["adopt", "old.db"],
+    "title": ["bridge/waiting", "words"],
+    "tag": ["bridge/waiting", "a-tag"],
+    "star": ["bridge/waiting"],
+    "note": ["bridge/waiting", "words"],
+    "hide": ["bridge/waiting"],
+    "digest": ["2026-11-15"],
+    "remote": ["list"],
+    "push": [],
+    "pull": [],
+    "sync": [],
+    "unshare": ["bridge/waiting"],
+    "team": ["status"],
 }
 
 

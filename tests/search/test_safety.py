@@ -623,6 +623,8 @@ def test_what_an_import_only_ties_to_others_is_not_read_again(
     monkeypatch.setattr(update, "MUCH", much)
     monkeypatch.setattr(sweep, "BULK", 0)
     monkeypatch.setattr(bulk, "BATCH", 1)
+    # The newest ones are taken in whole, and change no more.
+    monkeypatch.setattr(bulk, "NEWEST", 0)
     monkeypatch.setattr(pool, "processors", lambda: 1)
     place = Place(tmp_path)
     shutil.copytree(corpus(1)[0], place.home)

@@ -171,6 +171,11 @@ def added_tags(conversation: Conversation) -> str:
     return " ".join(f"#{one_line(tag)}" for tag in conversation.added.tags)
 
 
+def _here() -> str:
+    known = known_machine()
+    return known.name if known else ""
+
+
 def _elsewhere(conversation: Conversation, here: str) -> str:
     """The machines that it was read on, if this is none of them."""
     machines = conversation.machines or []
@@ -191,7 +196,7 @@ def _table(
     now: datetime,
 ) -> Iterator[str]:
     style = screen.style
-    here = machine.name if (machine := known_machine()) else ""
+    here = _here() if any(c.machines for c in found) else ""
     # A name that is much longer than the others moves its own row alone.
     ids = max(min(max(len(names[c.id]) for c in found), LONG), 2)
     sources = max(max(len(c.source) for c in found), width(say("SOURCE")))

@@ -21,6 +21,7 @@ async function open(address, field = "") {
   }
   const { html } = await response.json();
   dialog.innerHTML = html;
+  dialog.setAttribute("aria-labelledby", "curate-title");
   dialog.showModal();
   const wanted = field ? `[name="${field}"]` : "input:not([type=hidden]), textarea";
   const input = dialog.querySelector(wanted);

@@ -174,9 +174,11 @@ if (first) setTimeout(follow, 400);
 
 // ── The year ──
 
+/** @type {Record<string, number>} */
 const BACK = { ArrowUp: 1, ArrowLeft: 7, ArrowDown: -1, ArrowRight: -7 };
 const year = document.querySelector(".year .calendar");
-year?.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
+year?.addEventListener("keydown", (/** @type {Event} */ pressed) => {
+  const event = /** @type {KeyboardEvent} */ (pressed);
   const way = BACK[event.key];
   if (!way) return;
   event.preventDefault();
