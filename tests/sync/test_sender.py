@@ -259,12 +259,16 @@ def test_to_a_team_goes_what_is_let_through_and_nothing_else(
     with pytest.raises(RirekiError, match="only what you share"):
         Outbox(archive, LAPTOP, "team")
 
-    def shared(delta: Delta) -> Delta:
-        parts = [part for part in delta.parts if part.strand.conversation == "two"]
-        return msgspec.structs.replace(delta, parts=parts, origins=delta.origins)
+    class Shared:
+        def wants(self, family: str, conversation: str | None) -> bool:
+            return conversation == "two"
+
+        def __call__(self, delta: Delta) -> Delta:
+            assert {part.strand.conversation for part in delta.parts} <= {"two"}
+            return delta
 
     way = BadWay(Receiver(other, "team"))
-    Sender(Outbox(archive, LAPTOP, "team", shared), way, "acme", "team").push()
+    Sender(Outbox(archive, LAPTOP, "team", Shared()), way, "acme", "team").push()
     assert stories(other) == [] and stories(other, "two") == [b"for all\n"]
     assert position(other, archive).reached == archive.number()
 

@@ -8,7 +8,7 @@ from, so that whoever takes it notices when something came in between.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeAlias
+from typing import Annotated, TypeAlias
 
 import msgspec
 
@@ -21,6 +21,7 @@ from rireki.archive.values import PersonFact
 __all__ = [
     "LAST",
     "NOTHING",
+    "UNWANTED",
     "Delta",
     "ForgottenFacts",
     "Giving",
@@ -38,6 +39,8 @@ __all__ = [
 
 #: Larger than any number.
 LAST = 1 << 53
+#: A number, or an id, as another archive may tell it.
+_Number: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=LAST)]
 #: What a strand counts for besides its records and states.
 FEW = 300
 _CHUNK = "lane, first, count, size, lengths, digests, data"
@@ -56,18 +59,20 @@ class Held(msgspec.Struct, frozen=True):
     """What there is of a strand in the other archive."""
 
     #: Up to which number its states are there.
-    number: int = 0
+    number: _Number = 0
     #: How many records of each lane.
-    lanes: dict[str, int] = msgspec.field(default_factory=dict)
+    lanes: dict[str, _Number] = msgspec.field(default_factory=dict)
 
 
 NOTHING = Held()
+#: Nothing is told of such a strand, whatever the other archive has.
+UNWANTED = Held(LAST)
 #: What the other archive has of these strands; of those it does not know, nothing.
 Have: TypeAlias = Callable[[Sequence[int]], Mapping[int, Held]]
 
 
 class OriginFacts(msgspec.Struct, frozen=True):
-    id: int
+    id: _Number
     source: str
     place: str
     root: str
@@ -78,8 +83,8 @@ class OriginFacts(msgspec.Struct, frozen=True):
 
 
 class StrandFacts(msgspec.Struct, frozen=True):
-    id: int
-    origin: int
+    id: _Number
+    origin: _Number
     key: str
     family: str
     conversation: str | None
@@ -89,11 +94,11 @@ class StrandFacts(msgspec.Struct, frozen=True):
     first_seen: str
     last_seen: str
     vanished_at: str | None
-    number: int
+    number: _Number
 
 
 class StateFacts(msgspec.Struct, frozen=True):
-    number: int
+    number: _Number
     at: str
     runs: str
     tail: bytes
@@ -104,7 +109,7 @@ class ForgottenFacts(msgspec.Struct, frozen=True):
     conversation: str
     together: str
     at: str
-    remembered: int
+    remembered: _Number
 
 
 class SuccessionFacts(msgspec.Struct, frozen=True):
@@ -123,20 +128,20 @@ class Part(msgspec.Struct, frozen=True):
     chunks: list[Chunk]
     #: How many of the states that are there already still count: a reading that went on afterwards
     #: took the last one back.
-    kept: int
+    kept: _Number
     states: list[StateFacts]
     #: Up to which number its states are told with this.
-    number: int
+    number: _Number
 
 
 class Delta(msgspec.Struct, frozen=True):
-    after: int
+    after: _Number
     #: With this, all that changed up to here is told; `after` again, if it is a part of one change.
-    upto: int
+    upto: _Number
     origins: list[OriginFacts]
     parts: list[Part]
     #: Strands that went because they were forgotten.
-    removed: list[int]
+    removed: list[_Number]
     forgotten: list[ForgottenFacts]
     successions: list[SuccessionFacts]
     #: What people said of conversations on that machine, or took back.
@@ -217,7 +222,9 @@ class Giving:
             for number, id in page:
                 if number > self.now:
                     return self.now
-                held = NOTHING if id in self.gone else known.get(id, NOTHING)
+                held = known.get(id, NOTHING)
+                if id in self.gone and held is not UNWANTED:
+                    held = NOTHING
                 if self.room <= 0 or not self._give(id, held):
                     return int(number) - 1
         return self.now

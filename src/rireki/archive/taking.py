@@ -27,13 +27,19 @@ from rireki.archive.delta import (
     taken_strands,
 )
 from rireki.archive.forgetting import drop, drop_strand, reopen
-from rireki.archive.pack import FULL, Chunk, damaged, unpack
+from rireki.archive.pack import FULL, Chunk, check_told, damaged
 from rireki.archive.records import decoded_cursor, decoded_runs
 from rireki.archive.rows import Row, Rows
 from rireki.archive.values import Group, Stale
 from rireki.model.record import DIGEST_SIZE
+from rireki.model.strand import places_of
 
 __all__ = ["seal_of", "take"]
+
+
+#: A state may name each record several times, and records that a damaged archive lost; one that names
+#: far more than there are would only fill the memory of whoever reads it.
+TIMES, SPARE = 4, 1_000_000
 
 
 class _Elsewhere(Exception):
@@ -103,6 +109,8 @@ class _Taking:
 
     def _keep_parts(self, delta: Delta) -> None:
         strands = [part.strand.id for part in delta.parts]
+        if len(set(strands)) != len(strands):
+            raise damaged("batch", "a strand is told twice")
         known = held(self.rows, self.stream, strands, self._find(strands))
         self._keep_origins(delta.origins)
         numbers = self._numbers(delta.parts)
@@ -199,9 +207,10 @@ class _Taking:
         before = [] if is_new else self.rows.get("state", "number", order="number", strand=id)
         for (number,) in before[part.kept :]:
             self.rows.remove("state", strand=id, number=number)
+        most = TIMES * sum(lanes.values()) + SPARE
         for state in part.states:
-            if state.runs:
-                decoded_runs(state.runs)
+            if state.runs and places_of(decoded_runs(state.runs)) > most:
+                raise damaged(f"strand {strand.id}", "a state names more records than there are")
             told = structs.asdict(state) | {"number": numbers[state.number]}
             self.rows.add("state", strand=id, **told)
         self.batch.projection.mark_stale(strand.family, strand.conversation, self.batch.number)
@@ -229,9 +238,9 @@ class _Taking:
 
     def _keep_chunk(self, strand: int, chunk: Chunk, count: int) -> None:
         """As it lies, behind the records that are there."""
-        records = unpack(chunk.data, chunk.size, chunk.lengths, f"lane {chunk.lane}")
+        records = check_told(chunk, f"lane {chunk.lane}")
         is_whole = len(chunk.digests) in (0, DIGEST_SIZE * len(records))
-        if len(records) != chunk.count or chunk.first < count or not is_whole:
+        if chunk.first < count or not is_whole:
             raise damaged(f"lane {chunk.lane}", "its records are not those that are told")
         if 0 < chunk.first == count and chunk.size < FULL // 2:
             self.batch.records.chunks.add_small(strand, chunk)

@@ -25,6 +25,7 @@ __all__ = [
     "StrandBytes",
     "expand",
     "extended",
+    "places_of",
     "shorten",
     "weave",
 ]
@@ -96,6 +97,16 @@ def expand(records: str) -> list[int]:
                 raise ValueError(f"no strand has {end} records")
             numbers.extend(range(int(first), end))
     return numbers
+
+
+def places_of(runs: Sequence[Run]) -> int:
+    """How many records these runs name, without counting them one by one."""
+    places = 0
+    for run in runs:
+        for span in run.records.split(",") if run.records else ():
+            first, _, last = span.partition("-")
+            places += max(int(last or first) - int(first) + 1, 0)
+    return places
 
 
 def shorten(numbers: Sequence[int]) -> str:

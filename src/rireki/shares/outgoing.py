@@ -52,11 +52,16 @@ class OutgoingFilter:
             facts=[],
         )
 
+    def wants(self, family: str, conversation: str | None) -> bool:
+        return self._shared_as(family, conversation) is not None
+
     def _group(self, part: Part) -> SharedGroup | None:
-        name = part.strand.conversation
+        return self._shared_as(part.strand.family, part.strand.conversation)
+
+    def _shared_as(self, family: str, name: str | None) -> SharedGroup | None:
         if name is None or name.startswith(OF_ALL):
             return None
-        found = self._shared.get((part.strand.family, name))
+        found = self._shared.get((family, name))
         return found if found is not None and found.level != "counts" else None
 
     def _is_masked(self, part: Part) -> bool:

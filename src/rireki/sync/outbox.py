@@ -10,13 +10,14 @@ How facts travel is not known here.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
 from secrets import token_hex
+from typing import Protocol
 
 import msgspec
 
 from rireki.archive.base import Archive
-from rireki.archive.delta import Delta, Have
+from rireki.archive.delta import UNWANTED, Delta, Have, Held
 from rireki.errors import RirekiError
 from rireki.sync.machine import Machine, name_of
 from rireki.sync.wire import KindOfRemote, PushBatch, StreamOpening
@@ -28,9 +29,18 @@ LIMIT = 2 << 20
 #: Of so many seals the older half is thinned out: every other one goes.
 MOST = 256
 _NOTE = "told"
+#: Of so many changes that are nobody's business it is told that they were.
+HOLLOW = 100_000
 
-#: What is sent of a delta: all of it, or what its owner shares, without what is secret.
-Outgoing = Callable[[Delta], Delta]
+
+class Outgoing(Protocol):
+    """What goes to a team: what its owner shares, without what is secret."""
+
+    def wants(self, family: str, conversation: str | None) -> bool:
+        """Whether anything of a group of strands goes: of others nothing is even looked at."""
+        ...
+
+    def __call__(self, delta: Delta) -> Delta: ...
 
 
 class _Told(msgspec.Struct):
@@ -54,7 +64,7 @@ class Outbox:
             raise RirekiError("nothing-shared")
         self.archive = archive
         self.machine = machine
-        self.outgoing = outgoing or (lambda delta: delta)
+        self.outgoing = outgoing
 
     def opening(self) -> StreamOpening:
         name = name_of(self.archive, self.machine)
@@ -80,11 +90,31 @@ class Outbox:
 
     def next(self, reached: int, seal: str, have: Have, limit: int = LIMIT) -> PushBatch | None:
         """What comes behind a moment; None where that is nothing."""
-        delta = self.archive.delta(reached, limit, have)
-        if delta.is_empty:
+        if self.outgoing is None:
+            delta = self.archive.delta(reached, limit, have)
+        else:
+            delta = self.outgoing(self.archive.delta(reached, limit, self._wanted(have)))
+        # Who is given nothing is not told either when something happened.
+        if delta.is_empty and (self.outgoing is None or delta.upto < reached + HOLLOW):
             return None
         sealed = seal if delta.upto == reached else self._seal(delta.upto)
-        return PushBatch(seal=seal, sealed=sealed, delta=self.outgoing(delta))
+        return PushBatch(seal=seal, sealed=sealed, delta=delta)
+
+    def _wanted(self, have: Have) -> Have:
+        """Asks of those strands alone that go."""
+
+        def asked(strands: Sequence[int]) -> Mapping[int, Held]:
+            wanted = [id for id in strands if self._goes(id)]
+            known = have(wanted) if wanted else {}
+            return dict.fromkeys(strands, UNWANTED) | {
+                id: known[id] for id in wanted if id in known
+            }
+
+        return asked
+
+    def _goes(self, strand: int) -> bool:
+        found = self.archive.rows.get("strand", "family, conversation", id=strand)
+        return self.outgoing is None or any(self.outgoing.wants(*row) for row in found)
 
     # ── seals ──
 

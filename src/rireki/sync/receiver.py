@@ -121,10 +121,17 @@ class Receiver:
             return _told(error)
         except StorageError as error:
             return _told(explain(error, self.archive))
+        except (OverflowError, RecursionError) as error:
+            # No archive tells what cannot be kept: somebody made it up.
+            return MalformedBatch(str(error))
+
+
+#: What is wrong with a batch, and stays so.
+_ITS_OWN = ("data-damaged", "database-too-long")
 
 
 def _told(error: ArchiveTrouble) -> PushAnswer:
     """A batch that is damaged stays so; whatever else is wrong is with us."""
-    if error.code == "data-damaged":
+    if error.code in _ITS_OWN:
         return MalformedBatch(error.message)
     return Unkept(error.message)

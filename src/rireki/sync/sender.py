@@ -43,6 +43,8 @@ __all__ = ["Puller", "PullSource", "PushTarget", "Sender", "Transferred"]
 LEAST = 64 << 10
 #: How often another one may be faster, one time after the other.
 PATIENCE = 100
+#: So many lives may be begun for one push: another archive that knows none of them is not right.
+LIVES = 3
 
 
 class PushTarget(Protocol):
@@ -118,7 +120,7 @@ class Sender:
     def _open(self, done: Transferred) -> StreamPosition:
         self._held.clear()
         opening = self.outbox.opening()
-        while True:
+        for _ in range(LIVES):
             answer = self.target.open(opening)
             if not isinstance(answer, StreamPosition):
                 _refuse(self.name, answer)
@@ -131,6 +133,7 @@ class Sender:
                 return answer
             done.put_back += 1
             opening = self.outbox.begin_again()
+        raise RirekiError("remote-busy", name=self.name)
 
     def _have(self, strands: Sequence[int]) -> Mapping[int, Held]:
         assert self._position is not None
@@ -159,7 +162,8 @@ class Sender:
             self.limit = max(LEAST, min(self.limit // 2, answer.limit // 2))
         elif not isinstance(answer, StreamConflict):
             _refuse(self.name, answer)
-        return isinstance(answer, RecordsTaken)
+        # One that wants all of it once more gets it, but not again and again.
+        return isinstance(answer, RecordsTaken) and answer.reached >= batch.delta.upto
 
     def _note(self, position: StreamPosition, delta: Delta, taken: RecordsTaken) -> None:
         if taken.reached < delta.upto:

@@ -55,6 +55,9 @@ VERSION = 1
 MAGIC = b"RKB1"
 #: Magic, and how long the facts are.
 _START = struct.Struct(">4sI")
+#: What is told beside the records of a batch: so many bytes, and so many strands. A sender stays far
+#: below both; more would only fill the memory of who takes it.
+FACTS, STRANDS = 128 << 20, 20_000
 #: Whose server it is: one's own gets everything, a team's what is shared with it.
 KindOfRemote: TypeAlias = Literal["own", "team"]
 
@@ -265,12 +268,15 @@ def _facts(body: bytes) -> _Facts | TooNew:
         raise BadBatch("it does not begin like one")
     _, length = _START.unpack_from(body)
     try:
-        plain = unsqueeze(body[_START.size : _START.size + length])
+        plain = unsqueeze(body[_START.size : _START.size + length], most=FACTS)
     except ZstdError as error:
         raise BadBatch(str(error)) from error
     if decode(plain, _Version).version > VERSION:
         return TooNew(VERSION)
     facts: _Facts = decode(plain, _Facts)
+    delta = facts.delta
+    if delta.upto < delta.after or len(delta.parts) > STRANDS:
+        raise BadBatch("it ends before it begins, or tells of too much at once")
     if _START.size + length + sum(facts.sizes) != len(body) or min(facts.sizes, default=0) < 0:
         raise BadBatch("its lengths do not add up")
     return facts

@@ -224,6 +224,19 @@ def test_a_transaction_that_was_taken_back_is_done_again(
         assert [s.document() for s in archive.strands("pad", "one")] == [b"a\n"]
 
 
+def test_what_was_refused_spoils_nothing_for_others(store: TeamStore) -> None:
+    archive = store.archive(7)
+    # More than an index can hold, however it is compressed.
+    long = "".join(chr(0x4E00 + n * 7919 % 20_000) for n in range(20_000))
+    for n in range(8):
+        with pytest.raises(ArchiveTrouble) as trouble:
+            add(archive, update(b"a\n", conversation=long, key=f"long {n}"))
+        assert code_of(trouble) == "database-too-long"
+        # The statements that stood behind it were never prepared there.
+        add(archive, update(b"a\n", conversation=f"{n}", key=f"{n}"))
+        add(store.archive(8), update(b"a\n", conversation=f"{n}", key=f"{n}"))
+
+
 def test_a_server_that_is_back_is_used_again(own: str, postgres: PostgresServer) -> None:
     with open_store(own, create=True) as store, closing(store.archive(1)) as archive:
         add(archive, update(b"a\n"))

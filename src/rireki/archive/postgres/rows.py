@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
+import psycopg
+
 from rireki.archive.postgres import statements
 from rireki.archive.postgres.connections import Connections
 from rireki.archive.postgres.questions import PostgresQuestions, stored, told
@@ -78,8 +80,8 @@ class PostgresRows(PostgresQuestions):
             transaction = self._transaction = Transaction(connection, self.owner, opening)
             try:
                 yield transaction
-            except BaseException:
-                transaction.roll_back()
+            except BaseException as error:
+                transaction.roll_back(refused=isinstance(error, psycopg.Error))
                 raise
             finally:
                 self._transaction = None

@@ -108,7 +108,11 @@ class Transaction:
             self._send(before)
             self._connection.execute(b"COMMIT")
 
-    def roll_back(self) -> None:
+    def roll_back(self, refused: bool = False) -> None:
+        """`refused`: the server said no to some of what was sent together. Of what stood behind that it
+        knows nothing, while we take it for prepared: such a connection is of no use any more."""
+        if refused:
+            self._connection.close()
         if not self._connection.closed and not self._opening:
             try:
                 self._connection.execute(b"ROLLBACK")
