@@ -54,7 +54,7 @@ _SOURCES = ("amazon-q", "kiro", "kiro-ide")
 _TELLING = (*LIVE, SAVE, EXPORT, SESSION, V3_SESSION, TYPED, LISTED)
 
 
-def interpret(conversation: str, strands: Sequence[Strand]) -> list[Reading]:
+def interpret(source: str, conversation: str, strands: Sequence[Strand]) -> list[Reading]:
     strands = [_as_row(one) for one in strands if one.states]
     strands = [one for one in strands if one.role in _TELLING]
     if all(one.role in (V3_SESSION, LISTED) for one in strands):

@@ -5,14 +5,13 @@ that a person named by hand are recognised by content."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 
 from rireki.errors import SourceTrouble
-from rireki.model.conversation import Conversation, Reading
-from rireki.model.strand import Strand
+from rireki.model.conversation import Conversation
 from rireki.sources.amazon_q.files import DATABASE, TYPED, V3_PREFIX, ZIP, Saved, recognise_saved
 from rireki.sources.amazon_q.rows import has_new_table, is_ours, read_database
 from rireki.sources.kit.files import FileKind, FileReader, FilesBelow, no_conversation, origin_at
@@ -36,6 +35,7 @@ def databases_of(places: Places, application: str) -> list[FilesBelow]:
 
 class Family(FileReader):
     family = "amazon-q"
+    meaning = "rireki.sources.amazon_q.fold"
     #: Whether it is Kiro's reader.
     kiro: bool
 
@@ -62,12 +62,6 @@ class Family(FileReader):
 
     def read_database(self, origin: Origin, known: Known) -> Iterator[Update | Roll]:
         return read_database(origin, known)
-
-    def interpret(self, conversation: str, strands: Sequence[Strand]) -> list[Reading]:
-        # Imported late: discovering and reading need none of it.
-        from rireki.sources.amazon_q import fold
-
-        return fold.interpret(conversation, strands)
 
     def grouping(self, native_id: str) -> str:
         """What the records of a conversation are filed under, given the agent's name for it."""

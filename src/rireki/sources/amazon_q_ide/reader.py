@@ -18,8 +18,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from rireki.model.conversation import Reading, Trouble
-from rireki.model.strand import Strand
+from rireki.model.conversation import Trouble
 from rireki.sources.kit.decode import mended
 from rireki.sources.kit.digests import digest_of_bytes
 from rireki.sources.kit.document import read_document
@@ -70,6 +69,7 @@ REASONS = {
 class AmazonQInIde(FileReader):
     name = NAME
     family = NAME
+    meaning = "rireki.sources.amazon_q_ide.tabs"
     reasons = REASONS
 
     def below(self, places: Places) -> list[FilesBelow]:
@@ -101,12 +101,6 @@ class AmazonQInIde(FileReader):
         wanted = [one for one in updates if known.thorough or _is_news(one, origin, known)]
         yield from with_project(origin, wanted)
         yield Roll([one.key for one in updates])
-
-    def interpret(self, conversation: str, strands: Sequence[Strand]) -> list[Reading]:
-        # Imported late: most runs find nothing new.
-        from rireki.sources.amazon_q_ide.tabs import read_tab
-
-        return read_tab(conversation, strands)
 
 
 # ── the file ──

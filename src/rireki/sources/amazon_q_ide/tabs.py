@@ -27,10 +27,10 @@ from rireki.sources.kit.fields import get, items, string, words
 from rireki.sources.kit.pending import TITLE, ConversationBuilder
 from rireki.sources.kit.records import DecodedLine, head_of, records_of
 
-__all__ = ["read_tab"]
+__all__ = ["interpret"]
 
 
-def read_tab(conversation: str, strands: Sequence[Strand]) -> list[Reading]:
+def interpret(source: str, conversation: str, strands: Sequence[Strand]) -> list[Reading]:
     """A tab, through all its versions, in whichever files it lay."""
     strands = [one for one in strands if one.role == TAB and one.states]
     strands = sorted(strands, key=lambda one: (one.present, one.last_seen, one.id))

@@ -9,15 +9,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import reduce
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rireki.home import BRIDGE
 from rireki.journals.session_entry import parse
+from rireki.late import LateModule
 from rireki.model.conversation import Conversation, Reading
 from rireki.model.strand import Strand
 from rireki.sources.bridge.filing import Filed, note_line
 from rireki.sources.kit.journals import ENDING, JournalReader
 from rireki.sources.kit.jsonl import BLOCK, read_lines
 from rireki.sources.reader import Known, Origin, Roll, Update
+
+if TYPE_CHECKING:
+    from rireki.sources.bridge import readings as joining
+else:
+    joining = LateModule("rireki.sources.bridge.readings")
 
 __all__ = ["READER", "REASONS"]
 
@@ -41,6 +48,7 @@ class BridgeReader(JournalReader):
     name = NAME
     family = NAME
     folder = BRIDGE
+    meaning = "rireki.sources.bridge.readings"
     reasons = REASONS
 
     def is_entry(self, line: bytes) -> bool:
@@ -60,20 +68,11 @@ class BridgeReader(JournalReader):
                 update.family, update.conversation = family, final.group
             yield update
 
-    def interpret(self, conversation: str, strands: Sequence[Strand]) -> list[Reading]:
-        # Imported late: most runs find journals that did not change.
-        from rireki.sources.bridge.readings import read_journals
-
-        return read_journals(conversation, strands)
-
     def join(
         self, conversation: str, strands: Sequence[Strand], readings: Sequence[Reading]
     ) -> list[Reading]:
         """What the agent's own records were read as, together with its journals."""
-        # Imported late: few conversations were driven from here.
-        from rireki.sources.bridge.readings import join_readings
-
-        return join_readings(conversation, strands, readings)
+        return joining.join_readings(conversation, strands, readings)
 
     def revive(self, conversation: Conversation) -> str | None:
         file = f"{conversation.native_id}{ENDING}"

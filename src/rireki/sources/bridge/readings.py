@@ -25,7 +25,7 @@ from rireki.sources.bridge.matching import rule_of
 from rireki.sources.bridge.messages import BridgeTranscript
 from rireki.sources.kit.pending import conversation_of, first_words, upstream_of
 
-__all__ = ["join_readings", "read_journals"]
+__all__ = ["interpret", "join_readings"]
 
 #: Kinds that are news of a conversation; in others the program speaks about itself.
 _NEWS = {
@@ -34,7 +34,7 @@ _NEWS = {
 }
 
 
-def read_journals(conversation: str, strands: Sequence[Strand]) -> list[Reading]:
+def interpret(source: str, conversation: str, strands: Sequence[Strand]) -> list[Reading]:
     """Journals without any transcript."""
     troubles: list[Trouble] = []
     journals = lines.read_journals(strands, troubles)

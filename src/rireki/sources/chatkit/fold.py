@@ -42,7 +42,7 @@ _TITLE = 150
 _HINT = Wording("kept-row")
 
 
-def interpret(conversation: str, strands: Sequence[Strand]) -> list[Reading]:
+def interpret(source: str, conversation: str, strands: Sequence[Strand]) -> list[Reading]:
     """A reading per thread: those that only share an id, in two databases, stay apart."""
     threads = sorted((one for one in strands if one.states and _is_thread(one)), key=_id)
     return [

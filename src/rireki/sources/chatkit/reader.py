@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from rireki.errors import SourceTrouble, Wording
 from rireki.home import SETTINGS
-from rireki.model.conversation import Reading, Trouble
-from rireki.model.strand import Strand
+from rireki.late import LateModule
+from rireki.model.conversation import Trouble
 from rireki.settings import SettingsError, read_settings
 from rireki.sources.chatkit.names import DATABASE, NAME
 from rireki.sources.kit.files import (
@@ -23,6 +24,13 @@ from rireki.sources.kit.files import (
 )
 from rireki.sources.kit.places import Places
 from rireki.sources.reader import Discovery, Known, Origin, Roll, Scanned, Update, Watched
+
+if TYPE_CHECKING:
+    from rireki.sources.chatkit import rows
+    from rireki.sources.kit import sqlite
+else:
+    rows = LateModule("rireki.sources.chatkit.rows")
+    sqlite = LateModule("rireki.sources.kit.sqlite")
 
 __all__ = ["READER"]
 
@@ -89,6 +97,7 @@ _BELOW = tuple(f"{folder}*{ending}" for folder in ("", "*/") for ending in _ENDI
 class ChatKit(FileReader):
     name = NAME
     family = NAME
+    meaning = "rireki.sources.chatkit.fold"
     #: An app keeps its database wherever it likes: one that was named once is looked at again.
     anywhere = True
 
@@ -125,16 +134,7 @@ class ChatKit(FileReader):
         return [origin for one in found if (origin := _origin(one))]
 
     def read_database(self, origin: Origin, known: Known) -> Iterator[Update | Roll]:
-        # Imported late: hardly anyone has such a database, and every import would pay for it.
-        from rireki.sources.chatkit.rows import read_database
-
-        return read_database(origin, known)
-
-    def interpret(self, conversation: str, strands: Sequence[Strand]) -> list[Reading]:
-        # Imported late: most runs find stores that did not change.
-        from rireki.sources.chatkit.fold import interpret
-
-        return interpret(conversation, strands)
+        return rows.read_database(origin, known)
 
 
 def _origin(path: Path) -> Origin | None:
@@ -142,13 +142,9 @@ def _origin(path: Path) -> Origin | None:
 
 
 def _is_ours(path: Path) -> bool:
-    # Imported late: only for a file that was named by hand.
-    from rireki.sources.chatkit.rows import is_chatkit
-    from rireki.sources.kit.sqlite import open_database
-
     try:
-        with open_database(str(path)) as database:
-            return is_chatkit(database)
+        with sqlite.open_database(str(path)) as database:
+            return rows.is_chatkit(database)
     except SourceTrouble:
         return False
 

@@ -6,18 +6,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 
 from rireki.model.activity import Activity, ActivityState
-from rireki.model.conversation import Conversation, Reading
-from rireki.model.strand import Strand
+from rireki.model.conversation import Conversation
 from rireki.model.times import from_ms
 from rireki.sources.claude_code.files import (
     BELOW,
-    HISTORY,
     NAME,
     Walk,
     locate,
@@ -80,6 +78,7 @@ class ClaudeCode(FileReader):
     name = NAME
     reasons = REASONS
     family = NAME
+    meaning = "rireki.sources.claude_code.readings"
 
     def discover(self, places: Places) -> Discovery:
         found = Discovery()
@@ -113,17 +112,6 @@ class ClaudeCode(FileReader):
         if origin.role == "memory":
             origin = belonging(origin, project_of(origin.place))
         return super().read(origin, known)
-
-    def interpret(self, conversation: str, strands: Sequence[Strand]) -> list[Reading]:
-        # Imported late: discovering and reading need none of it.
-        from rireki.sources.claude_code.notes import read_notes
-        from rireki.sources.claude_code.readings import read_history, read_session
-
-        if conversation == HISTORY:
-            return read_history(strands)
-        if conversation.startswith(("plan/", "memory/")):
-            return read_notes(conversation, strands)
-        return read_session(conversation, strands)
 
     def resume(self, conversation: Conversation) -> str | None:
         """Sessions are resumed in their project's directory; sub-agents and bare prompts are not."""

@@ -23,7 +23,7 @@ from rireki.model.conversation import (
 from rireki.model.parts import Notice, Text
 from rireki.model.strand import Strand
 from rireki.model.times import from_iso, from_ms
-from rireki.sources.claude_code.files import NAME
+from rireki.sources.claude_code.files import HISTORY, NAME
 from rireki.sources.claude_code.fold import Fold
 from rireki.sources.claude_code.lines import TranscriptLine, gather, read_strand
 from rireki.sources.claude_code.links import (
@@ -54,7 +54,7 @@ from rireki.sources.kit.pending import (
 )
 from rireki.sources.kit.records import DecodedLine
 
-__all__ = ["read_history", "read_session"]
+__all__ = ["interpret"]
 
 
 _TRANSCRIPTS = ("main", "agent")
@@ -72,7 +72,15 @@ class SessionReading(Struct):
     troubles: list[Trouble] = field(default_factory=list)
 
 
-def read_session(conversation: str, strands: Sequence[Strand]) -> list[Reading]:
+def interpret(source: str, conversation: str, strands: Sequence[Strand]) -> list[Reading]:
+    if conversation == HISTORY:
+        return _read_history(strands)
+    if conversation.startswith(("plan/", "memory/")):
+        return read_notes(conversation, strands)
+    return _read_session(conversation, strands)
+
+
+def _read_session(conversation: str, strands: Sequence[Strand]) -> list[Reading]:
     notes = notes_beside(conversation, strands)
     found = _tell(conversation, strands)
     readings = [_reading(told, strands) for told in found]
@@ -230,7 +238,7 @@ def _upstream(told: SessionReading, strands: Sequence[Strand]) -> ConversationUp
 SURVIVORS = "Only what was typed survives of this session; its transcript was never seen."
 
 
-def read_history(strands: Sequence[Strand]) -> list[Reading]:
+def _read_history(strands: Sequence[Strand]) -> list[Reading]:
     """What was typed, by session; by project where older versions named no session."""
     troubles: list[Trouble] = []
     lines: dict[bytes, TranscriptLine] = {}

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from shlex import quote
 from typing import Any
 
 from rireki.errors import SourceTrouble
-from rireki.model.conversation import Conversation, Reading
-from rireki.model.strand import Strand
+from rireki.model.conversation import Conversation
 from rireki.sources.kit.decode import NotReadable, load
 from rireki.sources.kit.digests import digest_of_bytes
 from rireki.sources.kit.document import LANE
@@ -53,6 +52,7 @@ REASONS = {
 class Codex(FileReader):
     name = NAME
     family = NAME
+    meaning = "rireki.sources.codex.readings"
     reasons = REASONS
 
     def below(self, places: Places) -> list[FilesBelow]:
@@ -103,16 +103,6 @@ class Codex(FileReader):
         named = [(id, name) for id, name in rows if isinstance(id, str) and isinstance(name, str)]
         yield from (_row(id, name) for id, name in named)
         yield Roll([id for id, _ in named])
-
-    def interpret(self, conversation: str, strands: Sequence[Strand]) -> list[Reading]:
-        # Imported late: most runs find nothing new.
-        from rireki.sources.codex.readings import read_names, read_prompts, read_thread
-
-        if conversation == PROMPTS:
-            return read_prompts(strands)
-        if conversation == NAMES:
-            return read_names(conversation, strands)
-        return read_thread(conversation, strands)
 
     def resume(self, conversation: Conversation) -> str | None:
         if conversation.nature != "conversation":

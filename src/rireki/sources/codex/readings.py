@@ -10,6 +10,7 @@ from rireki.model.parts import Notice, Text
 from rireki.model.strand import Strand
 from rireki.model.times import from_ms
 from rireki.sources.codex.messages import RolloutReader
+from rireki.sources.codex.reader import NAME, NAMES, PROMPTS
 from rireki.sources.codex.rollout import Rollout, read_rollouts
 from rireki.sources.codex.texts import SHELL
 from rireki.sources.kit.decode import NotReadable, load
@@ -17,15 +18,22 @@ from rireki.sources.kit.fields import get, string
 from rireki.sources.kit.pending import ConversationBuilder
 from rireki.sources.kit.records import DecodedLine, records_of
 
-__all__ = ["NAME", "read_names", "read_prompts", "read_thread"]
+__all__ = ["interpret"]
 
-NAME = "codex"
 ELSEWHERE = "What came before stands in the thread it was forked from."
 NEVER_SEEN = "What came before was in a file that was never seen."
 SURVIVORS = "Only what was typed survives of this thread; its rollout was never seen."
 
 
-def read_thread(thread: str, strands: Sequence[Strand]) -> list[Reading]:
+def interpret(source: str, conversation: str, strands: Sequence[Strand]) -> list[Reading]:
+    if conversation == PROMPTS:
+        return _read_prompts(strands)
+    if conversation == NAMES:
+        return _read_names(conversation, strands)
+    return _read_thread(conversation, strands)
+
+
+def _read_thread(thread: str, strands: Sequence[Strand]) -> list[Reading]:
     files = [strand for strand in strands if strand.role == "rollout"]
     builder = ConversationBuilder(NAME, thread, files)
     rollouts = read_rollouts(files, builder.troubles)
@@ -107,7 +115,7 @@ def _origin(thread: str, rollouts: Sequence[Rollout], *, wants: bool) -> list[Li
 # ── what was typed, and what threads are called ──
 
 
-def read_prompts(strands: Sequence[Strand]) -> list[Reading]:
+def _read_prompts(strands: Sequence[Strand]) -> list[Reading]:
     """The terminal's list of prompts, by thread: all that is left where a rollout is gone."""
     troubles: list[Trouble] = []
     threads: dict[str, ConversationBuilder] = {}
@@ -151,7 +159,7 @@ def _at(line: DecodedLine) -> str | None:
     return from_ms(seconds * 1000) if isinstance(seconds, int | float) else None
 
 
-def read_names(group: str, strands: Sequence[Strand]) -> list[Reading]:
+def _read_names(group: str, strands: Sequence[Strand]) -> list[Reading]:
     """The list of names: the last line of a thread counts."""
     names: dict[str, str] = {}
     builder = ConversationBuilder(NAME, group, strands, nature="titles")

@@ -16,8 +16,7 @@ from typing import Any
 
 import msgspec
 
-from rireki.model.conversation import Conversation, Reading
-from rireki.model.strand import Strand
+from rireki.model.conversation import Conversation
 from rireki.sources.cursor.roles import (
     AGENT,
     CHAT,
@@ -105,6 +104,7 @@ class _Composer:
 class Cursor(FileReader):
     name = NAME
     family = NAME
+    meaning = "rireki.sources.cursor.readings"
     reasons = REASONS
 
     def below(self, places: Places) -> list[FilesBelow]:
@@ -151,21 +151,6 @@ class Cursor(FileReader):
             else:
                 found = _composer_updates(database, tables, origin, known)
             yield from found
-
-    def interpret(self, conversation: str, strands: Sequence[Strand]) -> list[Reading]:
-        # Imported late: most runs find nothing new.
-        from rireki.sources.cursor.chats import read_chat_messages
-        from rireki.sources.cursor.composers import read_composer, read_panel
-        from rireki.sources.cursor.transcripts import read_transcript
-
-        if any(strand.role == PANEL for strand in strands):
-            return read_panel(conversation, strands)
-        written = [strand for strand in strands if strand.role in TRANSCRIPTS]
-        return (
-            read_composer(conversation, strands)
-            or read_chat_messages(conversation, strands)
-            or (read_transcript(conversation, written) if written else [])
-        )
 
     def resume(self, conversation: Conversation) -> str | None:
         """The CLI goes on with its own chats; those of the editor are opened there."""

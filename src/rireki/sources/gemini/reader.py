@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 from rireki.errors import SourceTrouble
-from rireki.model.conversation import Conversation, Reading
-from rireki.model.strand import Strand
+from rireki.model.conversation import Conversation
 from rireki.sources.kit.decode import NotReadable, load
 from rireki.sources.kit.digests import digest_of_bytes
 from rireki.sources.kit.fields import get, items, string
@@ -107,6 +106,7 @@ _QWEN_KINDS = (
 class _Sessions(FileReader):
     """What both have in common: the layout below `tmp`, one folder per project."""
 
+    meaning = "rireki.sources.gemini.readings"
     reasons = REASONS
     cuts = {"chat": Cuts({"messages": MESSAGES}), "agent": Cuts({"messages": MESSAGES})} | {
         "logs": Cuts({"": TYPED})
@@ -164,24 +164,6 @@ class _Sessions(FileReader):
             yield update
             if origin.role == "logs" and isinstance(update, Update):
                 yield from _typed(update, known)
-
-    def interpret(self, conversation: str, strands: Sequence[Strand]) -> list[Reading]:
-        # Imported late: most runs find nothing new.
-        from rireki.sources.gemini.qwen import read_qwen
-        from rireki.sources.gemini.readings import read_agent, read_sessions
-
-        if conversation.startswith("@"):
-            return []
-        roles = {strand.role for strand in strands}
-        if "agent" in roles:
-            return read_agent(self.name, conversation, strands)
-        lines = {"session", "session-agent"}
-        if not roles & lines:
-            return read_sessions(self.name, conversation, strands)
-        own = {stem_of(one.place) for one in strands if one.role == "session"}
-        rest = [s for s in strands if s.role not in lines | {"meta"} and s.key not in own]
-        chats = read_sessions(self.name, conversation, rest)
-        return [*read_qwen(conversation, strands), *chats]
 
     def resume(self, conversation: Conversation) -> str | None:
         # A saved history that no session is known of is loaded by hand: /chat resume TAG.

@@ -24,13 +24,14 @@ from rireki.sources.gemini.beside import (
 )
 from rireki.sources.gemini.chats import ChatSession, joined, lines_of
 from rireki.sources.gemini.messages import ChatReader, task_token
+from rireki.sources.gemini.qwen import read_qwen
 from rireki.sources.gemini.texts import strings_in
 from rireki.sources.kit.fields import items, string
 from rireki.sources.kit.files import parent_of, stem_of
 from rireki.sources.kit.pending import ConversationBuilder
 from rireki.sources.kit.records import DecodedLine
 
-__all__ = ["read_agent", "read_sessions"]
+__all__ = ["interpret"]
 
 #: A path that may lead to the project, and how many are tried.
 _PATH = re.compile(r"(?:/|[A-Za-z]:[\\/])[^\s\"'<>|*?`]+")
@@ -52,7 +53,22 @@ class _Session:
         return [*self.files, *self.typed, *self.saved]
 
 
-def read_sessions(source: str, group: str, strands: Sequence[Strand]) -> list[Reading]:
+def interpret(source: str, conversation: str, strands: Sequence[Strand]) -> list[Reading]:
+    if conversation.startswith("@"):
+        return []
+    roles = {strand.role for strand in strands}
+    if "agent" in roles:
+        return _read_agent(source, conversation, strands)
+    lines = {"session", "session-agent"}
+    if not roles & lines:
+        return _read_sessions(source, conversation, strands)
+    own = {stem_of(one.place) for one in strands if one.role == "session"}
+    rest = [s for s in strands if s.role not in lines | {"meta"} and s.key not in own]
+    chats = _read_sessions(source, conversation, rest)
+    return [*read_qwen(conversation, strands), *chats]
+
+
+def _read_sessions(source: str, group: str, strands: Sequence[Strand]) -> list[Reading]:
     troubles: list[Trouble] = []
     sessions: dict[str, _Session] = {}
     agents: dict[str, list[Strand]] = {}
@@ -83,7 +99,7 @@ def read_sessions(source: str, group: str, strands: Sequence[Strand]) -> list[Re
     for reading in readings:
         # By this a journal of whoever drove the agent finds the session.
         reading.link_tokens.append(LinkToken("alias", "offer", group))
-    beside = [read_agent(source, name, files) for name, files in agents.items()]
+    beside = [_read_agent(source, name, files) for name, files in agents.items()]
     return [*readings, *(reading for found in beside for reading in found)]
 
 
@@ -172,7 +188,7 @@ def _paths(chat: ChatSession) -> Iterator[str]:
 # ── sub-agents ──
 
 
-def read_agent(source: str, group: str, strands: Sequence[Strand]) -> list[Reading]:
+def _read_agent(source: str, group: str, strands: Sequence[Strand]) -> list[Reading]:
     """A sub-agent's chat lies in a folder that is called after the session it worked for; or among
     the others, with that session's id in it."""
     builder = ConversationBuilder(source, group.rpartition("/")[2], strands, nature="subagent")

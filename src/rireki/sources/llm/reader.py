@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from shlex import quote
+from typing import TYPE_CHECKING
 
+from rireki.late import LateModule
 from rireki.model.conversation import Conversation
 from rireki.sources.kit.files import FileKind, FileReader, FilesBelow, no_conversation
 from rireki.sources.kit.places import Places
 from rireki.sources.reader import Known, Origin, Roll, Update
+
+if TYPE_CHECKING:
+    from rireki.sources.llm import rows
+else:
+    rows = LateModule("rireki.sources.llm.rows")
 
 __all__ = ["NAME", "READER"]
 
@@ -42,10 +49,7 @@ class LogReader(FileReader):
         return [FilesBelow(root, kinds, "there") for root in ([named] if named else folders)]
 
     def read_database(self, origin: Origin, known: Known) -> Iterator[Update | Roll]:
-        # Imported late, as the interpreter: most runs find nothing new.
-        from rireki.sources.llm.rows import read_log
-
-        return read_log(origin, known)
+        return rows.read_log(origin, known)
 
     def resume(self, conversation: Conversation) -> str | None:
         return f"llm chat --cid {quote(conversation.native_id)}"

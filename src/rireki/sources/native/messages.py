@@ -32,7 +32,7 @@ from rireki.sources.kit.pending import conversation_of, first_words, upstream_of
 from rireki.sources.native.parts import Calls, answer_of, model_of, parts_of
 from rireki.sources.native.reader import NAME
 
-__all__ = ["ASK", "read_entry", "read_journals", "tally_of"]
+__all__ = ["ASK", "interpret", "read_entry", "tally_of"]
 
 #: Entries that say nothing by themselves.
 _SILENT = ("start", "title", "note", "waiting")
@@ -45,7 +45,7 @@ ASK, CANCELLED = "ask_user", "[User cancelled the question]"
 HistoryLine: TypeAlias = JournalLine[JournalEntry]
 
 
-def read_journals(conversation: str, strands: Sequence[Strand]) -> list[Reading]:
+def interpret(source: str, conversation: str, strands: Sequence[Strand]) -> list[Reading]:
     troubles: list[Trouble] = []
     lines: dict[bytes, HistoryLine] = {}
     for strand in strands:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from rireki.home import HISTORIES
 from rireki.journals.history_entry import parse
-from rireki.model.conversation import Conversation, Reading
-from rireki.model.strand import Strand
+from rireki.model.conversation import Conversation
 from rireki.sources.kit.files import origin_at
 from rireki.sources.kit.journals import ENDING, JOURNAL, JournalReader
 from rireki.sources.reader import Origin
@@ -37,6 +35,7 @@ REASONS = {
 class Native(JournalReader):
     name = NAME
     family = NAME
+    meaning = "rireki.sources.native.messages"
     folder = HISTORIES
     reasons = REASONS
 
@@ -44,12 +43,6 @@ class Native(JournalReader):
         entry = parse(line)
         # The journals of driven agents look much the same, but for the number each entry has there.
         return entry is not None and "n" not in entry.more
-
-    def interpret(self, conversation: str, strands: Sequence[Strand]) -> list[Reading]:
-        # Imported late: most runs find journals that did not change.
-        from rireki.sources.native.messages import read_journals
-
-        return read_journals(conversation, strands)
 
     def revive(self, conversation: Conversation) -> str | None:
         file = f"{conversation.native_id}{ENDING}"
