@@ -25,6 +25,7 @@ from rireki.archive.base import Archive, Filter, Found
 from rireki.archive.open import StorageError, explain, open_archive
 from rireki.errors import ArchiveTrouble, NotFound, RirekiError, Wording
 from rireki.home import archive_path
+from rireki.late import LateModule
 from rireki.model.conversation import Conversation, Reading, Trouble
 from rireki.model.message import Message
 from rireki.model.names import directory_of
@@ -35,11 +36,24 @@ from rireki.show.transcript import Transcript, choose, is_over, mask_transcript
 
 # What reads records and what searches is imported by the verbs that need it: a list needs neither.
 if TYPE_CHECKING:
+    from rireki import masking
+    from rireki.intake import interpret
+    from rireki.intake import restore as restoring
     from rireki.intake.progress import Progress
+    from rireki.live import feed
     from rireki.live.feed import News
     from rireki.masking import Masker
+    from rireki.search import search as searches
     from rireki.search.execute.facets import Facet
     from rireki.search.search import Search
+    from rireki.sources import registry
+else:
+    feed = LateModule("rireki.live.feed")
+    interpret = LateModule("rireki.intake.interpret")
+    masking = LateModule("rireki.masking")
+    registry = LateModule("rireki.sources.registry")
+    restoring = LateModule("rireki.intake.restore")
+    searches = LateModule("rireki.search.search")
 
 __all__ = ["DAMAGED", "Library", "TranscriptReader", "ensure_source", "open", "streams_of"]
 
@@ -187,18 +201,14 @@ class Library:
 
     def masker(self) -> Masker:
         """Takes secrets out of what is given away; `found` of it says which those were."""
-        # Imported late: what is shown to its owner does without.
-        from rireki.masking import Masker
-
-        return self.ask(lambda archive: Masker.for_home(archive.home))
+        return self.ask(lambda archive: masking.Masker.for_home(archive.home))
 
     def attachment(self, id: str, digest: str) -> bytes | None:
         """The bytes of an attachment, by the digest in its part; None if they were never kept."""
-        # Imported late: the readers, which a list does without.
-        from rireki.intake.interpret import read_conversation
-
         return self.ask(
-            lambda archive: read_conversation(archive, archive.find(id)).attachment(digest)
+            lambda archive: interpret.read_conversation(archive, archive.find(id)).attachment(
+                digest
+            )
         )
 
     # ── finding ──
@@ -254,11 +264,10 @@ class Library:
 
     @contextmanager
     def _searching(self) -> Iterator[Search]:
-        # Imported late: the search engine, which a list does without.
-        from rireki.search.search import Search
-
         if self._search is None:
-            self._search = Search(self._take(), self._progress() if self._progress else None)
+            self._search = searches.Search(
+                self._take(), self._progress() if self._progress else None
+            )
         archive = self._search.archive
         try:
             with _explained(archive):
@@ -280,10 +289,7 @@ class Library:
 
         Raises RirekiError if the archive has not come so far: an older copy of it was put back.
         """
-        # Imported late: most programs ask for no changes.
-        from rireki.live.feed import Feed
-
-        news = self.ask(lambda archive: Feed(archive).since(after))
+        news = self.ask(lambda archive: feed.Feed(archive).since(after))
         if news.number < after:
             raise RirekiError("older-copy", number=news.number, after=after)
         return news
@@ -297,12 +303,11 @@ class Library:
 
         Nothing that is there already is overwritten.
         """
-        # Imported late: hardly any program restores.
-        from rireki.intake.restore import restore
-
         moment = _moment(as_of, end_of_day=True)
         try:
-            return self.ask(lambda archive: restore(archive, archive.find(id), Path(to), moment))
+            return self.ask(
+                lambda archive: restoring.restore(archive, archive.find(id), Path(to), moment)
+            )
         except OSError as error:
             raise RirekiError(
                 "folder-not-writable", path=error.filename or to, why=error.strerror
@@ -390,11 +395,8 @@ class TranscriptReader:
         self._seen: set[str] = set()
 
     def read(self, found: Found) -> Transcript:
-        # Imported late: the readers, which a list does without.
-        from rireki.intake.interpret import read_conversation
-
         self._seen.add(found.conversation.id)
-        reading = read_conversation(self.archive, found, self.as_of)
+        reading = interpret.read_conversation(self.archive, found, self.as_of)
         messages = self.choose(reading)
         over = is_over(reading.conversation, datetime.now(timezone.utc))
         return Transcript(reading.conversation, messages, list(self._children(found)), over)
@@ -430,12 +432,9 @@ def ensure_source(source: str | None, archive: Archive) -> None:
     """
     if source is None:
         return
-    # Imported late: a list does without.
-    from rireki.sources.registry import names
-
-    if source not in names():
+    if source not in registry.names():
         kept = {heading.source for heading in archive.headings()}
-        ensure_among(source, sorted({*names(), *kept}))
+        ensure_among(source, sorted({*registry.names(), *kept}))
 
 
 @contextmanager

@@ -34,15 +34,26 @@ from rireki.archive.values import (
     Stream,
     StreamFacts,
 )
+from rireki.late import LateModule
 from rireki.model.conversation import Answer, Conversation, Curation, Trouble
 
+# A list of conversations needs no records, nor what packs and unpacks them; most only read; and
+# deltas are made and taken only for what is pushed.
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
+    from rireki.archive import batch as batches
+    from rireki.archive import delta as deltas
+    from rireki.archive import records, taking
     from rireki.archive.batch import Batch
     from rireki.archive.delta import Delta, Have, Held
     from rireki.archive.records import Records
     from rireki.model.strand import State, Strand, StrandBytes
+else:
+    batches = LateModule("rireki.archive.batch")
+    deltas = LateModule("rireki.archive.delta")
+    records = LateModule("rireki.archive.records")
+    taking = LateModule("rireki.archive.taking")
 
 __all__ = [
     "Archive",
@@ -89,10 +100,7 @@ class Archive:
 
     @cached_property
     def _records(self) -> Records:
-        # Imported late: a list of conversations needs no records, nor what unpacks them.
-        from rireki.archive.records import Records
-
-        return Records(self.rows, self.fetch_records)
+        return records.Records(self.rows, self.fetch_records)
 
     @lenient
     def fetch_records(self, strand: int, lane: str, ordinals: Sequence[int]) -> list[bytes]:
@@ -104,11 +112,8 @@ class Archive:
     @contextmanager
     def writing(self) -> Iterator[Batch]:
         """One transaction: all of it is kept, or nothing."""
-        # Imported late: most only read.
-        from rireki.archive.batch import Batch
-
         with self.rows.writing():
-            batch = Batch(self.rows, self._records, self._projection, self.clock())
+            batch = batches.Batch(self.rows, self._records, self._projection, self.clock())
             yield batch
             resolve_links(self.rows, batch.projected, batch.number)
             settle(self.rows, batch.projected, batch.curated, batch.number)
@@ -274,18 +279,12 @@ class Archive:
     def delta(self, after: int, limit: int, have: Have) -> Delta:
         """What changed here after a number, for a stream of another archive: whole changes, about so
         many bytes of them; of one that is larger, a part. `have` says what the other one has."""
-        # Imported late: only what is pushed needs it, as below.
-        from rireki.archive.delta import Giving
-
-        return Giving(self._records, after, limit, have).delta()
+        return deltas.Giving(self._records, after, limit, have).delta()
 
     @lenient
     def held(self, stream: int, strands: Sequence[int]) -> dict[int, Held]:
         """What there is of these strands of a stream: what `delta` asks the other archive."""
-        # Imported late, as above.
-        from rireki.archive.delta import held
-
-        return held(self.rows, stream, strands)
+        return deltas.held(self.rows, stream, strands)
 
     def take(self, stream: int, delta: Delta, seals: tuple[str, str] = ("", "")) -> int:
         """Keep a delta of a stream; returns the number up to which all of the stream is here.
@@ -295,18 +294,12 @@ class Archive:
         `seals`, the second of which is noted. Raises Stale where it goes on from records that are
         not there: ask for another one.
         """
-        # Imported late, as above.
-        from rireki.archive.taking import take
-
-        return self.rows.again(partial(take, self, stream, delta, seals))
+        return self.rows.again(partial(taking.take, self, stream, delta, seals))
 
     @lenient
     def seal(self, stream: int) -> str:
         """What the other archive calls the moment up to which a stream is here."""
-        # Imported late, as above.
-        from rireki.archive.taking import seal_of
-
-        return seal_of(self.rows, stream)
+        return taking.seal_of(self.rows, stream)
 
     def machines(self) -> dict[str, list[int]]:
         """The streams of each machine, by its name; nothing where there is but this one."""

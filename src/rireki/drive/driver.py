@@ -10,14 +10,25 @@ from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 import msgspec
 
 from rireki.drive.agents import AgentProgram
 from rireki.drive.values import Ask, AskAnswer, Mode, Prompt
 from rireki.errors import RirekiError
+from rireki.late import LateModule
 from rireki.sources.kit.places import Places
+
+# Drivers themselves, which know this module.
+if TYPE_CHECKING:
+    from rireki.drive.acp import driver as acp
+    from rireki.drive.q import driver as q
+    from rireki.drive.q import store as q_store
+else:
+    acp = LateModule("rireki.drive.acp.driver")
+    q = LateModule("rireki.drive.q.driver")
+    q_store = LateModule("rireki.drive.q.store")
 
 __all__ = [
     "AgentError",
@@ -156,14 +167,8 @@ Maker: TypeAlias = Callable[[AgentTask, Sink], Driver]
 def driver_of(work: AgentTask, sink: Sink) -> Driver:
     """The driver for an agent's protocol; its libraries are imported only now."""
     if work.agent.protocol == "q":
-        # Imported late: it is a driver itself, and knows this module.
-        from rireki.drive.q.driver import QDriver
-
-        return QDriver(work, sink)
-    # Imported late: it is a driver itself, and knows this module.
-    from rireki.drive.acp.driver import AcpDriver
-
-    return AcpDriver(work, sink)
+        return q.QDriver(work, sink)
+    return acp.AcpDriver(work, sink)
 
 
 def warm_up() -> None:
@@ -183,8 +188,5 @@ def warnings_of(work: AgentTask) -> list[str]:
     """What a new conversation will do that the person may not expect."""
     if work.agent.protocol != "q":
         return []
-    # Imported late: it knows this module.
-    from rireki.drive.q.store import QStore
-
-    warning = QStore(work).warning()
+    warning = q_store.QStore(work).warning()
     return [warning] if warning else []

@@ -16,10 +16,12 @@ if TYPE_CHECKING:
     from rireki.intake.parallel.follow import Followed
     from rireki.intake.progress import Progress
     from rireki.intake.sweep import Report
+    from rireki.search.index import index as indexes
     from rireki.search.index import update
     from rireki.search.index.update import Importing
     from rireki.sources.kit.places import Places
 else:
+    indexes = LateModule("rireki.search.index.index")
     update = LateModule("rireki.search.index.update")
 
 __all__ = ["take_in"]
@@ -61,13 +63,10 @@ def take_in(
 
 
 def _catch_up(archive: Archive, progress: Progress | None) -> Trouble | None:
-    # Imported late: an import that finds nothing new needs no index.
-    from rireki.search.index.index import index_folder
-
     try:
         update.catch_up(archive, progress, lazy=True)
     except ArchiveTrouble as trouble:
-        return Trouble.of(str(index_folder(archive)), trouble)
+        return Trouble.of(str(indexes.index_folder(archive)), trouble)
     return None
 
 

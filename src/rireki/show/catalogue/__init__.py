@@ -9,6 +9,16 @@ JSON are never translated. To add a translation: wrap the sentence in `say(…)`
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from rireki.late import LateModule
+
+# Most terminals are English, and a short command stays short.
+if TYPE_CHECKING:
+    from rireki.show.catalogue import readings, terminal
+else:
+    readings = LateModule("rireki.show.catalogue.readings")
+    terminal = LateModule("rireki.show.catalogue.terminal")
 
 __all__ = ["LANGUAGES", "language", "language_of", "say", "say_label", "say_reading", "speak"]
 
@@ -38,10 +48,7 @@ def say(sentence: str) -> str:
     """A finished sentence in the language of the terminal; as it is, where there is none for it."""
     if _spoken == "en" or not sentence:
         return sentence
-    # Imported late: most terminals are English, and a short command stays short.
-    from rireki.show.catalogue.terminal import in_japanese
-
-    return in_japanese(sentence)
+    return terminal.in_japanese(sentence)
 
 
 def say_label(words: str) -> str:
@@ -53,7 +60,4 @@ def say_reading(words: str) -> str:
     """Words of a reader, in the language of the terminal. Not for what others said."""
     if _spoken == "en" or not words:
         return words
-    # Imported late, as above.
-    from rireki.show.catalogue.readings import reading_in_japanese
-
-    return reading_in_japanese(words)
+    return readings.reading_in_japanese(words)
