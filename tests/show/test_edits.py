@@ -8,7 +8,7 @@ import pytest
 
 from rireki.model.message import Message
 from rireki.model.parts import ToolCall, ToolResult
-from rireki.show.edits import Edit, changed_files, edits_of
+from rireki.show.edits import FileEdit, changed_files, edits_of
 
 PATCH = """*** Begin Patch
 *** Update File: src/a.py
@@ -45,7 +45,7 @@ index 1..2 100644
 REPLACED = "<<<<<<< SEARCH\ntwo\n=======\nzwei\n>>>>>>> REPLACE"
 
 
-def call(name: str, arguments: Any) -> list[Edit]:
+def call(name: str, arguments: Any) -> list[FileEdit]:
     return edits_of(ToolCall("c", name, arguments))
 
 
@@ -61,7 +61,7 @@ def call(name: str, arguments: Any) -> list[Edit]:
     ],
 )
 def test_an_edit_is_known_by_the_names_of_its_arguments(name: str, arguments: Any) -> None:
-    assert call(name, arguments) == [Edit("a", "two", "zwei")]
+    assert call(name, arguments) == [FileEdit("a", "two", "zwei")]
 
 
 @pytest.mark.parametrize(
@@ -73,21 +73,21 @@ def test_an_edit_is_known_by_the_names_of_its_arguments(name: str, arguments: An
     ],
 )
 def test_a_file_may_be_written_as_a_whole(name: str, arguments: Any) -> None:
-    assert call(name, arguments) == [Edit("a", "", "all\n", "whole")]
+    assert call(name, arguments) == [FileEdit("a", "", "all\n", "whole")]
 
 
 def test_what_is_appended_is_a_part() -> None:
-    assert call("fsAppend", {"path": "a", "text": "more"}) == [Edit("a", "", "more")]
+    assert call("fsAppend", {"path": "a", "text": "more"}) == [FileEdit("a", "", "more")]
 
 
 def test_a_patch_names_its_files_itself() -> None:
     wanted = [
-        Edit("src/a.py", "one\ntwo", "one\nzwei"),
-        Edit("src/a.py", "three", "drei"),
-        Edit("b.txt", "", "new\nfile", "whole"),
-        Edit("c.txt", kind="delete"),
-        Edit("d.txt", new="e.txt", kind="move"),
-        Edit("e.txt", "x", "y"),
+        FileEdit("src/a.py", "one\ntwo", "one\nzwei"),
+        FileEdit("src/a.py", "three", "drei"),
+        FileEdit("b.txt", "", "new\nfile", "whole"),
+        FileEdit("c.txt", kind="delete"),
+        FileEdit("d.txt", new="e.txt", kind="move"),
+        FileEdit("e.txt", "x", "y"),
     ]
     assert call("apply_patch", PATCH) == wanted
     assert call("apply_patch", {"input": PATCH}) == wanted
@@ -96,8 +96,8 @@ def test_a_patch_names_its_files_itself() -> None:
 
 def test_a_patch_as_diff_writes_it() -> None:
     assert call("patch", {"diff": UNIFIED}) == [
-        Edit("src/a.py", "one\ntwo", "one\nzwei"),
-        Edit("new.txt", "", "hello", "whole"),
+        FileEdit("src/a.py", "one\ntwo", "one\nzwei"),
+        FileEdit("new.txt", "", "hello", "whole"),
     ]
 
 

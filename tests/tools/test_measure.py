@@ -15,10 +15,8 @@ from tools.measure import (
 #: Names that stand for one idea in several packages, each with a reason.
 ALLOWED: dict[str, str] = {}
 
-#: Imports inside functions, outside of readers: each of these is a package of its own, imported when
-#: its agent is there.
-MOST = 70
-READERS = "sources/"
+#: Imports inside functions.
+MOST = 60
 
 
 def test_a_public_class_has_a_name_of_its_own() -> None:
@@ -30,8 +28,7 @@ def test_an_import_inside_a_function_says_why() -> None:
     """Most belong to the top of a file: commands are loaded by one table, see cli/main.py."""
     modules = read_modules()
     assert unexplained_imports(modules) == []
-    ours = {path: each for path, each in modules.items() if not path.startswith(READERS)}
-    assert len(inner_imports(ours)) <= MOST
+    assert len(inner_imports(modules)) <= MOST
 
 
 def test_a_comment_above_imports_is_their_reason() -> None:

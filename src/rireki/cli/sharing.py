@@ -24,7 +24,7 @@ from rireki.sync.remotes import Remote, Remotes
 
 __all__ = [
     "OFFERED",
-    "Preview",
+    "SharePreview",
     "preview",
     "rule_for_name",
     "rules_told",
@@ -67,7 +67,7 @@ def _is_directory(name: str) -> bool:
     return begins or Path(name).is_absolute() or Path(name).is_dir()
 
 
-class Preview(msgspec.Struct, frozen=True, kw_only=True):
+class SharePreview(msgspec.Struct, frozen=True, kw_only=True):
     """What a rule lets out of the archive as it is now."""
 
     rule: ShareRule
@@ -101,7 +101,7 @@ def _words(level: Level, what: str, team: str, remote: str) -> str:
     return say(f"{what}: nothing, for {team} on {remote}")
 
 
-def preview(archive: Archive, rule: ShareRule, rules: Sequence[ShareRule]) -> Preview:
+def preview(archive: Archive, rule: ShareRule, rules: Sequence[ShareRule]) -> SharePreview:
     """`rules` are all there are, the rule among them."""
     plan = plan_for(archive, rules, rule.remote)
     ids = [
@@ -115,10 +115,10 @@ def preview(archive: Archive, rule: ShareRule, rules: Sequence[ShareRule]) -> Pr
     masker = Masker.for_home(archive.home)
     titles = [one_line(masker.text(known[id].title)) or say("(no title)") for id in covered]
     shown = [f"{id}  {title}" for id, title in zip(covered, titles, strict=True)]
-    return Preview(rule=rule, conversations=len(covered), ids=covered, titles=shown)
+    return SharePreview(rule=rule, conversations=len(covered), ids=covered, titles=shown)
 
 
-def rules_told(archive: Archive) -> list[Preview]:
+def rules_told(archive: Archive) -> list[SharePreview]:
     """Every rule, with what it lets out now."""
     rules = read_rules()
     return [preview(archive, rule, rules) for rule in rules]

@@ -18,7 +18,7 @@ from rireki.sources.bridge.reader import REASONS as JOURNAL
 __all__ = [
     "Combination",
     "ComparedEntry",
-    "Comparison",
+    "RuleComparison",
     "Decision",
     "compare",
     "decisions",
@@ -111,7 +111,7 @@ class ComparedEntry(msgspec.Struct, frozen=True):
     words: str
 
 
-class Comparison(msgspec.Struct, frozen=True):
+class RuleComparison(msgspec.Struct, frozen=True):
     entries: int
     different: int
     #: How many are shown otherwise, by the reason.
@@ -120,14 +120,14 @@ class Comparison(msgspec.Struct, frozen=True):
     rows: list[ComparedEntry]
 
 
-def compare(typed: Sequence[Decision]) -> Comparison:
+def compare(typed: Sequence[Decision]) -> RuleComparison:
     """What a reader would show who goes by the text of user-role entries alone, against what we show.
 
     Such a reader takes everything that is no tool's result for typed, but for the text of a skill.
     """
     rows = [_row(decision) for decision in typed]
     reasons = Counter(row.why for row in rows if row.differs)
-    return Comparison(
+    return RuleComparison(
         len(rows), sum(reasons.values()), dict(reasons.most_common()), _combinations(typed), rows
     )
 

@@ -14,7 +14,7 @@ from rireki.model.calls import results_by_call
 from rireki.model.message import Message
 from rireki.model.parts import ToolCall
 
-__all__ = ["NEW", "OLD", "PATCHES", "PATHS", "WHOLE", "ChangedFile", "Edit", "Spot"]
+__all__ = ["NEW", "OLD", "PATCHES", "PATHS", "WHOLE", "ChangedFile", "FileEdit", "EditSpot"]
 __all__ += ["changed_files", "edits_of", "is_patch"]
 
 EditKind: TypeAlias = Literal["part", "whole", "delete", "move"]
@@ -38,7 +38,7 @@ _MOST = 200
 _LARGEST = 4_000_000
 
 
-class Edit(NamedTuple):
+class FileEdit(NamedTuple):
     """One text that took another's place in a file, or all of it."""
 
     path: str
@@ -50,7 +50,7 @@ class Edit(NamedTuple):
 
 
 @dataclass
-class Spot:
+class EditSpot:
     """A place in a file: what stood there before the conversation, and what stands there after it."""
 
     before: str
@@ -64,18 +64,18 @@ class Spot:
 @dataclass
 class ChangedFile:
     path: str
-    spots: list[Spot] = field(default_factory=list)
+    spots: list[EditSpot] = field(default_factory=list)
     edits: int = 0
     deleted: bool = False
     #: What it was called before.
     moved_from: str = ""
 
     @property
-    def left(self) -> list[Spot]:
+    def left(self) -> list[EditSpot]:
         """Places that differ in the end from what they were."""
         return [spot for spot in self.spots if spot.before != spot.after]
 
-    def take(self, edit: Edit, message: str) -> None:
+    def take(self, edit: FileEdit, message: str) -> None:
         self.edits += 1
         self.deleted = edit.kind == "delete"
         if edit.kind == "whole":
@@ -86,12 +86,12 @@ class ChangedFile:
     def _write(self, words: str, message: str) -> None:
         spot = next((spot for spot in self.spots if spot.whole), None)
         if spot is None:
-            spot = Spot("", "", whole=True)
+            spot = EditSpot("", "", whole=True)
             self.spots.append(spot)
         spot.after = words
         spot.messages.append(message)
 
-    def _replace(self, edit: Edit, message: str) -> None:
+    def _replace(self, edit: FileEdit, message: str) -> None:
         near = self.spots[-_MOST:]
         spot = next((spot for spot in reversed(near) if edit.old and edit.old in spot.after), None)
         if spot is not None:
@@ -104,7 +104,7 @@ class ChangedFile:
             before = before.replace(inner.after, inner.before, 1)
             messages = [*inner.messages, *messages]
             self.spots.remove(inner)
-        self.spots.append(Spot(before, edit.new, messages=messages))
+        self.spots.append(EditSpot(before, edit.new, messages=messages))
 
 
 def changed_files(messages: Sequence[Message], project: str | None = None) -> list[ChangedFile]:
@@ -124,7 +124,7 @@ def changed_files(messages: Sequence[Message], project: str | None = None) -> li
     return list(files.values())
 
 
-def _take(files: dict[str, ChangedFile], edit: Edit, message: str, project: str | None) -> None:
+def _take(files: dict[str, ChangedFile], edit: FileEdit, message: str, project: str | None) -> None:
     path = _below(edit.path, project)
     if edit.kind == "move":
         target = _below(edit.new, project)
@@ -148,7 +148,7 @@ def is_patch(words: str) -> bool:
     return len(words) <= _LARGEST and _PATCH.search(words) is not None
 
 
-def edits_of(call: ToolCall) -> list[Edit]:
+def edits_of(call: ToolCall) -> list[FileEdit]:
     """What a call changes; nothing for one that is not understood."""
     given = call.arguments
     if isinstance(given, str):
@@ -164,35 +164,35 @@ def edits_of(call: ToolCall) -> list[Edit]:
     return found or list(_in_texts(given, path))
 
 
-def _edit(given: Mapping[str, Any], path: str) -> Iterator[Edit]:
+def _edit(given: Mapping[str, Any], path: str) -> Iterator[FileEdit]:
     old, new = _text(given, OLD), _text(given, NEW)
     if path and (old is not None or new is not None):
         everywhere = given.get("replace_all") is True or given.get("replaceAll") is True
-        yield Edit(path, old or "", new or "", everywhere=everywhere)
+        yield FileEdit(path, old or "", new or "", everywhere=everywhere)
 
 
-def _written(name: str, given: Mapping[str, Any], path: str) -> Iterator[Edit]:
+def _written(name: str, given: Mapping[str, Any], path: str) -> Iterator[FileEdit]:
     whole = _text(given, WHOLE)
     if whole is None and _WRITING.search(name):
         whole = _text(given, ("text",))
     if path and whole is not None:
         added = "append" in f"{name} {given.get('command', '')}".lower()
-        yield Edit(path, new=whole, kind="part" if added else "whole")
+        yield FileEdit(path, new=whole, kind="part" if added else "whole")
 
 
-def _in_texts(given: Mapping[str, Any], path: str) -> Iterator[Edit]:
+def _in_texts(given: Mapping[str, Any], path: str) -> Iterator[FileEdit]:
     """Patches, also those that are handed to a command."""
     for key, value in given.items():
         words = " ".join(map(str, value)) if isinstance(value, list) else value
         if not isinstance(words, str) or len(words) > _LARGEST:
             continue
         if path and (pairs := _REPLACED.findall(words)):
-            yield from (Edit(path, old, new) for old, new in pairs)
+            yield from (FileEdit(path, old, new) for old, new in pairs)
         elif "*** Begin Patch" in words or (key in PATCHES and is_patch(words)):
             yield from _patched(words, path)
 
 
-def _patched(words: str, path: str) -> Iterator[Edit]:
+def _patched(words: str, path: str) -> Iterator[FileEdit]:
     """The hunks of a patch, of both forms: with `*** Update File:`, and as `diff` writes it."""
     hunk = _Hunk(path)
     lines = words.split("\n")
@@ -230,17 +230,17 @@ class _Hunk:
         if line[:1] in ("+", " "):
             self._new.append(line[1:])
 
-    def said(self) -> Iterator[Edit]:
+    def said(self) -> Iterator[FileEdit]:
         """What is done to the file as such."""
         if self.kind in ("delete", "move"):
-            yield Edit(self.path, new=self.to, kind=self.kind)
+            yield FileEdit(self.path, new=self.to, kind=self.kind)
             self.path = self.to or self.path
 
-    def done(self) -> Iterator[Edit]:
+    def done(self) -> Iterator[FileEdit]:
         old, new = "\n".join(self._old), "\n".join(self._new)
         self._old, self._new = [], []
         if self.path and old != new:
-            yield Edit(self.path, old, new, "whole" if self.whole else "part")
+            yield FileEdit(self.path, old, new, "whole" if self.whole else "part")
 
 
 def _begun(before: _Hunk, found: re.Match[str]) -> _Hunk:

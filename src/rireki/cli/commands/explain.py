@@ -18,7 +18,7 @@ from rireki.show.width import pad, truncate, width
 from rireki.show.words import count
 
 if TYPE_CHECKING:
-    from rireki.show.decisions import Comparison, Decision
+    from rireki.show.decisions import Decision, RuleComparison
 
 __all__ = ["command"]
 
@@ -95,7 +95,7 @@ def _widest(words: Iterable[str]) -> int:
     return max(map(width, map(say, words)), default=0)
 
 
-def _compared(told: Comparison, screen: StandardOutput) -> Iterator[str]:
+def _compared(told: RuleComparison, screen: StandardOutput) -> Iterator[str]:
     style = screen.style
     yield style.bold(say("Flags that stand together"))
     for each in told.combinations:

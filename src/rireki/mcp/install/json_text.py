@@ -21,7 +21,7 @@ DEEPEST = 200
 _INDENT = "  "
 
 
-class Member(NamedTuple):
+class JsonMember(NamedTuple):
     """A member of an object: where its name begins, and where its value does and ends."""
 
     name: str
@@ -35,7 +35,7 @@ class Members(NamedTuple):
 
     start: int
     end: int
-    members: list[Member]
+    members: list[JsonMember]
 
 
 def parse(text: str) -> Any:
@@ -204,7 +204,7 @@ class _Reader:
         start = self.at
         self.at += 1
         found: dict[str, Any] = {}
-        members: list[Member] = []
+        members: list[JsonMember] = []
         while True:
             self.blank()
             if self.text[self.at : self.at + 1] == "}":
@@ -224,7 +224,7 @@ class _Reader:
             if key in found:
                 raise ValueError(f"{key!r} stands there twice")
             found[key] = self.value(depth + 1)
-            members.append(Member(key, begins, value_at, self.at))
+            members.append(JsonMember(key, begins, value_at, self.at))
             self.blank()
             if self.text[self.at : self.at + 1] != "}":
                 self.sign(",")

@@ -23,7 +23,7 @@ from rireki.model.parts import (
 )
 from rireki.show import times
 from rireki.show.html.calls import Came, raw_value, render_call, render_result
-from rireki.show.html.index import Spot, TranscriptIndex, goes_on, model_of, only_came
+from rireki.show.html.index import TranscriptIndex, TranscriptSpot, goes_on, model_of, only_came
 from rireki.show.html.markup import EMPTY, Markup, join, tag, void
 from rireki.show.html.page import Page
 from rireki.show.html.prose import plain, prose
@@ -48,7 +48,9 @@ _LINE = 200
 class MessageBlock:
     """Makes the block of one message."""
 
-    def __init__(self, spot: Spot, index: TranscriptIndex, page: Page, child: TellChild) -> None:
+    def __init__(
+        self, spot: TranscriptSpot, index: TranscriptIndex, page: Page, child: TellChild
+    ) -> None:
         self.message = spot.message
         self.before = spot.before
         self.branch = spot.branch

@@ -16,7 +16,16 @@ from rireki.show.html.markup import anchor
 from rireki.show.spent import Spent, running_turns, spent_by_messages
 from rireki.show.transcript import Transcript, unanswered
 
-__all__ = ["Before", "TranscriptIndex", "Spot", "Unit", "goes_on", "index", "model_of", "only_came"]
+__all__ = [
+    "Before",
+    "TranscriptIndex",
+    "TranscriptSpot",
+    "Unit",
+    "goes_on",
+    "index",
+    "model_of",
+    "only_came",
+]
 
 #: Sub-agents by the message and the call that started them; None where that is not told.
 Children: TypeAlias = dict[tuple[str, str] | None, list[Transcript]]
@@ -40,7 +49,7 @@ class Before(NamedTuple):
     at: str | None = None
 
 
-class Spot(NamedTuple):
+class TranscriptSpot(NamedTuple):
     """A message that is a block of its own."""
 
     message: Message
@@ -60,7 +69,7 @@ class Spot(NamedTuple):
 
 class TranscriptIndex(NamedTuple):
     story: Transcript
-    spots: list[Spot]
+    spots: list[TranscriptSpot]
     #: The spot that tells a message.
     places: dict[str, int]
     results: PairedResults
@@ -75,7 +84,7 @@ def index(story: Transcript) -> TranscriptIndex:
     results = results_by_call(story.messages)
     within = _within(results)
     branches = _branches(story.messages)
-    spots: list[Spot] = []
+    spots: list[TranscriptSpot] = []
     before = Before()
     used: dict[str, int] = {}
     for message in story.messages:
@@ -83,7 +92,7 @@ def index(story: Transcript) -> TranscriptIndex:
             continue
         used[message.id] = number = used.get(message.id, 0) + 1
         unit = Unit(message.id, (message.id, *within.get(message.id, ())))
-        spots.append(Spot(message, unit, before, number, branches.get(message.id)))
+        spots.append(TranscriptSpot(message, unit, before, number, branches.get(message.id)))
         before = _after(message, before)
     return TranscriptIndex(
         story,
@@ -96,7 +105,7 @@ def index(story: Transcript) -> TranscriptIndex:
     )
 
 
-def _ended(spots: Sequence[Spot]) -> list[Spot]:
+def _ended(spots: Sequence[TranscriptSpot]) -> list[TranscriptSpot]:
     """The last block of each turn knows that it is; a branch that was left has no end of its own."""
     turns = running_turns([spot.message for spot in spots])
     last = {turn: place for place, turn in enumerate(turns) if not spots[place].message.abandoned}
@@ -106,7 +115,7 @@ def _ended(spots: Sequence[Spot]) -> list[Spot]:
     ]
 
 
-def _places(spots: Sequence[Spot]) -> dict[str, int]:
+def _places(spots: Sequence[TranscriptSpot]) -> dict[str, int]:
     """A message's own block goes before one that tells some of it, the first before others."""
     places: dict[str, int] = {}
     for place, spot in enumerate(spots):

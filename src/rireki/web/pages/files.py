@@ -10,7 +10,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from rireki.show.edits import ChangedFile, Spot, changed_files
+from rireki.show.edits import ChangedFile, EditSpot, changed_files
 from rireki.show.html.changes import render_spot
 from rireki.show.html.page import LINES, SIZE, RenderOptions
 from rireki.web.archive_reader import OpenConversation
@@ -103,12 +103,12 @@ def _diff(file: ChangedFile, turns: dict[str, int], look: RenderOptions) -> File
     )
 
 
-def _is_long(spot: Spot) -> bool:
+def _is_long(spot: EditSpot) -> bool:
     words = spot.before + spot.after
     return len(words) > SIZE or words.count("\n") > LINES
 
 
-def _place(turns: dict[str, int], spot: Spot, shown: Markup) -> Place:
+def _place(turns: dict[str, int], spot: EditSpot, shown: Markup) -> Place:
     # One link for each turn: the first message that changed something in it.
     first = {turns.get(message, 0): message for message in reversed(spot.messages)}
     named = [(message, turn) for turn, message in sorted(first.items())]
