@@ -4,13 +4,19 @@ machine is another archive, and one that was put back is still on the same machi
 from __future__ import annotations
 
 import os
-import socket
 from pathlib import Path
-from secrets import token_hex
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from rireki.home import machine_file, make_folder_of
+from rireki.late import LateModule
+
+# Every command asks for the machine, and hardly any makes one up.
+if TYPE_CHECKING:
+    import socket
+else:
+    socket = LateModule("socket")
 
 __all__ = ["Machine", "known_machine", "this_machine"]
 
@@ -29,7 +35,7 @@ def this_machine() -> Machine:
     file = machine_file()
     known = _read(file)
     if known is None:
-        _write(file, Machine(token_hex(8), _cleaned(socket.gethostname().split(".")[0])))
+        _write(file, Machine(os.urandom(8).hex(), _cleaned(socket.gethostname().split(".")[0])))
         known = _read(file)
     if known is None:
         raise OSError(0, "no machine is named in it", str(file))
@@ -52,7 +58,7 @@ def _read(file: Path) -> Machine | None:
 def _write(file: Path, machine: Machine) -> None:
     """Another process that was faster keeps its own."""
     make_folder_of(file)
-    aside = file.with_name(f"{file.name}.{token_hex(4)}")
+    aside = file.with_name(f"{file.name}.{os.urandom(4).hex()}")
     aside.write_bytes(msgspec.json.format(msgspec.json.encode(machine)) + b"\n")
     try:
         if _read(file) is None:

@@ -332,13 +332,14 @@ class Batch:
         `strands`, those that were read. Tokens that it shares with others become links when the
         transaction ends.
         """
+        number = self.projection.waiting(*pending[:2])
         if strands is not None:
-            number = self.projection.waiting(*pending[:2])
             if number is None or len(self._strands(*pending[:2])) != strands:
                 return []
             pending = pending._replace(number=number)
-        if not self.projection.clean(pending):
+        elif number != pending.number:
             return []
+        self.projection.clean(pending)
         stored = self.projection.store(pending, readings, self.number)
         self.projected += stored
         if any(reading.conversation.nature == "titles" for reading in readings):

@@ -82,12 +82,9 @@ class Projection:
         found = self.rows.get("dirty", "number", family=family, conversation=conversation)
         return found[0][0] if found else None
 
-    def clean(self, pending: PendingGroup) -> bool:
-        """Take the mark away; False when the records changed since, and the reading is stale."""
-        if self.waiting(pending.family, pending.conversation) != pending.number:
-            return False
+    def clean(self, pending: PendingGroup) -> None:
+        """Take the mark away."""
         self.rows.remove("dirty", **pending._asdict())
-        return True
 
     def changes(self, after: int, until: int) -> list[Change]:
         return msgspec.convert(self.rows.changes(after, until), list[Change])

@@ -5,15 +5,20 @@ Says nothing twice: what is there already is not noted again. What goes to a tea
 
 from __future__ import annotations
 
-import getpass
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 from unicodedata import category, normalize
 
 from rireki.archive.base import Archive, Filter, Found, PersonFact
 from rireki.errors import RirekiError
+from rireki.late import LateModule
 from rireki.model.conversation import Curation
+
+if TYPE_CHECKING:
+    import getpass
+else:
+    getpass = LateModule("getpass")
 
 __all__ = [
     "NoteLine",
