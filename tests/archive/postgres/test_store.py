@@ -149,7 +149,9 @@ def test_who_died_while_making_them_is_followed_by_another(
 @pytest.mark.parametrize(
     ("database", "code"),
     [
-        ("postgresql://host/name?nonsense=1", "database-misnamed"),
+        ("postgresql://host/name?nonsense=1", "postgres-misnamed"),
+        ("postgresql://u:my secret@host/name", "postgres-misnamed"),
+        ("postgresql://u:%zzsecret@host/name", "postgres-misnamed"),
         ("postgresql://u:secret@127.0.0.1:1/x", "database-gone"),
     ],
 )

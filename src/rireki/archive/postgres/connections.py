@@ -40,8 +40,9 @@ class Connections:
     def __init__(self, database: str, most: int = MOST) -> None:
         try:
             told = conninfo_to_dict(database)
-        except psycopg.ProgrammingError as error:
-            raise ArchiveTrouble("database-misnamed", why=str(error).strip()) from error
+        except psycopg.ProgrammingError:
+            # What it says of the address may hold the password.
+            raise ArchiveTrouble("postgres-misnamed") from None
         settings: dict[str, Any] = {"application_name": "rireki", "connect_timeout": 10, **told}
         settings["options"] = f"{SETTINGS} {told.get('options') or ''}"
         self._conninfo = make_conninfo(**settings)
