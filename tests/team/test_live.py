@@ -139,16 +139,54 @@ def test_signing_out_ends_the_browser_alone(office: Office) -> None:
     assert office.get("bob", "/api/team/v1/me").status_code == 200
 
 
+def test_what_a_browser_was_given_opens_nothing_else(office: Office) -> None:
+    """It would stay when the device is revoked that the browser was signed in with."""
+    cookie = f"rireki_{office.server.port}"
+    with httpx.Client(base_url=office.server.url, timeout=30, verify=False) as browser:
+        browser.post("/sign-in", data={"token": office.tokens["bob"]})
+        value = browser.cookies[cookie]
+    with httpx.Client(base_url=office.server.url, timeout=30, verify=False) as other:
+        assert other.post("/sign-in", data={"token": value}).status_code == 401
+        assert other.get(f"/?token={value}").status_code == 401
+        for address in ("/api/team/v1/me", "/api/push/v1"):
+            headers = {"Authorization": f"Bearer {value}"}
+            assert other.get(address, headers=headers).status_code == 401
+        assert cookie not in other.cookies
+        given = other.get("/api/team/v1/me", headers={"Cookie": f"{cookie}={value}"})
+        assert given.json()["name"] == "bob"
+
+
+def test_a_token_in_an_address_leads_to_our_own_pages(office: Office) -> None:
+    token = office.tokens["bob"]
+    for path, target in (
+        ("/c/a%20b?q=1&", "/c/a%20b?q=1"),
+        ("/%5Cevil.example?", "/%5Cevil.example"),
+        ("//evil.example?", "/evil.example"),
+        ("/%E5%B1%A5?", "/%E5%B1%A5"),
+        ("/%0d%0aSet-Cookie:a=b?", "/%0d%0aSet-Cookie:a=b"),
+    ):
+        answer = httpx.get(f"{office.server.url.rstrip('/')}{path}token={token}")
+        assert (answer.status_code, answer.headers["location"]) == (303, target)
+
+
+def test_a_link_that_somebody_sent_opens_in_a_browser_that_is_signed_in(office: Office) -> None:
+    """Browsers keep a cookie back on the way from another site, and send it from a page of ours."""
+    followed = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
+    followed |= {"Sec-Fetch-Dest": "document"}
+    answer = httpx.get(office.server.url + "c/x?view=full", headers=followed)
+    assert answer.status_code == 200
+    assert '<meta http-equiv="refresh" content="0; url=/c/x?view=full">' in answer.text
+    assert httpx.get(office.server.url + "c/x").headers["location"] == "/sign-in"
+
+
 def test_a_page_elsewhere_can_do_nothing(office: Office) -> None:
     for headers in ({"Origin": "https://evil.example"}, {"Host": "evil.example"}):
         answer = httpx.get(office.server.url, headers=headers)
         assert answer.status_code == 403
-    cookie = office.clients["bob"].headers["authorization"].removeprefix("Bearer ")
-    posted = httpx.post(
-        office.server.url + "api/team/v1/shares",
-        content=b"{}",
-        cookies={f"rireki_{office.server.port}": cookie},
-    )
+    with httpx.Client(base_url=office.server.url, timeout=30, verify=False) as browser:
+        browser.post("/sign-in", data={"token": office.tokens["bob"]})
+        assert browser.get("/api/team/v1/me").status_code == 200
+        posted = browser.post("/api/team/v1/shares", content=b"{}")
     assert posted.status_code == 401
 
 

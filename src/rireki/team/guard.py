@@ -30,6 +30,8 @@ from rireki.web.guard import (
     GuardSettings,
     Refusal,
     check_origin,
+    is_from_elsewhere,
+    led_on,
     refused,
 )
 
@@ -113,7 +115,7 @@ class TeamGuard(Guard):
         if self.signed is not None and (name := self.signed.name_in(request.headers)):
             return self.team.people.admit_name(name, "proxy")
         for value in self._cookies(request):
-            if member := self.team.people.admit(value):
+            if member := self.team.people.admit_browser(value):
                 return member
         return None
 
@@ -122,6 +124,9 @@ class TeamGuard(Guard):
         is_page = request.method in READING and not path.startswith("/api/")
         if not is_page or "authorization" in request.headers:
             raise Refusal(401, "team-token-missing")
+        if is_from_elsewhere(request):
+            # Somebody followed a link: the browser has kept his cookie back, and sends it the next time.
+            return led_on(request, _query_of(request.scope))
         return Response(status_code=303, headers={"Location": SIGN_IN})
 
     async def _enter(self, request: Request, token: str) -> Response:
@@ -129,16 +134,13 @@ class TeamGuard(Guard):
         member = await run_in_threadpool(self.team.people.admit, token)
         if member is None:
             raise Refusal(401, "wrong-token")
-        _leave_out(request.scope, ("token",))
-        query = request.scope["query_string"].decode("latin-1")
-        target = "/" + request.scope["path"].lstrip("/") + (f"?{query}" if query else "")
-        return await self.signed_in(member, target, request)
+        query = [(name, value) for name, value in _query_of(request.scope) if name != "token"]
+        return await self.signed_in(member, led_on(request, query), request)
 
-    async def signed_in(self, member: Member, target: str, request: Request) -> Response:
+    async def signed_in(self, member: Member, response: Response, request: Request) -> Response:
         until = datetime.now(timezone.utc) + timedelta(days=BROWSER_DAYS)
         stamp = until.strftime("%Y-%m-%dT%H:%M:%S.000Z")
         value = await run_in_threadpool(self.team.people.sign_in, member, stamp)
-        response = Response(status_code=303, headers={"Location": target})
         response.set_cookie(
             self.settings.cookie,
             value,
@@ -193,8 +195,12 @@ class TeamGuard(Guard):
         return sending
 
 
+def _query_of(scope: Scope) -> list[tuple[str, str]]:
+    return parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+
+
 def _leave_out(scope: Scope, names: tuple[str, ...]) -> None:
-    query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+    query = _query_of(scope)
     kept = [(name, value) for name, value in query if name not in names]
     if len(kept) != len(query):
         scope["query_string"] = urlencode(kept).encode("latin-1")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 import os
 from collections.abc import Iterator
 from ipaddress import ip_address
@@ -90,7 +91,8 @@ class _Addresses:
             token = given.get("token", "").strip()
             member = await run_in_threadpool(self.team.people.admit, token)
             if member is not None:
-                return await guard.signed_in(member, "/", request)
+                home = Response(status_code=303, headers={"Location": "/"})
+                return await guard.signed_in(member, home, request)
             wrong = True
         html = templates().get_template("sign_in.html").render(_words(request, wrong))
         return HTMLResponse(html, 401 if wrong else 200)
@@ -182,7 +184,8 @@ def _may_count(request: Request) -> bool:
     """A collector on this machine, that no proxy stands in front of; or one that has the token."""
     token = os.environ.get(METRICS_TOKEN, "")
     if token:
-        return request.headers.get("authorization", "") == f"Bearer {token}"
+        given = request.headers.get("authorization", "")
+        return hmac.compare_digest(given.encode(), f"Bearer {token}".encode())
     host = request.client.host if request.client else ""
     forwarded = any(
         name.startswith("x-forwarded") or name == "forwarded" for name in request.headers

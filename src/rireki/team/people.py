@@ -140,7 +140,15 @@ class People:
 
     def admit(self, token: str) -> Member | None:
         """Whose token it is; None where it opens nothing, any more or at all."""
-        found = self.tables.ask(ADMIT, _hash(token), self.clock())
+        return self._admit(token, "device")
+
+    def admit_browser(self, token: str) -> Member | None:
+        """Whose browser it is. What it was given signs no other one in, which would stay when the
+        device is revoked that this one came from."""
+        return self._admit(token, "browser")
+
+    def _admit(self, token: str, kind: str) -> Member | None:
+        found = self.tables.ask(ADMIT, _hash(token), kind, self.clock())
         return self._member(*found[0]) if found else None
 
     def admit_name(self, name: str, device: str) -> Member | None:
@@ -212,7 +220,7 @@ class People:
 ADD_DEVICE = """INSERT INTO team_device (id, person, kind, hash, parent, made_at, until)
                 VALUES (%s, %s, %s, %s, %s, %s, %s)"""
 ADMIT = """SELECT a.id, a.name, d.id FROM team_device d JOIN team_account a ON a.id = d.person
-            WHERE d.hash = %s AND d.revoked_at IS NULL AND a.revoked_at IS NULL
+            WHERE d.hash = %s AND d.kind = %s AND d.revoked_at IS NULL AND a.revoked_at IS NULL
               AND (d.until IS NULL OR d.until > %s)"""
 
 

@@ -37,6 +37,8 @@ __all__ = [
     "GuardSettings",
     "Refusal",
     "check_origin",
+    "is_from_elsewhere",
+    "led_on",
     "refused",
 ]
 
@@ -232,16 +234,7 @@ class Guard:
                     yield value
 
     def _welcome(self, request: Request, query: list[tuple[str, str]]) -> Response:
-        path = (request.scope.get("raw_path") or b"/").decode("latin-1").replace("\\", "%5C")
-        # Two slashes at the beginning would be the name of another host.
-        target = "/" + path.lstrip("/") + (f"?{urlencode(query)}" if query else "")
-        response: Response
-        if _is_from_elsewhere(request):
-            # A browser keeps its cookie back on a way that began elsewhere (also in a file); from a
-            # page of ours it does not.
-            response = HTMLResponse(_onward(request, target))
-        else:
-            response = Response(status_code=303, headers={"Location": target})
+        response = led_on(request, query)
         response.set_cookie(
             self.settings.cookie,
             cookie_value(self.access.token),
@@ -305,7 +298,19 @@ def check_origin(request: Request) -> None:
     raise Refusal(403, "foreign-request", site=site[:20])
 
 
-def _is_from_elsewhere(request: Request) -> bool:
+def led_on(request: Request, query: list[tuple[str, str]]) -> Response:
+    """To the same page, with this query alone."""
+    path = (request.scope.get("raw_path") or b"/").decode("latin-1").replace("\\", "%5C")
+    # Two slashes at the beginning would be the name of another host.
+    target = "/" + path.lstrip("/") + (f"?{urlencode(query)}" if query else "")
+    if is_from_elsewhere(request):
+        # A browser keeps its cookie back on a way that began elsewhere (also in a file); from a
+        # page of ours it does not.
+        return HTMLResponse(_onward(request, target))
+    return Response(status_code=303, headers={"Location": target})
+
+
+def is_from_elsewhere(request: Request) -> bool:
     return request.headers.get("sec-fetch-site") in ("cross-site", "same-site")
 
 
@@ -354,7 +359,7 @@ def _page(request: Request, refusal: Refusal) -> str:
     locale = locale_of(request)
     message, hint = refusal.lines(locale)
     again = ""
-    if refusal.status == 401 and _is_from_elsewhere(request):
+    if refusal.status == 401 and is_from_elsewhere(request):
         # A browser keeps its cookie back when a link of another site leads here; from here it does not.
         path = (request.scope.get("raw_path") or b"/").decode("latin-1").lstrip("/")
         asked = request.scope["query_string"].decode("latin-1")
