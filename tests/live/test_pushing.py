@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from rireki.archive.forgetting import forget
 from rireki.archive.open import open_archive
 from rireki.errors import RirekiError
 from rireki.home import Home
@@ -84,6 +85,23 @@ def test_a_remote_that_is_away_is_pushed_to_when_it_is_back(
     with served(other, port=port):
         until(lambda: turns(other) == 1)
         until(lambda: remotes.status()["desktop"].trouble == "")
+
+
+def test_what_another_process_changed_is_pushed_too(
+    kept: Kept, project: Path, other: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody tells the keeper of what was forgotten on a page, or of a new remote."""
+    monkeypatch.setattr(pushing, "LOOK", 0.1)
+    append(project / f"{ONE}.jsonl", 1)
+    kept.start()
+    until(lambda: kept.turns(ONE) == 1)
+    remotes = Remotes(Home(kept.path))
+    with served(other) as url:
+        remotes.add(Remote(name="desktop", url=url, kind="own", token="secret-device"))
+        until(lambda: turns(other) == 1)
+        with closing(open_archive(kept.path, write=True)) as archive:
+            forget(archive, [archive.find(ONE)])
+        until(lambda: turns(other) == 0)
 
 
 def test_without_a_remote_nothing_leaves(

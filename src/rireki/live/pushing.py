@@ -9,15 +9,17 @@ from __future__ import annotations
 import threading
 import time
 import traceback
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rireki.archive.open import open_archive
+from rireki.archive.open import StorageError, open_archive
 from rireki.errors import RirekiError
 from rireki.home import Home
 from rireki.late import LateModule
 from rireki.live.retries import pause
+from rireki.shares.rules import read_rules
 from rireki.sync.remotes import Remote, Remotes
 
 # Hardly anybody has a remote: what speaks to one is imported when there is one.
@@ -32,6 +34,9 @@ __all__ = ["BackgroundPush"]
 
 #: Seconds from one push to the next, to a server and to a folder: each leaves a file there.
 SERVER, FOLDER = 1.0, 60.0
+#: How often it is looked for what nobody announced, in seconds: something was forgotten, or given a
+#: title; a remote was added; something is shared, or is no longer.
+LOOK = 5.0
 
 
 class BackgroundPush:
@@ -44,6 +49,8 @@ class BackgroundPush:
         self._failures: dict[str, int] = {}
         #: Those that have not got everything yet.
         self._waiting: set[str] = set()
+        #: What there was to push when it was last looked.
+        self._seen: object = None
         self._thread = threading.Thread(target=self._run, name="rireki-push", daemon=True)
 
     def start(self) -> None:
@@ -73,16 +80,28 @@ class BackgroundPush:
             except RirekiError:
                 # `rireki remote list` says what is wrong with the file.
                 remotes = []
-            if came:
+            if self._has_changed(remotes) or came:
                 self._waiting = {remote.name for remote in remotes}
             for remote in remotes:
                 self._push_to(remote)
             self._waiting &= {remote.name for remote in remotes}
 
-    def _patience(self) -> float | None:
-        """Until the next remote is due that waits for something."""
+    def _patience(self) -> float:
+        """Until the next remote is due that waits for something, or it is time to look."""
         dates = [self._due.get(name, 0.0) for name in self._waiting]
-        return max(0.0, min(dates) - time.monotonic()) if dates else None
+        return min(LOOK, max(0.0, min(dates) - time.monotonic())) if dates else LOOK
+
+    def _has_changed(self, remotes: Sequence[Remote]) -> bool:
+        if not remotes:
+            return False
+        try:
+            with closing(open_archive(self.archive)) as archive:
+                now = (archive.number(), remotes, read_rules())
+        except (RirekiError, StorageError):
+            # A push says what is wrong; there will be one when something is taken in.
+            return False
+        before, self._seen = self._seen, now
+        return now != before
 
     def _push_to(self, remote: Remote) -> None:
         name = remote.name
