@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
+from functools import partial
 from pathlib import Path
 
 import httpx
@@ -13,10 +15,15 @@ import pytest
 
 from rireki.archive.open import open_archive
 from rireki.cli.main import run
+from rireki.errors import RirekiError
 from rireki.home import Home
 from rireki.intake.sweep import import_history
+from rireki.shares.link import shared_with, take_back
+from rireki.shares.rules import write_rules
 from rireki.sources.kit.places import Places
+from rireki.sync.link import RemoteLink
 from rireki.sync.remotes import Remote, Remotes
+from rireki.sync.sender import Sender, Transferred
 from rireki.team.serve import TeamServer
 from rireki.team.store import Team
 from rireki.web.serve import bind
@@ -164,3 +171,37 @@ def test_from_the_first_token_to_the_last(served: tuple[str, str], typed: Typed)
     typed("team", "revoke", "bob")
     assert seen().status_code == 401
     assert "there is a team" in typed("team", "init", code=1)
+
+
+def test_what_is_taken_back_during_a_push_is_not_sent_behind(
+    served: tuple[str, str], typed: Typed, archive: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A first push may take minutes; whoever sees meanwhile that it is too much takes it back."""
+    url, token = served
+    typed("remote", "add", "acme", url, "--token", token)
+    typed("share", "/", "--team", "acme", "--level", "full")
+    monkeypatch.setattr("rireki.sync.link.Sender", partial(Sender, limit=1))
+
+    def take_back_all() -> None:
+        write_rules([])
+        with closing(open_archive(archive)) as mine:
+            troubles.extend(error for _, error in take_back(mine))
+
+    troubles: list[RirekiError | None] = []
+    other = threading.Thread(target=take_back_all)
+
+    def told(done: Transferred) -> None:
+        if not other.ident:
+            other.start()
+            other.join(0.5)
+
+    with closing(open_archive(archive, write=True)) as opened:
+        remote = Remotes(Home(archive)).get("acme")
+        # There was something to tell, and now there is nothing more: no push is needed.
+        with suppress(RirekiError):
+            RemoteLink(opened, remote, shared_with, told).push()
+    other.join(PATIENCE)
+    assert troubles in ([], [None])
+    database = os.environ["RIREKI_TEAM_DATABASE"]
+    with closing(Team(database, archive.parent / "look")) as team, team.archive(1) as there:
+        assert there.rows.get("strand", "key") == []

@@ -204,6 +204,17 @@ def test_what_is_forgotten_is_taken_back_and_not_named_otherwise(
     assert [e.grouping for c in server.changes for e in c.withdrawn] == [IDS["bank"]]
 
 
+def test_what_is_being_read_again_is_taken_back_too(ann: Archive, server: Server) -> None:
+    pushed(ann, server, [rule(WORK)])
+    ann.mark_stale(drop=True)
+    # As long as something is shared nobody knows yet whether it is among that.
+    TeamPush(ann, "acme", [rule(WORK)]).prepare(server)
+    assert [change.withdrawn for change in server.changes if change.withdrawn] == []
+    TeamPush(ann, "acme", [rule("claude-code/x", "none")]).prepare(server)
+    gone = {each.grouping for change in server.changes for each in change.withdrawn}
+    assert gone == {IDS["shop"], IDS["bank"]}
+
+
 def test_another_level_takes_back_and_tells_again(ann: Archive, server: Server) -> None:
     pushed(ann, server, [rule(WORK)])
     server.changes.clear()
@@ -219,6 +230,22 @@ def test_one_conversation_by_its_id(ann: Archive, server: Server) -> None:
 
 def test_a_conversation_that_is_not_there_shares_nothing(ann: Archive) -> None:
     assert plan_for(ann, [rule("claude-code/nobody")], "acme").groups == {}
+    # Nor one whose name is the beginning of another's.
+    assert plan_for(ann, [rule(f"claude-code/{IDS['shop'][:8]}")], "acme").groups == {}
+
+
+def test_a_subagent_goes_along_unless_it_is_taken_out(tmp_path: Path) -> None:
+    lay_out("claude-code-2.1.197", tmp_path / "home")
+    archive = open_archive(tmp_path / "archive.sqlite3", create=True)
+    import_history(archive, places=Places.at(tmp_path / "home"))
+    every = list(archive.conversations(Filter(subagents=True)))
+    child = next(each for each in every if each.nature == "subagent")
+    parent = next(link.id for link in child.links if link.side == "parent")
+    shared = plan_for(archive, [rule(parent)], "acme").groups.values()
+    assert child.id in {id for group in shared for id in group.ids}
+    for rules in ([rule(parent), rule(child.id, "none")], [rule(child.id, "none"), rule(parent)]):
+        shared = plan_for(archive, rules, "acme").groups.values()
+        assert child.id not in {id for group in shared for id in group.ids}
 
 
 # ── levels ──

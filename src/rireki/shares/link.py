@@ -10,8 +10,9 @@ import msgspec
 
 from rireki.archive.base import Archive
 from rireki.errors import RirekiError
+from rireki.shares.plan import GroupName
 from rireki.shares.pushing import ShareChange, TeamPush
-from rireki.shares.rules import read_rules
+from rireki.shares.rules import ShareRule, read_rules
 from rireki.sync.http import HttpRemote
 from rireki.sync.outbox import Outgoing
 from rireki.sync.remotes import Remote, Remotes
@@ -66,12 +67,18 @@ def _as_error(url: str, status: int, data: bytes) -> RirekiError:
 
 def shared_with(archive: Archive, remote: Remote) -> Outgoing | None:
     """What of an archive goes to a team's server, which has been told who may read it; None where
-    nothing is shared there, and nothing was."""
-    push = TeamPush(archive, remote.name, read_rules())
+    nothing is shared there, and nothing was. Alone with the remote: see `Remotes.alone`."""
+    before = _decided(archive)
+    push = TeamPush(archive, remote.name, before[0], lambda: _decided(archive) == before)
     if not push.concerns:
         return None
     with closing(TeamRemote(remote.url, remote.token)) as server:
         return push.prepare(server)
+
+
+def _decided(archive: Archive) -> tuple[list[ShareRule], set[GroupName]]:
+    """What people said about what is given away: the rules, and what they forgot."""
+    return read_rules(), set(archive.forgotten())
 
 
 def is_shared(archive: Archive, remote: Remote) -> bool:
@@ -84,7 +91,8 @@ def take_back(archive: Archive) -> Iterator[tuple[Remote, RirekiError | None]]:
     for remote in Remotes(archive.home).all():
         if remote.kind == "team" and TeamPush(archive, remote.name, []).concerns:
             try:
-                shared_with(archive, remote)
+                with Remotes(archive.home).alone(remote.name):
+                    shared_with(archive, remote)
             except RirekiError as error:
                 yield remote, error
             else:

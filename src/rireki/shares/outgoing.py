@@ -14,21 +14,29 @@ from rireki.archive.pack import Chunk, pack, unpack
 from rireki.masking import Masker
 from rireki.model.record import digest_of_bytes
 from rireki.shares.plan import OF_ALL, GroupName, SharedGroup
+from rireki.sync.outbox import OutgoingChanged
 
 __all__ = ["OutgoingFilter"]
 
 
 class OutgoingFilter:
-    """Callable with a delta. `masker` is asked for when the first conversation is to be masked."""
+    """Callable with a delta. `masker` is asked for when the first conversation is to be masked;
+    `is_current` before each delta, which may be one of many: whether that is still what is shared."""
 
     def __init__(
-        self, shared: Mapping[GroupName, SharedGroup], masker: Callable[[], Masker]
+        self,
+        shared: Mapping[GroupName, SharedGroup],
+        masker: Callable[[], Masker],
+        is_current: Callable[[], bool] = lambda: True,
     ) -> None:
         self._shared = shared
+        self._is_current = is_current
         self._ask = masker
         self._masker: Masker | None = None
 
     def __call__(self, delta: Delta) -> Delta:
+        if not self._is_current():
+            raise OutgoingChanged
         parts = [part for part in delta.parts if self._group(part) is not None]
         masked = {part.strand.origin for part in parts if self._is_masked(part)}
         needed = {part.strand.origin for part in parts}

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 import msgspec
 
 from rireki.archive.base import Archive, Heading
-from rireki.errors import NotFound
 from rireki.intake.interpret import with_subagents
 from rireki.shares.rules import LEVELS, Level, ShareRule, rule_for
 
-__all__ = ["SharePlan", "SharedGroup", "plan_for"]
+__all__ = ["SharePlan", "SharedGroup", "plan_for", "rules_with_subagents"]
 
 #: A family and a conversation's own name in it.
 GroupName: TypeAlias = tuple[str, str]
@@ -44,12 +43,12 @@ class SharePlan(msgspec.Struct):
         return {name: each for name, each in self.groups.items() if each.level == "counts"}
 
 
-def plan_for(archive: Archive, rules: Iterable[ShareRule], remote: str) -> SharePlan:
+def plan_for(archive: Archive, rules: Sequence[ShareRule], remote: str) -> SharePlan:
     """By what the conversations are stored as: one that was not interpreted yet is not shared yet."""
     wanted = [rule for rule in rules if rule.remote == remote]
     if not wanted:
         return SharePlan({})
-    wanted = [each for rule in wanted for each in _with_subagents(archive, rule)]
+    wanted = rules_with_subagents(archive, wanted)
     groups: dict[GroupName, list[Heading]] = defaultdict(list)
     for heading in archive.headings():
         groups[heading.family, heading.grouping].append(heading)
@@ -62,15 +61,21 @@ def plan_for(archive: Archive, rules: Iterable[ShareRule], remote: str) -> Share
     return SharePlan(planned)
 
 
-def _with_subagents(archive: Archive, rule: ShareRule) -> list[ShareRule]:
-    """A conversation is shared with those that worked for it."""
+def rules_with_subagents(archive: Archive, rules: Sequence[ShareRule]) -> list[ShareRule]:
+    """A conversation is shared with those that worked for it. Rules of their own come first, and so
+    count: of two that are as near it is the first."""
+    return [*rules, *(each for rule in rules for each in _of_subagents(archive, rule))]
+
+
+def _of_subagents(archive: Archive, rule: ShareRule) -> list[ShareRule]:
     if rule.kind != "conversation":
-        return [rule]
-    try:
-        found = with_subagents(archive, archive.find(rule.what))
-    except NotFound:
         return []
-    return [msgspec.structs.replace(rule, what=each.conversation.id) for each in found]
+    # Not by `find` alone: where it is gone, another one may begin with its name.
+    if not archive.pick([rule.what]):
+        return []
+    found = with_subagents(archive, archive.find(rule.what))
+    ids = [each.conversation.id for each in found if each.conversation.id != rule.what]
+    return [msgspec.structs.replace(rule, what=id) for id in ids]
 
 
 def _shared(

@@ -6,7 +6,7 @@ What the server was told is noted in the archive, so that it goes back where the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from hashlib import sha256
 from itertools import islice
 from typing import Protocol, TypeVar
@@ -77,9 +77,19 @@ class _Sent(msgspec.Struct):
 class TeamPush:
     """One archive and one server of a team. Made anew for every push: rules may have changed."""
 
-    def __init__(self, archive: Archive, remote: str, rules: Iterable[ShareRule]) -> None:
+    def __init__(
+        self,
+        archive: Archive,
+        remote: str,
+        rules: Sequence[ShareRule],
+        is_current: Callable[[], bool] = lambda: True,
+    ) -> None:
+        """`is_current` tells during a long push whether these are still the rules."""
         self.archive = archive
+        self._is_current = is_current
         self._note = f"shared {remote}"
+        wanted = [rule for rule in rules if rule.remote == remote and rule.level != "none"]
+        self._shares = bool(wanted)
         self.plan = plan_for(archive, rules, remote)
 
     @property
@@ -110,11 +120,11 @@ class TeamPush:
         counted = self._tell_counts(server, sent)
         kept = {name: each for name, each in before.items() if name not in gone}
         self._retell(again, _Sent([*{**kept, **now}.values()], counted), sent)
-        return OutgoingFilter(self.plan.told(), self._masker)
+        return OutgoingFilter(self.plan.told(), self._masker, self._is_current)
 
     def _waits(self, name: GroupName) -> bool:
-        """It is being read again: what was shared of it stays until it is known."""
-        return next(self.archive.pending(*name), None) is not None
+        """It is being read again: what was shared of it stays until it is known, if anything is shared."""
+        return self._shares and next(self.archive.pending(*name), None) is not None
 
     def _masker(self) -> Masker:
         return Masker.for_home(self.archive.home)

@@ -6,7 +6,6 @@ can be read out of the log again. Forgetting rewrites the log: what was forgotte
 
 from __future__ import annotations
 
-import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from hashlib import sha256
@@ -18,7 +17,6 @@ from rireki.archive.base import Archive
 from rireki.archive.delta import LAST, NOTHING, Delta, Held, Part, StateFacts, behind
 from rireki.archive.pack import Chunk, pack, unpack
 from rireki.errors import RirekiError
-from rireki.journals.lock import WriterLock
 from rireki.sync.cipher import Cipher
 from rireki.sync.log import MARKER, BatchLog, log_name
 from rireki.sync.private import write_bytes
@@ -43,9 +41,6 @@ from rireki.sync.wire import (
 )
 
 __all__ = ["FolderTarget", "ensure_folder", "is_ours", "opened", "pull"]
-
-#: Seconds to wait for another process of this machine that pushes.
-PATIENCE = 10.0
 
 
 def ensure_folder(url: str, key: str) -> bool:
@@ -85,18 +80,10 @@ def _reached(remote: Remote) -> tuple[Storage, Cipher]:
 @contextmanager
 def opened(archive: Archive, remote: Remote, remotes: Remotes) -> Iterator[FolderTarget]:
     """The folder, for one writer of this machine at a time."""
-    lock = WriterLock(remotes.file(remote.name, "log"))
-    until = time.monotonic() + PATIENCE
-    while not lock.take():
-        if time.monotonic() > until:
-            raise RirekiError("remote-busy", name=remote.name)
-        time.sleep(0.02)
-    try:
+    with remotes.alone(remote.name):
         target = FolderTarget(archive, remote, remotes)
         yield target
         target.settle()
-    finally:
-        lock.release()
 
 
 class _Log(msgspec.Struct):

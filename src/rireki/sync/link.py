@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 from msgspec import structs
@@ -14,7 +15,7 @@ from rireki.errors import RirekiError
 from rireki.late import LateModule
 from rireki.sync.http import HttpRemote
 from rireki.sync.machine import name_of, this_machine
-from rireki.sync.outbox import Outbox, Outgoing
+from rireki.sync.outbox import Outbox, Outgoing, OutgoingChanged
 from rireki.sync.receiver import Receiver
 from rireki.sync.remotes import Remote, Remotes
 from rireki.sync.sender import Puller, Sender, Told, Transferred
@@ -27,6 +28,8 @@ else:
 
 __all__ = ["RemoteLink", "SharedWith"]
 
+#: Seconds until it goes on after what may go has changed.
+PAUSE = 0.2
 #: What of a delta goes to a team's remote; None where nothing is shared with it.
 SharedWith = Callable[[Archive, Remote], Outgoing | None]
 
@@ -51,21 +54,29 @@ class RemoteLink:
         self.machine = machine if remote.kind == "own" else structs.replace(machine, name="")
 
     def push(self) -> Transferred:
-        with self.sender() as sender, self._noted("pushed_at"):
-            return sender.push()
+        with self._noted("pushed_at"):
+            while True:
+                try:
+                    return self._push()
+                except OutgoingChanged:
+                    # Whoever changed it waits to tell the server.
+                    time.sleep(PAUSE)
 
-    @contextmanager
-    def sender(self) -> Iterator[Sender]:
-        """To push again and again."""
+    def _push(self) -> Transferred:
         remote, archive = self.remote, self.archive
-        outgoing = self.shared(archive, remote) if remote.kind != "own" else None
-        outbox = Outbox(archive, self.machine, remote.kind, outgoing)
         if remote.is_folder:
+            outbox = Outbox(archive, self.machine)
             with folder.opened(archive, remote, self.remotes) as target:
-                yield Sender(outbox, target, remote.name, told=self.told)
-        else:
-            with closing(HttpRemote(remote.url, remote.token)) as server:
-                yield Sender(outbox, server, remote.name, remote.kind, told=self.told)
+                return Sender(outbox, target, remote.name, told=self.told).push()
+        # Who takes something back from a team has to come behind what is on its way there.
+        shared = remote.kind != "own"
+        with (
+            self.remotes.alone(remote.name) if shared else nullcontext(),
+            closing(HttpRemote(remote.url, remote.token)) as server,
+        ):
+            outgoing = self.shared(archive, remote) if shared else None
+            outbox = Outbox(archive, self.machine, remote.kind, outgoing)
+            return Sender(outbox, server, remote.name, remote.kind, told=self.told).push()
 
     def pull(self) -> Transferred:
         if self.remote.kind != "own":

@@ -22,7 +22,7 @@ from rireki.errors import RirekiError
 from rireki.sync.machine import Machine, name_of
 from rireki.sync.wire import KindOfRemote, PushBatch, StreamOpening
 
-__all__ = ["LIMIT", "Outbox", "Outgoing"]
+__all__ = ["LIMIT", "Outbox", "Outgoing", "OutgoingChanged"]
 
 #: About so many bytes of records go into a batch.
 LIMIT = 2 << 20
@@ -33,6 +33,10 @@ _NOTE = "told"
 HOLLOW = 100_000
 
 
+class OutgoingChanged(Exception):
+    """What may go was decided anew since: the other one has to be told before anything more goes."""
+
+
 class Outgoing(Protocol):
     """What goes to a team: what its owner shares, without what is secret."""
 
@@ -40,7 +44,9 @@ class Outgoing(Protocol):
         """Whether anything of a group of strands goes: of others nothing is even looked at."""
         ...
 
-    def __call__(self, delta: Delta) -> Delta: ...
+    def __call__(self, delta: Delta) -> Delta:
+        """Raises OutgoingChanged."""
+        ...
 
 
 class _Told(msgspec.Struct):

@@ -7,6 +7,9 @@ elsewhere: what is sent, and where to, is the person's to say.
 from __future__ import annotations
 
 import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from shutil import rmtree
 
@@ -15,11 +18,14 @@ from msgspec import structs
 
 from rireki.errors import NotFound, RirekiError
 from rireki.home import Home
+from rireki.journals.lock import WriterLock
 from rireki.sync.private import read_private, write_private
 from rireki.sync.wire import KindOfRemote
 
 __all__ = ["Remote", "RemoteStatus", "Remotes", "is_folder"]
 
+#: Seconds to wait for another process of this machine that speaks to the same remote.
+PATIENCE = 10.0
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
 
 
@@ -97,6 +103,20 @@ class Remotes:
     def file(self, name: str, what: str) -> Path:
         """A file of ours about a remote, which goes when it is removed."""
         return self.folder / name / what
+
+    @contextmanager
+    def alone(self, name: str) -> Iterator[None]:
+        """Meanwhile nobody else of this machine writes there."""
+        lock = WriterLock(self.file(name, "log"))
+        until = time.monotonic() + PATIENCE
+        while not lock.take():
+            if time.monotonic() > until:
+                raise RirekiError("remote-busy", name=name)
+            time.sleep(0.02)
+        try:
+            yield
+        finally:
+            lock.release()
 
     # ── how it went ──
 

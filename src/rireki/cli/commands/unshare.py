@@ -13,6 +13,7 @@ from rireki.cli.options import archive_option, json_option
 from rireki.cli.output import StandardOutput
 from rireki.cli.sharing import rule_for_name, take_back_now
 from rireki.errors import NotFound, RirekiError
+from rireki.shares.plan import rules_with_subagents
 from rireki.shares.rules import ShareRule, read_rules, rule_for, write_rules
 from rireki.show.catalogue import say
 from rireki.show.safe import one_line
@@ -56,10 +57,12 @@ def _taken_back(
     project = _project(archive, what)
     gone: list[ShareRule] = []
     kept = [rule for rule in rules if rule not in meant or rule.what != what.what]
+    spread = rules_with_subagents(archive, kept)
     for team, server in dict.fromkeys((rule.team, rule.remote) for rule in meant):
         own = msgspec.structs.replace(what, team=team, remote=server, level="none")
         before = [rule for rule in rules if rule.place == own.place and rule.level != "none"]
-        wider = rule_for([rule for rule in kept if rule.remote == server], team, what.what, project)
+        there = [rule for rule in spread if rule.remote == server]
+        wider = rule_for(there, team, what.what, project)
         if wider is not None and wider.level != "none":
             # Something wider gives it as well: that goes on without it.
             kept.append(own)
