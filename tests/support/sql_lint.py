@@ -159,7 +159,8 @@ def _made_wrong(made: exp.Expr) -> Iterator[str]:
         yield f"not to be repeated: {said[:60]}"
     if isinstance(made, exp.Create) and made.kind == "INDEX":
         first = next(made.find_all(exp.Ordered))
-        if first.this.name != "owner":
+        # What a team's server asks of all archives together is named so.
+        if first.this.name != "owner" and "_of_all_by_" not in said:
             yield f"an index without an owner: {said}"
     for key in made.find_all(exp.PrimaryKey, exp.UniqueColumnConstraint):
         names = [each.name for each in key.find_all(exp.Identifier)]

@@ -11,7 +11,8 @@ import pytest
 from rireki.archive.base import Archive
 from rireki.live.feed import Feed
 from rireki.team.app import SHOWN
-from rireki.team.seen import OwnerView, SeenArchive
+from rireki.team.owner_view import OwnerView
+from rireki.team.seen import SeenArchive
 from rireki.web.api.call import PREFIX, TALK
 from tests.support.reaching import ROUTES, TOOL_CALLS, Asked, addresses, filled, names_of
 from tests.support.two_people import WORDS

@@ -38,7 +38,7 @@ from rireki.model.conversation import (
 )
 from rireki.model.names import as_text, is_bytes
 
-__all__ = ["Projection", "short_ids"]
+__all__ = ["Projection", "answers_in", "conversation_of", "short_ids"]
 
 _CONVERSATION = msgspec.json.Decoder(Conversation)
 _EARLIER = msgspec.json.Decoder(dict[str, Any])
@@ -198,7 +198,7 @@ class Projection:
         links = self._links(None if every else [row[0] for row in rows])
         only = None if every else [row[0] for row in rows]
         added, machines = self._curations(only), self._machines(only)
-        return (_told(row, links, added, machines) for row in rows)
+        return (conversation_of(row, links, added, machines) for row in rows)
 
     def pick(self, ids: Sequence[str]) -> dict[str, Conversation]:
         found = {c.id: c for c in self.conversations(Filter(ids=ids, subagents=True))}
@@ -215,7 +215,7 @@ class Projection:
         ((*told, family, grouping, changed),) = rows
         only = [number]
         added, machines = self._curations(only), self._machines(only)
-        conversation = _told(told, self._links(only), added, machines)
+        conversation = conversation_of(told, self._links(only), added, machines)
         return Found(conversation, family, grouping, changed)
 
     def kept_as(self, family: str, grouping: str) -> dict[str, StoredConversation]:
@@ -228,7 +228,7 @@ class Projection:
         answers = self.rows.get("answers", "data", conversation=number)
         return StoredConversation(
             told,
-            _answers(answers[0][0]) if answers else [],
+            answers_in(answers[0][0]) if answers else [],
             [LinkToken(*tie) for tie in self.rows.ties(number)],
             copies == tuple(getattr(told, name) for name in _COPIES),
         )
@@ -323,7 +323,7 @@ class Projection:
             resumable |= slots
             found.append(
                 Sighting(
-                    conversation=_told(told, links, added, machines),
+                    conversation=conversation_of(told, links, added, machines),
                     directory=value_of(str, held_for, _TABLE),
                     first_seen=value_of(str, first_seen, "table strand"),
                     last_seen=value_of(str, last_seen, "table strand"),
@@ -334,7 +334,7 @@ class Projection:
 
     def answers(self, source: str | None, since: str | None) -> Iterator[tuple[str, list[Answer]]]:
         for id, data in by_pages(partial(self.rows.answers, source=source, since=since), ""):
-            yield id, _answers(data)
+            yield id, answers_in(data)
 
     def answers_of(self, ids: Sequence[str]) -> dict[str, list[Answer]]:
         found = {}
@@ -342,7 +342,7 @@ class Projection:
             numbers = self.rows.get("conversation", "number", id=id)
             packed = self.rows.get("answers", "data", conversation=numbers[0][0]) if numbers else []
             if packed:
-                found[id] = _answers(packed[0][0])
+                found[id] = answers_in(packed[0][0])
         return found
 
 
@@ -350,7 +350,7 @@ def _headings(rows: Sequence[Row]) -> list[Heading]:
     return msgspec.convert([(*row[1:10], bool(row[10])) for row in rows], list[Heading])
 
 
-def _answers(data: bytes) -> list[Answer]:
+def answers_in(data: bytes) -> list[Answer]:
     packing = _packing()
     try:
         return _ANSWERS.decode(packing.unsqueeze(data))
@@ -369,7 +369,7 @@ def _encoded(conversation: Conversation) -> str:
     return msgspec.json.encode(conversation).decode()
 
 
-def _told(
+def conversation_of(
     row: Sequence[Any],
     links: dict[int, list[Link]],
     added: dict[int, Curation],

@@ -53,18 +53,27 @@ class Audience:
     # ── who may read what ──
 
     def share(self, member: Member, groups: Sequence[GroupFor]) -> None:
-        """Exactly these teams may read each of the groups."""
+        """Exactly these teams may read each of the groups.
+
+        Rights are those of the rows, with every question; their number tells who else there is to
+        be asked, and what is kept at hand of what may be read no more.
+        """
         numbers = self._own_teams(member, {team for each in groups for team in each.teams})
         rows = [
             (member.id, each.family, each.grouping, numbers[team])
             for each in groups
             for team in each.teams
         ]
+        kept = [
+            (member.id, each.family, each.grouping, [numbers[team] for team in each.teams])
+            for each in groups
+        ]
         with self.tables.together() as together:
-            for each in groups:
-                together.ask(UNSHARE, member.id, each.family, each.grouping)
+            known = together.ask(SHARES_WITH, member.id, list(numbers.values()))
+            gone = together.ask_many(UNSHARE_WITH, kept)
             together.ask_many(SHARE, rows)
-            together.next("rights")
+            if gone or len(known) < len(numbers):
+                together.next("rights")
 
     def withdraw(self, member: Member, groups: Sequence[GroupFor]) -> None:
         with self.tables.together() as together:
@@ -173,6 +182,11 @@ def _summed(models: Sequence[ModelCount]) -> list[ModelCount]:
 
 
 UNSHARE = "DELETE FROM team_audience WHERE person = %s AND family = %s AND grouping = %s"
+UNSHARE_WITH = """DELETE FROM team_audience WHERE person = %s AND family = %s AND grouping = %s
+                   AND team <> ALL(%s::bigint[])"""
+SHARES_WITH = """SELECT t.id FROM team_team t WHERE EXISTS (
+                 SELECT 1 FROM team_audience s WHERE s.person = %s AND s.team = t.id)
+                   AND t.id = ANY(%s::bigint[])"""
 SHARE = """INSERT INTO team_audience (person, family, grouping, team) VALUES (%s, %s, %s, %s)
            ON CONFLICT DO NOTHING"""
 VISIBLE = """SELECT s.person, s.family, s.grouping, t.name FROM team_audience s

@@ -11,14 +11,15 @@ from pathlib import Path
 from starlette.requests import Request
 
 from rireki.archive.base import Archive
-from rireki.errors import NotFound
 from rireki.search.last_words import LastWords
 from rireki.shares.plan import GroupName
 from rireki.sources.kit.places import Places
 from rireki.team.people import Member
+from rireki.team.read_only import OwnedName
 from rireki.team.searching import TeamLibrary
-from rireki.team.seen import SeenArchive
+from rireki.team.seen import WHOSE, SeenArchive
 from rireki.team.store import Narrowed, Team
+from rireki.team.visible import Sight
 from rireki.web.archive_reader import ArchiveReader, ReaderThreads
 from rireki.web.broadcaster import Broadcaster, Subscriber
 from rireki.web.scope import ReaderScope
@@ -105,32 +106,26 @@ class Scopes:
 
     def _make(self, member: Member, narrowed: Narrowed) -> MemberScope:
         team = self.team
-        found = {view.owner for view in team.views(member)}
-        if narrowed.person and narrowed.person not in found:
-            raise NotFound("no-person", name=narrowed.person)
-        if narrowed.team and narrowed.team not in member.roles:
-            raise NotFound("no-team", name=narrowed.team)
+        everything, sight = team.sight(member, Narrowed()), team.sight(member, narrowed)
 
         def seen() -> SeenArchive:
-            return team.seen_by(
-                member, narrowed, lambda p, g, t: self._note(member, "read", p, g, t)
-            )
+            return team.seen(sight, lambda p, g, t: self._note(member, "read", p, g, t))
 
         def named(conversation: str, owner: str) -> None:
-            self._note_found(member, conversation, owner)
+            self._note_found(member, everything, conversation, owner)
 
         library = TeamLibrary(seen, lambda: team.views(member, narrowed), named)
         place = team.home.archive
         reader = _MemberReader(place, self._nowhere, library=library, threads=self._threads)
         # Naming changes reads what was said; nobody has been given it by that.
-        listener = _OwnBroadcaster(place, lambda _: team.seen_by(member, narrowed))
+        listener = _OwnBroadcaster(place, lambda _: team.seen(sight))
         return MemberScope(
             archive_reader=reader,
             broadcaster=listener,
             person=member.name,
             member=member,
             narrowed=narrowed,
-            people=tuple(sorted(found)),
+            people=tuple(sorted(everything.people.values())),
         )
 
     # ── who read what ──
@@ -144,15 +139,15 @@ class Scopes:
             self._noted.clear()
         self._noted[name] = now
 
-    def _note_found(self, member: Member, conversation: str, owner: str) -> None:
+    def _note_found(self, member: Member, sight: Sight, conversation: str, owner: str) -> None:
         if owner == member.name:
             return
-        for view in self.team.views(member, Narrowed(person=owner)):
-            heading = view.known().get(conversation)
-            if heading is not None:
-                group = (heading.family, heading.grouping)
-                team = next(iter(view.teams.get(group, [])), "")
-                self._note(member, "found", view.person, group, team)
+        archive = self.team.seen(sight)
+        for heading in archive.headings(ids=[f"{conversation}{WHOSE}{owner}"]):
+            if isinstance(heading.family, OwnedName):
+                person, group = heading.family.person, (str(heading.family), heading.grouping)
+                teams = archive.visible.audience(person, *group) or [""]
+                self._note(member, "found", person, group, teams[0])
 
     def dismiss(self) -> None:
         """End the streams of whoever listens. May be called from a signal handler."""

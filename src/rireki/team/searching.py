@@ -15,7 +15,9 @@ from rireki.library import Library
 from rireki.masking import Masker
 from rireki.search.results import ConversationHits, Results, Scope, SearchOptions
 from rireki.search.search import Search
-from rireki.team.seen import OwnedConversation, OwnerView, SeenArchive
+from rireki.team.owner_view import OwnerView
+from rireki.team.read_only import OwnedConversation
+from rireki.team.seen import SeenArchive
 
 __all__ = ["TeamLibrary"]
 

@@ -1,20 +1,17 @@
 """What one person may see of the archives of many, as one archive: the same verbs, without the rest.
 
-Every verb is answered here. One that is added to an archive and not here fails, instead of reaching
-past what may be seen: a test compares the two.
+Lists are answered by one statement over all of them; what is in one conversation, by its owner's
+archive, once it has been asked whether it may be seen. A verb that is added to an archive and not
+here fails, instead of reaching past that: a test compares the two.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from functools import total_ordering
-from heapq import merge
-from itertools import chain, islice
-from typing import Any, NoReturn
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from itertools import islice
 
-import msgspec
-from msgspec import structs
+from msgspec import UNSET, structs
 
 from rireki.archive.base import (
     Archive,
@@ -22,405 +19,81 @@ from rireki.archive.base import (
     Filter,
     Found,
     Heading,
-    KnownOrigin,
     PendingGroup,
     PersonFact,
     Sighting,
     StoredConversation,
-    Stream,
-    StreamFacts,
 )
-from rireki.archive.batch import Batch
-from rireki.archive.delta import Delta, Have, Held
-from rireki.errors import Ambiguous, NotFound, RirekiError
+from rireki.archive.curation import curation_of
+from rireki.archive.projection import answers_in, conversation_of
+from rireki.errors import NotFound
 from rireki.intake.curate import told_to_teams
-from rireki.model.conversation import Answer, Conversation, Curation, Trouble
+from rireki.model.conversation import Answer, Conversation, Curation, Link, Trouble
 from rireki.model.strand import State, Strand, StrandBytes
 from rireki.shares.plan import GroupName
+from rireki.team import statements as sql
+from rireki.team.read_only import (
+    OwnedConversation,
+    OwnedName,
+    ReadOnlyArchive,
+    ambiguous,
+    without_notes,
+)
+from rireki.team.tables import Row
+from rireki.team.visible import ListPlace, VisibleRows
 
-__all__ = ["OwnedConversation", "OwnedName", "OwnerView", "SeenArchive"]
+__all__ = ["WHOSE", "Noted", "SeenArchive"]
 
 #: Between the id of a conversation and whose it is, where two people have one of that id.
 WHOSE = "~"
 #: Ids of strands, which each archive numbers for itself.
 _STRANDS = 1 << 40
-EXAMPLES = 5
+#: People whose sightings of one directory are told; groups that wait, and changes, at once.
+SIGHTED, WAITING, CHANGES = 100, 1000, 5000
+#: Conversations whose links and what was added to them are fetched together.
+PAGE = 100
+
+#: Told of what is read of others: whose, which group, by which team.
+Noted = Callable[[int, GroupName, str], None]
 
 
-class OwnedConversation(Conversation, kw_only=True):
-    """A conversation, and whose it is."""
-
-    owner: str = ""
-    #: With which teams it is shared.
-    teams: list[str] = msgspec.field(default_factory=list)
-
-
-class OwnedName(str):
-    """The family of a group, which remembers whose it is. Not its own name: readers get that."""
-
-    __slots__ = ("person",)
-    person: int
-
-    @classmethod
-    def of(cls, name: str, person: int) -> OwnedName:
-        made = cls(name)
-        made.person = person
-        return made
-
-
-def _without_notes(heading: Heading) -> Heading:
-    """With the titles and tags that its owner gave it, and nothing else of what he added."""
-    return heading._replace(added=told_to_teams(heading.added), notes=())
-
-
-class _Shut(Archive):
-    """Nothing is written through it, and nothing is told to other archives."""
-
-    @contextmanager
-    def writing(self) -> Iterator[Batch]:
-        _refuse()
-        yield
-
-    def set_note(self, name: str, value: str, *, keep: bool = False) -> None:
-        _refuse()
-
-    def add_facts(self, *facts: PersonFact) -> None:
-        _refuse()
-
-    def stream(self, archive: str, machine: str, epoch: int = 1) -> Stream:
-        _refuse()
-
-    def streams(self) -> list[StreamFacts]:
-        _refuse()
-
-    def seal(self, stream: int) -> str:
-        _refuse()
-
-    def delta(self, after: int, limit: int, have: Have) -> Delta:
-        _refuse()
-
-    def held(self, stream: int, strands: Sequence[int]) -> dict[int, Held]:
-        _refuse()
-
-    def take(self, stream: int, delta: Delta, seals: tuple[str, str] = ("", "")) -> int:
-        _refuse()
-
-    def mark_stale(self, drop: bool = True) -> None:
-        _refuse()
-
-    def held_bytes(self, source: str, place: str, key: str = "") -> StrandBytes | None:
-        _refuse()
-
-    def fetch_records(self, strand: int, lane: str, ordinals: Sequence[int]) -> list[bytes]:
-        _refuse()
-
-    def cursors(self, source: str, place: str) -> dict[str, Any]:
-        _refuse()
-
-    def facts_of_kind(self, kind: str) -> list[PersonFact]:
-        return []
-
-    def noted_messages(self, after: int, until: int) -> set[str]:
-        return set()
-
-    def check(self) -> list[Trouble]:
-        return []
-
-    def settle(self) -> None:
-        return
-
-    def origins(self, named: bool = False) -> Iterator[KnownOrigin]:
-        return iter(())
-
-    def troubles(self, source: str | None = None) -> list[tuple[str, str, Trouble]]:
-        return []
-
-    def forgotten(self, names: Collection[str] | None = None) -> Iterator[tuple[str, str]]:
-        return iter(())
-
-    @property
-    def read_only(self) -> bool:
-        return True
-
-
-def _refuse() -> NoReturn:
-    raise RirekiError("team-read-only")
-
-
-class OwnerView(_Shut):
-    """One person's archive as another one may see it; `allowed` is None for his own."""
+class SeenArchive(ReadOnlyArchive):
+    """All that a person may see: his own, and what others share with his teams."""
 
     def __init__(
         self,
-        archive: Archive,
-        person: int,
-        owner: str,
-        allowed: Mapping[GroupName, Sequence[str]] | None,
-        teams: Mapping[GroupName, Sequence[str]],
-        noted: Callable[[GroupName], None] = lambda group: None,
-    ) -> None:
-        self.archive = archive
-        self.person = person
-        self.owner = owner
-        self.allowed = allowed
-        #: With which teams a group is shared, as far as the reader may know.
-        self.teams = allowed if allowed is not None else teams
-        #: Told of whatever is read in it.
-        self.noted = noted
-        self.name, self.address, self.home = archive.name, archive.address, archive.home
-        self.clock = archive.clock
-        self._at = -1
-        self._known: dict[str, Heading] = {}
-
-    @property
-    def damage(self) -> list[Trouble]:
-        return self.archive.damage
-
-    @property
-    def is_own(self) -> bool:
-        return self.allowed is None
-
-    def _may(self, family: str, grouping: str) -> bool:
-        return self.allowed is None or (family, grouping) in self.allowed
-
-    def known(self) -> dict[str, Heading]:
-        """The conversations that may be seen, by id."""
-        number = self.archive.number()
-        if number != self._at:
-            found = self.archive.headings()
-            self._known = {h.id: h for h in found if self._may(h.family, h.grouping)}
-            self._at = number
-        return self._known
-
-    def _owned(self, conversation: Conversation) -> Conversation:
-        """Without links to what may not be seen."""
-        known = self.known()
-        heading = known.get(conversation.id)
-        group = (heading.family, heading.grouping) if heading else ("", "")
-        values = structs.asdict(conversation)
-        values["links"] = [link for link in conversation.links if link.id in known]
-        # Laptops do not say what they are called.
-        values["machines"] = msgspec.UNSET
-        if not self.is_own and conversation.curation:
-            values["curation"] = told_to_teams(conversation.curation)
-        return OwnedConversation(
-            **values, owner=self.owner, teams=sorted(self.teams.get(group, ()))
-        )
-
-    # ── as a whole ──
-
-    def reading(self) -> AbstractContextManager[None]:
-        return self.archive.reading()
-
-    def number(self) -> int:
-        return self.archive.number()
-
-    def note_of(self, name: str) -> str | None:
-        return self.archive.note_of(name)
-
-    def identity(self) -> str:
-        return self.archive.identity()
-
-    def is_outdated(self) -> bool:
-        return self.archive.is_outdated()
-
-    def close(self) -> None:
-        self.archive.close()
-
-    def count(self, waiting: bool = False) -> int:
-        return 0 if waiting else len(self.known())
-
-    # ── records ──
-
-    def bytes_of(self, strand: Strand, state: State) -> StrandBytes:
-        return self.archive.bytes_of(strand, state)
-
-    def strands(
-        self, family: str, conversation: str, as_of: str | None = None, number: int | None = None
-    ) -> list[Strand]:
-        if not self._may(family, conversation):
-            return []
-        if not self.is_own:
-            self.noted((family, conversation))
-        return self.archive.strands(family, conversation, as_of, number)
-
-    def weight(self, family: str, grouping: str) -> int:
-        return self.archive.weight(family, grouping) if self._may(family, grouping) else 0
-
-    def groups(self) -> Iterator[PendingGroup]:
-        found = {(heading.family, heading.grouping) for heading in self.known().values()}
-        return (PendingGroup(*group) for group in sorted(found))
-
-    def pending(self, family: str | None = None, conversation: str = "") -> Iterator[PendingGroup]:
-        found = self.archive.pending(family, conversation)
-        return (group for group in found if self._may(group.family, group.conversation))
-
-    def here(self, found: Found) -> Conversation:
-        return structs.replace(found.conversation, upstream="gone", held_by=[])
-
-    # ── conversations ──
-
-    def conversations(self, wanted: Filter = Filter()) -> Iterator[Conversation]:  # noqa: B008
-        known, left = self.known(), wanted.limit
-        # Of what is listed some may not be seen: it is asked for until there is enough.
-        for each in self.archive.conversations(structs.replace(wanted, limit=None)):
-            if left is not None and left <= 0:
-                return
-            if each.id in known:
-                left = None if left is None else left - 1
-                yield self._owned(each)
-
-    def pick(self, ids: Sequence[str]) -> dict[str, Conversation]:
-        known = self.known()
-        found = self.archive.pick([id for id in ids if id in known])
-        return {id: self._owned(each) for id, each in found.items()}
-
-    def find(self, name: str) -> Found:
-        id = name if name in self.known() else self._meant(name)
-        conversation, family, grouping, changed = self.archive.find(id)
-        if not self._may(family, grouping):
-            raise NotFound("no-conversation", id=name)
-        return Found(self._owned(conversation), family, grouping, changed)
-
-    def _meant(self, name: str) -> str:
-        """The id of which this is the beginning, or what the agent calls it, or an earlier name."""
-        known = self.known()
-        found = [id for id in known if id.startswith(name) or id.partition("/")[2].startswith(name)]
-        whole = [id for id in found if all(other.startswith(id) for other in found)]
-        if len(whole or found) == 1:
-            return (whole or found)[0]
-        if found:
-            raise ambiguous(name, found)
-        try:
-            alias = self.archive.find(name).conversation.id
-        except (NotFound, Ambiguous):
-            alias = ""
-        if alias not in known:
-            raise NotFound("no-conversation", id=name)
-        return alias
-
-    def short_ids(self, ids: Sequence[str]) -> dict[str, str]:
-        return {id: id for id in ids}
-
-    def headings(
-        self,
-        finished: bool = False,
-        ids: Collection[str] | None = None,
-        after: int = 0,
-        since: str | None = None,
-        beginning: str = "",
-    ) -> Iterator[Heading]:
-        found = self.archive.headings(finished, ids, after, since, beginning)
-        seen = (heading for heading in found if self._may(heading.family, heading.grouping))
-        return seen if self.is_own else map(_without_notes, seen)
-
-    def missing(self, ids: Collection[str]) -> set[str]:
-        return set(ids) - self.known().keys()
-
-    def projects(self) -> Iterator[str]:
-        newest = sorted(self.known().values(), key=lambda h: h.updated_at or "", reverse=True)
-        return iter(dict.fromkeys(h.project for h in newest if h.project))
-
-    def sightings(self, directory: str, below: bool = False) -> list[Sighting]:
-        known = self.known()
-        return [
-            structs.replace(each, conversation=self._owned(each.conversation))
-            for each in self.archive.sightings(directory, below)
-            if each.conversation.id in known
-        ]
-
-    def answers(
-        self, source: str | None = None, since: str | None = None
-    ) -> Iterator[tuple[str, list[Answer]]]:
-        known = self.known()
-        return (each for each in self.archive.answers(source, since) if each[0] in known)
-
-    def answers_of(self, ids: Sequence[str]) -> dict[str, list[Answer]]:
-        known = self.known()
-        return self.archive.answers_of([id for id in ids if id in known])
-
-    def kept_as(self, family: str, grouping: str) -> dict[str, StoredConversation]:
-        return self.archive.kept_as(family, grouping) if self._may(family, grouping) else {}
-
-    def changes(self, after: int, until: int) -> list[Change]:
-        known = self.known()
-        return [c for c in self.archive.changes(after, until) if c.conversation in known]
-
-    def reached(self, conversation: str, number: int | None = None) -> int:
-        known = conversation in self.known()
-        return self.archive.reached(conversation, number) if known else 0
-
-    # ── what people added is their own ──
-
-    def facts(self, found: Found | None = None) -> list[PersonFact]:
-        return self.archive.facts(found) if self.is_own else []
-
-    def curations(self, ids: Collection[str] | None = None) -> dict[str, Curation]:
-        return self.archive.curations(ids) if self.is_own else {}
-
-    def machines(self) -> dict[str, list[int]]:
-        return {}
-
-
-def ambiguous(name: str, ids: Sequence[str]) -> Ambiguous:
-    examples = ", ".join(ids[:EXAMPLES]) + (" …" if len(ids) > EXAMPLES else "")
-    return Ambiguous("ambiguous-id", id=name, n=len(ids), examples=examples)
-
-
-@total_ordering
-class _Place:
-    """Where a conversation stands in a list: the newest first, then by id."""
-
-    def __init__(self, conversation: Conversation) -> None:
-        self.at, self.id = conversation.updated_at or "", conversation.id
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Place) and (self.at, self.id) == (other.at, other.id)
-
-    def __lt__(self, other: _Place) -> bool:
-        return self.at > other.at or (self.at == other.at and self.id < other.id)
-
-    __hash__ = None  # type: ignore[assignment]
-
-
-class SeenArchive(_Shut):
-    """All that a person may see: his own archive first, then what others share with his teams."""
-
-    def __init__(
-        self,
-        views: Sequence[OwnerView],
+        rows: VisibleRows,
+        open_archive: Callable[[int], Archive],
         beside: Archive,
         number: Callable[[], int],
-        changes: Callable[[int, int], list[tuple[int, Change]]],
+        noted: Noted | None = None,
     ) -> None:
-        """`beside` is whose files are used; `number` and `changes` tell of all archives together,
-        with whose each change is."""
-        self.views = list(views)
-        self._by_person = {view.person: view for view in views}
-        self._by_name = {view.owner: view for view in views}
+        """`beside` is whose files are used; `number` is that of the feed of all archives."""
+        self.visible = rows
         self.name, self.address, self.home = beside.name, beside.address, beside.home
         self.clock = beside.clock
+        self._open = open_archive
+        self._archives: dict[int, Archive] = {}
         self._number = number
-        self._changes = changes
+        self._noted = noted
+
+    def _archive(self, person: int) -> Archive:
+        if person not in self._archives:
+            self._archives[person] = self._open(person)
+        return self._archives[person]
+
+    @property
+    def own(self) -> int:
+        return self.visible.sight.own
+
+    def _name_of(self, person: int) -> str:
+        return self.visible.sight.people.get(person, "?")
+
+    # ── as a whole ──
 
     @property
     def damage(self) -> list[Trouble]:
-        return [trouble for view in self.views for trouble in view.damage]
-
-    def _of(self, name: str) -> tuple[OwnerView | None, str]:
-        """Whose conversation is named, where that is said, and its id in his archive."""
-        id, mark, owner = name.rpartition(WHOSE)
-        view = self._by_name.get(owner) if mark else None
-        return (view, id) if view is not None else (None, name)
-
-    def _having(self, name: str) -> tuple[OwnerView | None, str]:
-        """The first view that has a conversation of this id."""
-        view, id = self._of(name)
-        if view is not None:
-            return (view if id in view.known() else None), id
-        return next((each for each in self.views if id in each.known()), None), id
-
-    # ── as a whole ──
+        return []
 
     def reading(self) -> AbstractContextManager[None]:
         return nullcontext()
@@ -438,40 +111,51 @@ class SeenArchive(_Shut):
         return False
 
     def close(self) -> None:
-        for view in self.views:
-            view.close()
+        self._archives.clear()
 
     def count(self, waiting: bool = False) -> int:
-        return sum(view.count(waiting) for view in self.views)
+        return 0 if waiting else int(self.visible.ask(sql.COUNT)[0][0])
 
-    # ── records ──
+    # ── one group ──
 
-    def _view_of(self, family: str) -> OwnerView | None:
-        return self._by_person.get(family.person) if isinstance(family, OwnedName) else None
+    def _may(self, family: str, grouping: str) -> tuple[Archive, int, list[str]] | None:
+        """Whose archive has a group that may be seen, and by which teams; asked each time."""
+        if not isinstance(family, OwnedName):
+            return None
+        teams = self.visible.audience(family.person, str(family), grouping)
+        return None if teams is None else (self._archive(family.person), family.person, teams)
 
     def strands(
         self, family: str, conversation: str, as_of: str | None = None, number: int | None = None
     ) -> list[Strand]:
-        view = self._view_of(family)
-        found = view.strands(str(family), conversation, as_of, number) if view else []
-        return [structs.replace(s, id=s.id + self._first(view)) for s in found if view]
-
-    def _first(self, view: OwnerView | None) -> int:
-        return view.person * _STRANDS if view else 0
+        may = self._may(family, conversation)
+        if may is None:
+            return []
+        archive, person, teams = may
+        if self._noted is not None and person != self.visible.sight.reader:
+            self._noted(person, (str(family), conversation), next(iter(teams), ""))
+        found = archive.strands(str(family), conversation, as_of, number)
+        return [structs.replace(each, id=each.id + person * _STRANDS) for each in found]
 
     def bytes_of(self, strand: Strand, state: State) -> StrandBytes:
         person, id = divmod(strand.id, _STRANDS)
-        return self._by_person[person].bytes_of(structs.replace(strand, id=id), state)
+        return self._archive(person).bytes_of(structs.replace(strand, id=id), state)
 
     def weight(self, family: str, grouping: str) -> int:
-        view = self._view_of(family)
-        return view.weight(str(family), grouping) if view else 0
+        may = self._may(family, grouping)
+        return may[0].weight(str(family), grouping) if may else 0
+
+    def kept_as(self, family: str, grouping: str) -> dict[str, StoredConversation]:
+        may = self._may(family, grouping)
+        return may[0].kept_as(str(family), grouping) if may else {}
 
     def groups(self) -> Iterator[PendingGroup]:
-        return chain.from_iterable(view.groups() for view in self.views)
+        return (PendingGroup(each.family, each.grouping) for each in self.headings())
 
     def pending(self, family: str | None = None, conversation: str = "") -> Iterator[PendingGroup]:
-        return chain.from_iterable(view.pending(family, conversation) for view in self.views)
+        for person, name, group, number in self.visible.ask(sql.WAITING, limit=WAITING):
+            if family in (None, name) and conversation in ("", group):
+                yield PendingGroup(OwnedName.of(name, person), group, number)
 
     def here(self, found: Found) -> Conversation:
         return structs.replace(found.conversation, upstream="gone", held_by=[])
@@ -480,63 +164,139 @@ class SeenArchive(_Shut):
 
     def conversations(self, wanted: Filter = Filter()) -> Iterator[Conversation]:  # noqa: B008
         if wanted.ids is not None:
-            found = iter(sorted(self.pick(wanted.ids).values(), key=_Place))
+            found = sorted(self.pick(wanted.ids).values(), key=lambda c: c.id)
+            found.sort(key=lambda c: c.updated_at or "", reverse=True)
             return islice(found, wanted.limit)
-        if wanted.after is not None:
-            at, id = wanted.after
-            wanted = structs.replace(wanted, after=(at, self._of(id)[1]))
-        lists = [view.conversations(wanted) for view in self.views]
-        return islice(self._named(merge(*lists, key=_Place)), wanted.limit)
+        after = self._place(*wanted.after) if wanted.after else None
+        return self._made_some(self.visible.listed(wanted, after))
 
-    def _named(self, found: Iterator[Conversation]) -> Iterator[Conversation]:
-        """Where two people have a conversation of one id, the second says whose it is."""
-        seen: set[str] = set()
-        for each in found:
-            yield self._called(each) if each.id in seen else each
-            seen.add(each.id)
+    def _place(self, at: str | None, name: str) -> ListPlace:
+        found = self._resolved([name]).get(name)
+        return ListPlace(at, self._split(name)[0], found[0] if found else 0)
 
-    def _called(self, conversation: Conversation) -> Conversation:
-        owner = getattr(conversation, "owner", "")
-        return structs.replace(conversation, id=f"{conversation.id}{WHOSE}{owner}")
+    def _made_some(self, rows: Iterator[Row]) -> Iterator[Conversation]:
+        while page := list(islice(rows, PAGE)):
+            yield from self._made(page)
 
-    def pick(self, ids: Sequence[str]) -> dict[str, Conversation]:
+    def _made(self, rows: Sequence[Row]) -> Iterator[OwnedConversation]:
+        """Conversations of rows, with their links to what may be seen, called by their names."""
+        links: dict[tuple[int, int], list[tuple[str, str, str, str | None]]] = {}
+        for owner, number, *link in self.visible.beside(sql.LINKS, rows):
+            links.setdefault((owner, number), []).append((link[0], link[1], link[2], link[3]))
+        added = self._curations(rows)
+        teams = self._teams(rows)
+        ids = {row[3] for row in rows} | {id for some in links.values() for _, _, id, _ in some}
+        owners = self.visible.owners(sorted(ids))
+        for row in rows:
+            owner, number, data, id, title = row[:5]
+            told = [
+                Link(kind, self._called(other, owner, owners), side, call)  # type: ignore[arg-type]
+                for side, kind, other, call in links.get((owner, number), ())
+                if owner in owners.get(other, ())
+            ]
+            read = conversation_of((number, data, id, title), {number: told}, {}, {})
+            values = structs.asdict(read)
+            values["id"] = self._called(id, owner, owners)
+            values["curation"] = added.get((owner, number), UNSET)
+            # Laptops do not say what they are called.
+            values["machines"] = UNSET
+            shared = sorted(teams.get((owner, number), ()))
+            yield OwnedConversation(**values, owner=self._name_of(owner), teams=shared)
+
+    def _curations(self, rows: Sequence[Row]) -> dict[tuple[int, int], Curation]:
+        own = self.own
         found = {}
-        for name in ids:
-            view, id = self._having(name)
-            if view is not None:
-                for picked in view.pick([id]).values():
-                    found[name] = structs.replace(picked, id=name)
+        for owner, number, *values in self.visible.beside(sql.CURATIONS, rows):
+            curation = curation_of(values)
+            found[owner, number] = curation if owner == own else told_to_teams(curation)
         return found
 
+    def _teams(self, rows: Sequence[Row]) -> dict[tuple[int, int], list[str]]:
+        own = self.own
+        mine = [row for row in rows if row[0] == own]
+        others = [row for row in rows if row[0] != own]
+        teams: dict[tuple[int, int], list[str]] = {}
+        for owner, number, team in (
+            *self.visible.beside(sql.TEAMS, others),
+            *self.visible.beside(sql.OWN_TEAMS, mine),
+        ):
+            teams.setdefault((owner, number), []).append(team)
+        return teams
+
+    # ── names ──
+
+    def _called(self, id: str, owner: int, owners: Mapping[str, Sequence[int]]) -> str:
+        """The id, with whose it is where another one of that id is meant by it alone."""
+        first = next(iter(owners.get(id, ())), owner)
+        return id if first == owner else f"{id}{WHOSE}{self._name_of(owner)}"
+
+    def _split(self, name: str) -> tuple[str, int]:
+        """An id, and whose it is where that is said."""
+        id, mark, owner = name.rpartition(WHOSE)
+        if mark:
+            for person, called in self.visible.sight.people.items():
+                if called == owner:
+                    return id, person
+        return name, 0
+
+    def _resolved(self, names: Iterable[str]) -> dict[str, tuple[int, str]]:
+        """Whose conversation each name means, and its id there; of those that may be seen."""
+        split = {name: self._split(name) for name in names}
+        owners = self.visible.owners([id for id, _ in split.values()])
+        found = {}
+        for name, (id, person) in split.items():
+            known = owners.get(id, [])
+            if person in known or (known and not person):
+                found[name] = (person or known[0], id)
+        return found
+
+    def pick(self, ids: Sequence[str]) -> dict[str, Conversation]:
+        wanted = self._resolved(ids)
+        rows = {
+            (row[0], row[3]): row for row in self.visible.chosen([w[1] for w in wanted.values()])
+        }
+        chosen = [rows[each] for each in dict.fromkeys(wanted.values()) if each in rows]
+        made = dict(zip(((row[0], row[3]) for row in chosen), self._made(chosen), strict=True))
+        return {
+            name: structs.replace(made[each], id=name)
+            for name, each in wanted.items()
+            if each in made
+        }
+
     def find(self, name: str) -> Found:
-        view, id = self._having(name)
-        if view is None:
-            view, id = self._of(name)
-        if view is not None:
-            return self._found(view, view.find(id), name != id)
-        return self._meant(name)
+        found = self._resolved([name]).get(name)
+        if found is None:
+            person, id = self._meant(name)
+        else:
+            person, id = found
+        for row in self.visible.chosen([id]):
+            if row[0] == person:
+                (conversation,) = self._made([row])
+                return Found(conversation, OwnedName.of(row[5], person), row[6], row[7])
+        raise NotFound("no-conversation", id=name)
 
-    def _meant(self, name: str) -> Found:
-        found: list[tuple[OwnerView, Found]] = []
-        for view in self.views:
-            try:
-                found.append((view, view.find(name)))
-            except NotFound:
-                continue
-        if not found:
+    def _meant(self, name: str) -> tuple[int, str]:
+        beginning, person = self._split(name)
+        found = self.visible.meant(beginning) if beginning else []
+        found = [each for each in found if not person or each[1] == person]
+        ids = list(dict.fromkeys(id for id, _ in found))
+        if not ids:
             raise NotFound("no-conversation", id=name)
-        ids = list(dict.fromkeys(each.conversation.id for _, each in found))
-        if len(ids) > 1:
+        # An id that is the beginning of all others means itself, not its sub-agents.
+        whole = [id for id in ids if all(other.startswith(id) for other in ids)] or ids
+        if len(whole) > 1:
             raise ambiguous(name, ids)
-        return self._found(*found[0], False)
-
-    def _found(self, view: OwnerView, found: Found, named: bool) -> Found:
-        conversation = self._called(found.conversation) if named else found.conversation
-        family = OwnedName.of(found.family, view.person)
-        return Found(conversation, family, found.grouping, found.changed)
+        people = [owner for id, owner in found if id == whole[0]]
+        own = self.own
+        return min(people, key=lambda each: (each != own, each)), whole[0]
 
     def short_ids(self, ids: Sequence[str]) -> dict[str, str]:
         return {id: id for id in ids}
+
+    def missing(self, ids: Collection[str]) -> set[str]:
+        return set(ids) - self._resolved(ids).keys()
+
+    # ── headings ──
 
     def headings(
         self,
@@ -546,69 +306,117 @@ class SeenArchive(_Shut):
         since: str | None = None,
         beginning: str = "",
     ) -> Iterator[Heading]:
-        if ids is not None:
-            return chain.from_iterable(self._headings_of(finished, name) for name in ids)
         # Numbers of all archives together mean nothing in one of them: then it is everything.
-        return (
-            heading._replace(family=OwnedName.of(heading.family, view.person))
-            for view in self.views
-            for heading in view.headings(finished, None, 0, since, beginning)
-        )
+        if ids is None:
+            yield from self._headings(self.visible.headings(finished, since, beginning))
+            return
+        wanted = self._resolved(ids)
+        rows = self.visible.chosen_headings(finished, [id for _, id in wanted.values()])
+        by_name = {(row[0], row[2]): row for row in rows}
+        for name, each in wanted.items():
+            if each in by_name:
+                for heading in self._headings(iter([by_name[each]])):
+                    yield heading._replace(id=name)
 
-    def _headings_of(self, finished: bool, name: str) -> Iterator[Heading]:
-        view, id = self._having(name)
-        for heading in view.headings(finished, [id]) if view else ():
-            family = OwnedName.of(heading.family, view.person if view else 0)
-            yield heading._replace(id=name, family=family)
-
-    def missing(self, ids: Collection[str]) -> set[str]:
-        return {id for id in ids if self._having(id)[0] is None}
+    def _headings(self, rows: Iterator[Row]) -> Iterator[Heading]:
+        while page := list(islice(rows, PAGE)):
+            added = self._curations(page)
+            for owner, number, id, family, *rest, finished in page:
+                values: Row = (id, OwnedName.of(family, owner), *rest, bool(finished))
+                heading = Heading(*values)
+                heading = heading._replace(added=added.get((owner, number), Curation()))
+                yield heading if owner == self.own else without_notes(heading)
 
     def projects(self) -> Iterator[str]:
-        return iter(dict.fromkeys(chain.from_iterable(view.projects() for view in self.views)))
+        newest: dict[str, str] = {}
+        for heading in self.headings():
+            if heading.project:
+                at = heading.updated_at or ""
+                newest[heading.project] = max(newest.get(heading.project, ""), at)
+        return iter(sorted(newest, key=lambda project: newest[project], reverse=True))
 
     def sightings(self, directory: str, below: bool = False) -> list[Sighting]:
-        return [each for view in self.views for each in view.sightings(directory, below)]
+        within = sql.WITHIN.format(of_project=sql.of_project(below))
+        people = self.visible.ask(within, **sql.folders(directory), limit=SIGHTED)
+        found = []
+        for (person,) in people:
+            found += self._sightings(person, directory, below)
+        return sorted(found, key=lambda each: each.conversation.updated_at or "", reverse=True)
+
+    def _sightings(self, person: int, directory: str, below: bool) -> list[Sighting]:
+        seen = self._archive(person).sightings(directory, below)
+        owners = self.visible.owners([each.conversation.id for each in seen])
+        names = {
+            each.conversation.id: self._called(each.conversation.id, person, owners)
+            for each in seen
+            if person in owners.get(each.conversation.id, ())
+        }
+        made = self.pick(list(names.values()))
+        return [
+            structs.replace(each, conversation=made[names[each.conversation.id]])
+            for each in seen
+            if names.get(each.conversation.id) in made
+        ]
+
+    # ── figures ──
 
     def answers(
         self, source: str | None = None, since: str | None = None
     ) -> Iterator[tuple[str, list[Answer]]]:
-        return chain.from_iterable(view.answers(source, since) for view in self.views)
+        wanted = Filter(source=source, since=since, subagents=True)
+        rows = self.visible.listed(wanted, None)
+        while page := list(islice(rows, PAGE)):
+            owners = self.visible.owners([row[3] for row in page])
+            packed = self._answers({row[3] for row in page})
+            for row in page:
+                data = packed.get((row[0], row[3]))
+                if data is not None:
+                    yield self._called(row[3], row[0], owners), answers_in(data)
 
     def answers_of(self, ids: Sequence[str]) -> dict[str, list[Answer]]:
-        found = {}
-        for name in ids:
-            view, id = self._having(name)
-            for answers in view.answers_of([id]).values() if view else ():
-                found[name] = answers
-        return found
+        wanted = self._resolved(ids)
+        packed = self._answers({id for _, id in wanted.values()})
+        return {name: answers_in(packed[each]) for name, each in wanted.items() if each in packed}
 
-    def kept_as(self, family: str, grouping: str) -> dict[str, StoredConversation]:
-        view = self._view_of(family)
-        return view.kept_as(str(family), grouping) if view else {}
+    def _answers(self, ids: Collection[str]) -> dict[tuple[int, str], bytes]:
+        found = self.visible.ask(sql.ANSWERS, ids=sorted(ids)) if ids else []
+        return {(owner, id): data for id, owner, data in found}
+
+    # ── what changed ──
 
     def changes(self, after: int, until: int) -> list[Change]:
-        found = []
-        for person, change in self._changes(after, until):
-            view = self._by_person.get(person)
-            # What went is told to whose it was; of others nobody knows any more who might see it.
-            if view and (
-                change.conversation in view.known() or (view.is_own and not change.reached)
-            ):
-                found.append(change)
-        return found
+        """Each conversation once."""
+        found: dict[tuple[int, str], Change] = {}
+        while True:
+            rows = self.visible.ask(sql.FED, after=after, until=until, limit=CHANGES)
+            for seq, person, conversation, earlier, reached in rows:
+                before = found.pop((person, conversation), None)
+                first = before.before if before else earlier
+                found[person, conversation] = Change(seq, conversation, first, reached)
+            if len(rows) < CHANGES:
+                break
+            after = rows[-1][0]
+        owners = self.visible.owners([each.conversation for each in found.values()])
+        return [
+            change._replace(conversation=self._called(change.conversation, person, owners))
+            for (person, _), change in found.items()
+        ]
 
     def reached(self, conversation: str, number: int | None = None) -> int:
-        view, id = self._having(conversation)
-        return view.reached(id, number) if view else 0
+        found = self._resolved([conversation]).get(conversation)
+        return self._archive(found[0]).reached(found[1], number) if found else 0
+
+    # ── what people added is their own ──
 
     def facts(self, found: Found | None = None) -> list[PersonFact]:
-        view = self._view_of(found.family) if found else None
-        return view.facts(found) if view else []
+        family = found.family if found else ""
+        if found is None or not isinstance(family, OwnedName) or family.person != self.own:
+            return []
+        return self._archive(family.person).facts(found)
 
     def curations(self, ids: Collection[str] | None = None) -> dict[str, Curation]:
-        own = [view.curations(ids) for view in self.views if view.is_own]
-        return own[0] if own else {}
+        own = self.own
+        return self._archive(own).curations(ids) if own else {}
 
     def machines(self) -> dict[str, list[int]]:
         return {}

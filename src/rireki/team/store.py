@@ -10,17 +10,24 @@ from typing import NamedTuple
 from rireki.archive.base import Archive, Change
 from rireki.archive.forgetting import drop_strand
 from rireki.archive.open import now
-from rireki.archive.postgres.connections import Connections
+from rireki.archive.postgres.connections import ACROSS_SETTINGS, Connections
 from rireki.archive.postgres.store import TeamStore
+from rireki.errors import NotFound
 from rireki.home import Home
 from rireki.shares.plan import GroupName
 from rireki.shares.pushing import GroupFor, ShareChange
 from rireki.team.audience import Audience
+from rireki.team.owner_view import OwnerView
 from rireki.team.people import Member, People
-from rireki.team.seen import OwnerView, SeenArchive
+from rireki.team.seen import Noted, SeenArchive
+from rireki.team.statements import PEOPLE
 from rireki.team.tables import TeamTables
+from rireki.team.visible import Sight, VisibleRows
 
 __all__ = ["Narrowed", "Team"]
+
+#: Questions to all archives that are asked at once: what is more waits.
+ACROSS = 12
 
 
 class Narrowed(NamedTuple):
@@ -46,6 +53,8 @@ class Team:
         self.clock = clock
         self.store = TeamStore(database, create=create, folder=folder, clock=clock)
         self._connections = Connections(database)
+        #: For what is asked of all archives together.
+        self._across = Connections(database, ACROSS, ACROSS_SETTINGS)
         self.tables = TeamTables(self._connections)
         if create:
             self.tables.create()
@@ -56,6 +65,7 @@ class Team:
 
     def close(self) -> None:
         self._connections.close()
+        self._across.close()
         self.store.close()
 
     # ── archives ──
@@ -72,13 +82,37 @@ class Team:
         self,
         member: Member,
         narrowed: Narrowed = Narrowed(),  # noqa: B008 - it cannot be changed
-        noted: Callable[[int, GroupName, str], None] | None = None,
+        noted: Noted | None = None,
     ) -> SeenArchive:
         """Everything a member may see; `noted` is told whose and what he reads."""
-        views = self.views(member, narrowed, noted)
+        return self.seen(self.sight(member, narrowed), noted)
+
+    def seen(self, sight: Sight, noted: Noted | None = None) -> SeenArchive:
         beside = self.store.archive(0)
         beside.home, beside.name = self.home, self.name
-        return SeenArchive(views, beside, self.fed, self.changes)
+        rows = VisibleRows(self._across, sight)
+        return SeenArchive(rows, self.store.archive, beside, self.fed, noted)
+
+    def sight(self, member: Member, narrowed: Narrowed) -> Sight:
+        """What a member sees, as long as nobody's rights change. Raises NotFound for a person, or a
+        team, of whom he may see nothing."""
+        if narrowed.team and narrowed.team not in member.roles:
+            raise NotFound("no-team", name=narrowed.team)
+        known = self.people.teams()
+        chosen = [narrowed.team] if narrowed.team else member.teams()
+        teams = [known[name] for name in chosen]
+        names = self.people.names()
+        people = {
+            id: names[id] for (id,) in self.tables.ask(PEOPLE, {"teams": teams}) if id in names
+        }
+        if not narrowed.team:
+            people[member.id] = member.name
+        if narrowed.person:
+            people = {id: name for id, name in people.items() if name == narrowed.person}
+            if not people:
+                raise NotFound("no-person", name=narrowed.person)
+        own = 0 if narrowed.team or member.id not in people else member.id
+        return Sight(member.id, people, own, teams[0] if narrowed.team else 0)
 
     def views(
         self,

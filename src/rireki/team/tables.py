@@ -39,6 +39,7 @@ SCHEMA = (
            grouping text COLLATE "C" NOT NULL, team bigint NOT NULL,
            PRIMARY KEY (person, family, grouping, team))""",
     "CREATE INDEX IF NOT EXISTS team_audience_of ON team_audience (team)",
+    "CREATE INDEX IF NOT EXISTS team_audience_by ON team_audience (team, person)",
     """CREATE TABLE IF NOT EXISTS team_counted (
            person bigint NOT NULL, key text COLLATE "C" NOT NULL, team bigint NOT NULL,
            source text COLLATE "C" NOT NULL, day text COLLATE "C" NOT NULL,
@@ -70,7 +71,7 @@ class TeamTables:
             self.ask(statement)
 
     def ask(self, statement: str, *values: Any) -> list[Row]:
-        """One statement, which is a transaction of its own."""
+        """One statement, which is a transaction of its own; its values one by one, or by name."""
         with explained(self.name), self._connections.borrow() as connection:
             return _rows(connection, statement, values)
 
@@ -92,9 +93,13 @@ class _Together:
     def ask(self, statement: str, *values: Any) -> list[Row]:
         return _rows(self._connection, statement, values)
 
-    def ask_many(self, statement: str, rows: Sequence[Sequence[Any]]) -> None:
-        if rows:
-            self._connection.cursor().executemany(statement.encode(), rows)
+    def ask_many(self, statement: str, rows: Sequence[Sequence[Any]]) -> int:
+        """How many rows that concerned."""
+        if not rows:
+            return 0
+        cursor = self._connection.cursor()
+        cursor.executemany(statement.encode(), rows)
+        return cursor.rowcount
 
     def next(self, counter: str) -> int:
         """The next value of a counter; whoever else wants one waits for the end of this."""
@@ -107,5 +112,6 @@ NEXT = """INSERT INTO team_counter (name, value) VALUES (%s, 1)
 
 
 def _rows(connection: Connection, statement: str, values: Sequence[Any]) -> list[Row]:
-    cursor = connection.execute(statement.encode(), values or None)
+    named = values[0] if values and isinstance(values[0], dict) else None
+    cursor = connection.execute(statement.encode(), named or values or None)
     return cursor.fetchall() if cursor.description else []

@@ -21,7 +21,7 @@ from psycopg.types.numeric import Int8BinaryDumper
 from rireki.archive.postgres.trouble import explained
 from rireki.errors import ArchiveTrouble
 
-__all__ = ["Connection", "Connections"]
+__all__ = ["ACROSS_SETTINGS", "Connection", "Connections"]
 
 Connection: TypeAlias = psycopg.Connection[tuple[Any, ...]]
 #: How many there are at most, and how long somebody waits for one, or for a lock of another process.
@@ -29,23 +29,25 @@ MOST = 32
 PATIENCE = 30.0
 #: Every statement asks for one owner, whose rows an index finds: no statistics are needed to know
 #: the way, and no plan is to be made again for each.
-SETTINGS = (
+_COMMON = (
     f"-c lock_timeout={int(PATIENCE * 1000)}"
-    " -c idle_in_transaction_session_timeout=300000"
-    " -c enable_seqscan=off -c plan_cache_mode=force_generic_plan -c jit=off"
+    " -c idle_in_transaction_session_timeout=300000 -c jit=off"
 )
+SETTINGS = f"{_COMMON} -c enable_seqscan=off -c plan_cache_mode=force_generic_plan"
+#: What asks of many owners is planned for what it asks: how many those are decides the way.
+ACROSS_SETTINGS = f"{_COMMON} -c plan_cache_mode=force_custom_plan"
 
 
 class Connections:
-    def __init__(self, database: str, most: int = MOST) -> None:
+    def __init__(self, database: str, most: int = MOST, settings: str = SETTINGS) -> None:
         try:
             told = conninfo_to_dict(database)
         except psycopg.ProgrammingError:
             # What it says of the address may hold the password.
             raise ArchiveTrouble("postgres-misnamed") from None
-        settings: dict[str, Any] = {"application_name": "rireki", "connect_timeout": 10, **told}
-        settings["options"] = f"{SETTINGS} {told.get('options') or ''}"
-        self._conninfo = make_conninfo(**settings)
+        arguments: dict[str, Any] = {"application_name": "rireki", "connect_timeout": 10, **told}
+        arguments["options"] = f"{settings} {told.get('options') or ''}"
+        self._conninfo = make_conninfo(**arguments)
         #: What it is called in messages: without the name and the password of a user.
         self.name = _name(told)
         self.address = _address(told)
