@@ -20,6 +20,7 @@ import orjson
 
 __all__ = [
     "REPEAT",
+    "at_least",
     "append_turn",
     "at_most",
     "baseline",
@@ -45,6 +46,11 @@ REPEAT = 7
 def at_most(value: float, limit: float) -> dict[str, Any]:
     """A figure, its limit, and whether it holds."""
     return {"value": value, "limit": limit, "ok": value <= limit}
+
+
+def at_least(value: float, limit: float) -> dict[str, Any]:
+    """A figure, what it has to reach, and whether it does."""
+    return {"value": value, "limit": limit, "ok": value >= limit}
 
 
 def percentile(values: Sequence[float], part: float) -> float:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -21,16 +22,20 @@ from os import urandom
 from pathlib import Path
 from typing import Any
 
-from bench.measure import at_most, copy_corpus, import_command, percentile
+from bench import team_push
+from bench.measure import at_least, at_most, copy_corpus, import_command, percentile
 from tests.support.postgres import PostgresServer, engines, running
 
 from rireki.archive.base import Archive
 from rireki.archive.delta import Delta
 from rireki.archive.open import open_archive, open_store
 from rireki.model.record import Content, Origin, Piece, Update
+from rireki.shares.rules import Level
 
 #: About what a laptop sends at once: compressed.
 BATCH = 4 << 20
+#: How much a laptop lets out, in what is pushed through HTTP.
+LEVELS: tuple[Level, ...] = ("full", "masked")
 #: Laptops at once, the processes that stand for the servers' own, and what each laptop pushes.
 LAPTOPS, PROCESSES = 50, 2
 SEEDS, SEED_BATCH = 6, 300 << 10
@@ -49,6 +54,7 @@ def main() -> None:
     parser.add_argument("--corpus", type=Path, help="a corpus made before (it is copied)")
     parser.add_argument("--archive", type=Path, help="an archive of it, made before")
     parser.add_argument("--sessions", type=int, default=1000)
+    parser.add_argument("--peer", default=sys.executable, help="a Python that has openai-agents")
     parser.add_argument("--version", type=int, choices=engines(), default=next(iter(engines())))
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="rireki-bench-") as folder:
@@ -72,6 +78,19 @@ def store(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
             **_many(server, archive, folder),
             **_live(server, folder),
         }
+
+
+def push(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
+    """The same through HTTP, and when others can read it."""
+    archive = arguments.archive or _imported(folder, arguments)
+    with closing(open_archive(archive)) as laptop:
+        seeds = team_push.laptops(laptop.identity(), _first_batches(laptop, folder))
+    live = team_push.laptops(*_going_on(folder))
+    found = {
+        level: team_push.one_laptop(archive, folder / level, arguments.version, level)
+        for level in LEVELS
+    }
+    return found | {"many": team_push.many_laptops(folder, arguments.version, LAPTOPS, seeds, live)}
 
 
 def _imported(folder: Path, arguments: argparse.Namespace) -> Path:
@@ -250,12 +269,10 @@ def _size(server: PostgresServer, database: str, table: str) -> int:
     return int(size)
 
 
-def at_least(value: float, limit: float) -> dict[str, Any]:
-    """A figure, what it has to reach, and whether it does."""
-    return {"value": value, "limit": limit, "ok": value >= limit}
-
-
-PARTS: dict[str, Callable[[Path, argparse.Namespace], dict[str, Any]]] = {"store": store}
+PARTS: dict[str, Callable[[Path, argparse.Namespace], dict[str, Any]]] = {
+    "store": store,
+    "push": push,
+}
 
 if __name__ == "__main__":
     main()

@@ -18,6 +18,9 @@ from rireki.live import keeper_work
 from rireki.live.watch import Watcher, _Handler
 from rireki.search.index.index import peek
 from rireki.search.index.update import FEW
+from rireki.sources.kit.files import FileReader
+from rireki.sources.kit.places import Places
+from rireki.sources.reader import Origin
 from tests.live.conftest import SESSION, Kept, append, line, until
 
 ONE, TWO = SESSION.format(1), SESSION.format(2)
@@ -38,6 +41,25 @@ def test_an_appended_line_is_taken_in_and_announced_without_a_sweep(
     with closing(open_archive(kept.path)) as archive:
         until(lambda: kept.numbers[-1] == archive.number())
     assert keeper.status.swept_at == swept and keeper.status.changed_at is not None
+
+
+def test_only_the_readers_in_whose_folders_a_path_lies_are_asked_about_it(
+    kept: Kept, project: Path, without_sweeps: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    locate = FileReader.locate
+
+    def noted(self: FileReader, places: Places, path: str) -> list[Origin]:
+        asked.append(self.name)
+        return locate(self, places, path)
+
+    monkeypatch.setattr(FileReader, "locate", noted)
+    file = project / f"{ONE}.jsonl"
+    append(file, 1)
+    kept.start()
+    append(file, 2)
+    until(lambda: kept.turns(ONE) == 2)
+    assert "cline" not in asked and "gemini-cli" not in asked
 
 
 def test_a_line_that_is_written_in_pieces_becomes_one_line(

@@ -47,3 +47,21 @@ def test_nothing_of_it_is_left(secret: Secret) -> None:
         # Of a private key its lines; between them stands what tells that there is one.
         for line in secret.value.split("\n"):
             assert line.startswith("-----") or is_gone(line[1:], masked), spelled
+
+
+@pytest.mark.parametrize("mark", ["\t", "→", "| ", ": "])
+def test_a_private_key_with_line_numbers_is_gone_also_from_a_raw_record(mark: str) -> None:
+    """As `cat -n` and the tools that read files write it: in JSON the tab is an escape."""
+    key = KINDS["private-key"].value
+    text = "\n".join(f"{n:6}{mark}{line}" for n, line in enumerate(key.split("\n"), 1))
+    for spelled in (text, json.dumps({"output": text}), json.dumps({"a": json.dumps([text])})):
+        masked = left_of(spelled)
+        for line in key.split("\n")[1:-1]:
+            assert is_gone(line[1:], masked), masked
+
+
+def test_a_static_key_of_openvpn_is_a_private_key() -> None:
+    body = "\n".join(f"{n:04x}9f53ad3f1c8bd1b2bfe7a23b6ce3" for n in range(7, 23))
+    name = "OpenVPN Static key V1"
+    text = f"-----BEGIN {name}-----\n{body}\n-----END {name}-----"
+    assert left_of(text) == "[*]"

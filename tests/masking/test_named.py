@@ -86,6 +86,18 @@ sk-learn-contrib-something-really-long-name-here
 hf_hub_download_something_something_abcd
 --token-limit 100000000
 "subkey":"TestSubjectKey123456"
+private_key | Ed25519PrivateKey | Ed448PrivateKey
+credentials: frozenset({ParameterLocation.HEADER, ParameterLocation.QUERY})
+Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==
+Idempotency-Key: 550e8400-e29b-41d4-a716-446655440000
+| Token | Tokens per second |
+the token is expired
+password is required
+パスワードは必須です
+mysql -h db.example.org -P 3306 --protocol=tcp shop
+docker run -p 8080:8080 registry/login
+redis-cli -h cache -p 6379 get session
+zip -r archive.zip src
 if (password === "correct horse") {
 user.password = hashPassword(input.password)
 secretName: tls-secret-prod-2024-01
@@ -120,6 +132,37 @@ AWS_SECRET_ACCESS_KEY=q8Jd72hGs9Ks02lsK3jd82+hs7sHs/2js82kals9
 sshpass -p 'Xk29fjQQ' ssh a@b
 curl -u admin:Xk29fjQQbb77 https://x
 conn = psycopg2.connect(host="x", password="Xk29fjQQbb77")
+Server=db;Uid=sa;Pwd=Xk29fjQQbb;
+smtp: {user: ann, pass: Xk29fjQQbb77}
+psk="Xk29fjQQbb77"
+"password": "Summer2024!"
+password="A(b)Xk29fj$QQ"
+client = Client().password("Xk29fjQQbb77z")
+setApiKey('AbC123xyz789QwErTy456')
+The API key is AbC123xyz789QwErTy456.
+- **API key:** `AbC123xyz789QwErTy456`
+| Password | Xk29fjQQbb77 |
+APIキー: AbC123xyz789QwErTy456
+パスワードは Xk29fjQQbb77 です
+パスワードは「Xk29fjQQbb77」です
+set -gx STRIPE_SECRET Xk29fjQQbb77
+ENV DB_PASSWORD Xk29fjQQbb77
+<key>ApiKey</key>\n<string>AbC123xyz789QwErTy456</string>
+var secret = @"AbC123xyz789QwErTy456";
+//registry.npmjs.org/:_authToken=550e8400-e29b-41d4-a716-446655440000
+SNYK_TOKEN=550e8400-e29b-41d4-a716-446655440000
+{"apiKey": "550e8400-e29b-41d4-a716-446655440000"}
+DD-APPLICATION-KEY: 4d57a8d206cedc228e3b9a8d3c6e1274b36c4ace
+Fastly-Key: AbC123xyz789QwErTy456
+"signingKey": "AbC123xyz789QwErTy456"
+mysqldump -uroot -pXk29fjQQbb77 shop
+redis-cli -h cache -a Xk29fjQQbb77 ping
+docker login -u ann -p Xk29fjQQbb77 registry.example.org
+openssl enc -aes-256-cbc -k Xk29fjQQbb77 -in a
+7z x -pXk29fjQQbb77 a.7z
+gh secret set DEPLOY_TOKEN --body "AbC123xyz789QwErTy456"
+ann:$apr1$Xk29fjQQ$b77Xk29fjQQb77Xk29fj/.
+{\"auths\":{\"docker.io\":{\"auth\":\"YW5uOlhrMjlmalFRYmIh\"}}}
 """
 
 

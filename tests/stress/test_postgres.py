@@ -36,8 +36,9 @@ FORK = multiprocessing.get_context("fork")
 
 @pytest.fixture
 def server(request: pytest.FixtureRequest) -> Iterator[PostgresServer]:
-    # A crash of the server alone loses nothing that the system has got.
-    with running(durable=request.config.getoption("--campaign")) as started:
+    # A crash of the server alone loses nothing that the system has got: of what was committed, all.
+    durable = request.config.getoption("--campaign")
+    with running(durable=durable, options=("synchronous_commit=on",)) as started:
         yield started
 
 
@@ -75,7 +76,8 @@ class Storm:
     def rage(self, faults: int) -> None:
         for number in range(faults):
             pushers = [self._start() for _ in range(1 + number % 2)]
-            time.sleep(self.chance.uniform(0.01, 0.25))
+            # The first has everything before it, and is met at it.
+            time.sleep(self.chance.uniform(0, 0.25 if number else 0.03))
             if number % 3 == 2:
                 self.server.stop("immediate")
                 self.crashes += 1
@@ -132,7 +134,7 @@ def test_nothing_is_lost_or_doubled_whoever_is_killed(
             push(source, target)
             assert told(target, tmp_path / f"{number}") == here
             assert verify(target) == [] and target.check() == []
-    assert kills > rounds and crashes >= rounds
+    assert kills >= rounds and crashes >= rounds
     print(f"{kills} pushers killed, {crashes} crashes of the server")
 
 

@@ -16,6 +16,7 @@ from rireki.intake.interpret import read_conversation
 from rireki.intake.pending import interpret_pending
 from rireki.intake.progress import Silent
 from rireki.intake.restore import restore
+from rireki.show.figures import figures
 
 LIMIT = 20_000
 
@@ -58,11 +59,13 @@ def told(archive: Archive, folder: Path) -> dict[str, Any]:
         "conversations": {id: msgspec.to_builtins(known[id]) for id in sorted(known)},
         "answers": dict(archive.answers()),
         "forgotten": sorted(archive.forgotten()),
-        "read": {id: _read(archive, archive.find(id), folder) for id in sorted(known)},
+        "figures": figures(archive),
+        "read": {id: said(archive, archive.find(id), folder) for id in sorted(known)},
     }
 
 
-def _read(archive: Archive, found: Found, folder: Path) -> dict[str, Any]:
+def said(archive: Archive, found: Found, folder: Path) -> dict[str, Any]:
+    """What one conversation says, now and at earlier moments, and the files it comes to."""
     strands = archive.strands(found.family, found.grouping)
     moments = sorted({state.at for strand in strands for state in strand.states})
     read: dict[str, Any] = {}

@@ -7,15 +7,19 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
 
 from rireki.archive.base import Archive
-from rireki.errors import RirekiError
+from rireki.errors import ArchiveTrouble, RirekiError
 from rireki.intake.sweep import import_history
 from rireki.sources.kit.places import Places
 from rireki.sync.http import HttpRemote, checked_url
 from rireki.sync.outbox import Outbox
 from rireki.sync.receiver import Receiver
+from rireki.sync.routes import push_routes
 from rireki.sync.sender import Puller, Sender
+from rireki.sync.wire import PATH, PushAnswer, Unkept, decode
 from tests.support.homes import lay_out
 from tests.support.pushing import told, understand
 from tests.support.syncing import LAPTOP, SMALL, served
@@ -80,6 +84,17 @@ def test_questions_that_are_none_are_refused(other: Archive) -> None:
             answer.read()
             assert answer.status == 400
         connection.close()
+
+
+def test_while_the_database_is_away_it_is_to_be_sent_again() -> None:
+    def away(token: str) -> None:
+        raise ArchiveTrouble("database-gone", database="postgresql://db", why="not yet")
+
+    with TestClient(Starlette(routes=push_routes(away))) as client:
+        for path in ("/streams", "/streams/1/have", "/streams/1/records", "/outgoing/next"):
+            answer = client.post(PATH + path, headers={"Authorization": "Bearer t"})
+            said = decode(answer.content, PushAnswer)
+            assert answer.status_code == 503 and isinstance(said, Unkept) and "not yet" in said.why
 
 
 @pytest.mark.parametrize(

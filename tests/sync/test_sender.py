@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -146,6 +147,44 @@ def test_two_who_push_one_archive_at_once_do_no_harm(
     understand(other)
     assert told(other, tmp_path / "there") == told(full, tmp_path / "here")
     assert position(other, full).reached > 0 and len(other.streams()) == 1
+
+
+@pytest.mark.parametrize(("ask", "look"), [("open", 1), ("take", 3)])
+def test_where_a_stream_is_and_its_seal_are_told_of_one_moment(
+    ask: str, look: int, archive: Archive, other: Archive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add(archive, update(b"a\n"))
+    out = outbox(archive)
+    late = out.next(0, "", lambda strands: {})
+    push(archive, other)
+    add(archive, update(b"b\n", cursor=2), before=1)
+    rows, looks = type(other.rows), 0
+    note = rows.note
+
+    def noted(self: object, name: str) -> object:
+        # Another pusher comes in between.
+        nonlocal looks
+        is_looked_at = name.startswith("seal ") and self is other.rows
+        looks += is_looked_at
+        if is_looked_at and looks == look:
+            with closing(open_archive(other.address)) as second:
+                push(archive, second)
+        return note(self, name)  # type: ignore[arg-type]
+
+    assert late is not None
+    stream = other.stream(out.opening().archive, "laptop").id
+    monkeypatch.setattr(rows, "note", noted)
+    receiver = Receiver(other)
+    if ask == "open":
+        said: Any = receiver.open(out.opening())
+    else:
+        # It is not what it was when this was put together.
+        said = receiver.take_batch(
+            str(stream), msgspec.structs.replace(late, seal="of another life")
+        )
+    assert looks >= look and out.is_known(said.reached, said.seal)
+    monkeypatch.undo()
+    assert push(archive, other).put_back == 0 and stories(other) == [b"a\nb\n"]
 
 
 def test_an_archive_that_was_put_back_begins_another_life(

@@ -84,6 +84,10 @@ class Office:
 
     def push(self, archive: Archive, rules: Sequence[ShareRule], person: str = "ann") -> None:
         """As `rireki push` does; returns when it can be read."""
+        self.send(archive, rules, person)
+        self.settled()
+
+    def send(self, archive: Archive, rules: Sequence[ShareRule], person: str = "ann") -> None:
         told = _Told(lambda change: self.change_shares(change, person))
         outgoing = TeamPush(archive, "acme", rules).prepare(told)
         outbox = Outbox(archive, Machine(f"of-{person}", person), "team", outgoing)
@@ -92,7 +96,6 @@ class Office:
             Sender(outbox, remote, "acme", "team").push()
         finally:
             remote.close()
-        self.settled()
 
     def settled(self) -> None:
         def done() -> bool:
@@ -114,8 +117,9 @@ def rule(what: str, level: Level = "full", team: str = "acme") -> ShareRule:
 
 
 @contextmanager
-def office_at(folder: Path, database: PostgresServer) -> Iterator[Office]:
-    office = Office(folder, database.database())
+def office_at(folder: Path, database: PostgresServer, address: str = "") -> Iterator[Office]:
+    """On a database of its own, or the one of that address."""
+    office = Office(folder, address or database.database())
     office.start()
     try:
         yield office

@@ -82,6 +82,8 @@ class Keeping:
         self.looked: list[Scanned] = []
         #: Folders behind links, found to be out of the watches' reach.
         self.beyond: set[Watched] = set()
+        #: Where each reader's origins appear, by its name.
+        self.folders: dict[str, tuple[str, ...]] = {}
         self.known_origins: KnownOrigins | None = None
         self.retries = Retries()
         self.checker = Checker(PER_SWEEP)
@@ -192,18 +194,25 @@ class Keeping:
         """The origins at these paths, as each reader knows them."""
         found: dict[tuple[str, str], Origin] = {}
         for reader in self.readers:
-            for origin in self._located(reader, paths):
+            near = self._folders(reader)
+            concerning = {path for path in paths if path.startswith(near)}
+            for origin in self._located(reader, concerning) if concerning else ():
                 found[origin.source, origin.place] = origin
         return list(found.values())
+
+    def _folders(self, reader: Reader) -> tuple[str, ...]:
+        """Where a reader's origins appear, until it is looked again: most of them look at the disk."""
+        known = self.folders.get(reader.name)
+        if known is None:
+            wanted = {*self._wanted_by(reader), *self.beyond}
+            known = self.folders[reader.name] = tuple(each.folder for each in wanted)
+        return known
 
     def _located(self, reader: Reader, paths: set[str]) -> Iterable[Origin]:
         locate = getattr(reader, "locate", None)
         if locate is not None:
             return (origin for path in paths for origin in locate(self.places, path))
         assert self.known_origins is not None
-        folders = tuple(watched.folder for watched in self._wanted_by(reader))
-        if not any(path.startswith(folders) for path in paths):
-            return ()
         everything = reader.discover(self.places).origins
         return (o for o in everything if not _is_known(self.known_origins, named_in_text(o)))
 
@@ -293,6 +302,7 @@ class Keeping:
 
     def _watch(self) -> None:
         """Bring the watches in line with what is there now; without any, sweeps have to do."""
+        self.folders = {}
         if self.watcher is None and self._clock() < self.watch_at:
             return
         try:

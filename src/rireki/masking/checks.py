@@ -44,7 +44,7 @@ _PLACEHOLDER = re.compile(
 )
 #: Values that are worked out, or looked up elsewhere, when the program runs; and addresses.
 _REFERENCE = re.compile(
-    rb"^[$%&!#{(\[]|\$[{(]|\{\{|%\(|[()\[\]]|process\.env|environ\b|getenv|^secrets\.|^vault:|^ref:|^env:|://|^arn:|:secret:|:parameter"
+    rb"^\$|^%\w+%$|^[&!][A-Za-z]+$|^#?[{(\[]|\$[{(]|\{\{|%\(|^[\w.:\\-]*[(\[](?:.*[()\[\]{},:])?\W*$|process\.env|environ\b|getenv|^secrets\.|^vault:|^ref:|^env:|://|^arn:|:secret:|:parameter"
 )
 _PATH = re.compile(
     rb"^(?:~[/\\]|\.{0,2}[/\\]|[A-Za-z]:[/\\])|^[\w.@-]+(?:/[\w.@-]+)*/?[\w-]+\.[a-z]{1,6}$"
@@ -157,8 +157,11 @@ def is_random(value: bytes) -> bool:
 
 def is_password(value: bytes) -> bool:
     """Whether it may be a password that somebody chose: less is asked of it than of a key."""
-    if not is_secret(value) or is_elsewhere(value):
+    if is_placeholder(value) or is_elsewhere(value):
         return False
+    if is_plain(value):
+        # A word with a number and a sign is what people make up when they are asked for both.
+        return bool(_MADE_UP.search(value)) and {"digit", "lower"} <= _classes(value)
     return len(_classes(value)) >= 2 or len(value) >= 16
 
 
@@ -172,6 +175,8 @@ def is_chosen(value: bytes) -> bool:
 
 
 _IDENTIFIER = re.compile(rb"[A-Za-z_.]+")
+#: Signs that stand in no name; at the beginning of a value they mean something to a program.
+_MADE_UP = re.compile(rb"^[A-Za-z0-9].*[!@#$%^&*+?~]")
 
 
 def _classes(value: bytes) -> set[str]:

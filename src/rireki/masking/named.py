@@ -15,36 +15,51 @@ from rireki.masking.checks import is_chosen, is_password, is_random
 __all__ = ["COOKIES", "NAMES", "TOKENS", "Value", "cookies_at", "token_at", "value_at"]
 
 _LOWER = """password passwd passphrase secret api_key api-key apikey access_key access-key accesskey
-    private_key private-key privatekey auth_key auth-key authkey credential"""
+    private_key private-key privatekey auth_key auth-key authkey credential signing_key signing-key
+    encryption_key encryption-key master_key master-key subscription_key subscription-key shared_key
+    license_key account_key service_key"""
 _OTHERS = """apiKey ApiKey Api-Key API-Key APIKey accessKey AccessKey privateKey PrivateKey authKey AuthKey
-    _KEY _PASS _PWD PWD= Pwd= pwd= pass= pass" pass: _pass _auth _AUTH DSN uthorization
-    パスワード トークン 秘密鍵"""
+    signingKey encryptionKey masterKey subscriptionKey sharedKey licenseKey accountKey serviceKey
+    _KEY -KEY -Key _PASS _PWD pass" _pass _auth _AUTH DSN uthorization
+    パスワード トークン 秘密鍵 APIキー アクセスキー シークレット"""
+#: With a space in them, as headings and sentences have them.
+_SPACED = ("API key", "API Key", "api key", "Api key", "access key", "Access key", "Access Key")
 #: Agents count tokens in every message: only what may follow the name of one is looked for.
 _TOKENS = [
     f"{token}{end}"
     for token in ("token", "Token", "TOKEN")
     for end in "\"'`=:_-]\\> ,AKSV0123456789"
-]
+] + ["PWD=", "Pwd=", "pwd=", "PSK=", "psk=", "pass=", "pass:", "psk:"]
 #: What a name may hold, as it may be written; `find` looks for these.
-NAMES: tuple[bytes, ...] = tuple(
-    dict.fromkeys(
-        name.encode() for word in _LOWER.split() for name in (word, word.capitalize(), word.upper())
+NAMES: tuple[bytes, ...] = (
+    tuple(
+        dict.fromkeys(
+            name.encode()
+            for word in _LOWER.split()
+            for name in (word, word.capitalize(), word.upper())
+        )
     )
-) + tuple(_OTHERS.encode().split())
+    + tuple(_OTHERS.encode().split())
+    + tuple(name.encode() for name in _SPACED)
+)
 TOKENS: tuple[bytes, ...] = tuple(token.encode() for token in _TOKENS)
 
 _VALUE = re.compile(
     rb"""(?P<rest>[\w-]{0,40}+)
     (?:
-        (?:\\*["'`])? \]? [ \t]{0,8} (?: => | := | [=:] | \xef\xbc\x9a | (?<=>) ) [ \t]{0,8}
+        (?:\\*["'`])? \]? \*{0,2} [ \t]{0,8}
+        (?: => | := | [=:] | \xef\xbc\x9a | (?<=>) ) \*{0,2} [ \t]{0,8}
         (?: (?:str|string|String) [ ]? = [ ]? )?
       | \\*["'] \s* , (?:\s|\\n){0,20} \\*["']value\\*["'] \s* : \s*       # {"name": .., "value": ..}
       | (?:\\*["'])? (?:\s|\\+[nr]){1,20} value: [ \t]*                    # - name: .. value: ..
       | (?P<comma> \\*["'] , [ ]? (?= \\*["'] ) )                                      # setenv("..", "..")
+      | (?P<says> [ ](?:is|was)[ ]+ | [ ]?\xe3\x81\xaf[ ]?(?:\xe3\x80\x8c)? | \\*\( (?= \\*["'] ) )
+      | (?P<cell> [ \t]* \| [ \t]* )
+      | </key>(?:\s|\\+[nrt]){0,40}<string>                                       # a property list
       | (?P<element> > )
       | (?P<space> [ \t]{1,4} )
     )
-    (?P<scheme> (?:Bearer|bearer|Basic|basic|Token|token) [ ] | [bfru]{1,2}(?=["']) )?
+    (?P<scheme> (?:Bearer|bearer|Basic|basic|Token|token) [ ] | [@$bfru]{1,2}(?=\\*["']) )?
     (?:
         (?P<quote> \\*["'`] ) (?P<quoted> [^\s"'`\\<>\x00-\x1f\x80-\xff]{8,512}+ ) (?= \\*["'`] )
       | (?P<bare> [^\s"'`\\<>,;(){}\[\]|&\x00-\x1f\x80-\xff]{8,512}+ ) (?! [(\[{] )
@@ -58,6 +73,10 @@ _LINE_BEFORE = re.compile(
     rb"(?:\A|[\n\r]|\\n|\\r|[\"'`]|^)[ \t>+-]{0,8}(?:[0-9]+(?:\t|\xe2\x86\x92))?[ \t+-]{0,4}"
     rb"(?:export |ENV |ARG |set |SET |setx |-e |--env |env |- |\$env:)*\Z"
 )
+#: Where a shell or a Dockerfile assigns without a sign between.
+_SPACE_ASSIGNS = re.compile(rb"(?:ENV|setenv|set(?: -[a-zA-Z]+){1,3})[ ]+\Z")
+#: A cell of a table is the last of its row; in code there are more to choose from.
+_CELL_END = re.compile(rb"[`\"']?[ \t]*\|[ \t]*(?:[\r\n\"]|\\+[rn]|\Z)")
 _HUMPS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 
 _ASIDE = """public pub max min num count total length len size limit budget type kind name names path file
@@ -68,11 +87,16 @@ _ASIDE = """public pub max min num count total length len size limit budget type
     cursor continuation sync pagination fingerprint digest checksum sha etag stop start end eos bos pad unk
     special batch id ids env var variable scopes scope mode method status error message enabled required
     valid invalid ring rings board boards store keyid issuer audience tokenizer created updated at
-    verification strength by idx pos position range span ast node stream per rate"""
+    verification strength by idx pos position range span ast node stream per rate
+    socket surrogate routing host event group row object"""
 #: A name with one of these says something about a secret, or is of another kind of key or token.
 _OTHER = frozenset(_ASIDE.split())
 _ENDS = ("password", "passwd", "passphrase", "secret", "token", "credential")
-_STRONG = frozenset(("password", "passwd", "passphrase", "pwd", "pass", "secret", "credential"))
+_STRONG = frozenset(
+    ["password", "passwd", "passphrase", "pwd", "pass", "secret", "credential", "psk"]
+)
+#: A token or key of that kind is one, also where it is a UUID.
+_GIVEN = frozenset(("api", "access", "auth"))
 
 
 #: More of them than base64 may end with, and a name beside them, are several assignments.
@@ -98,9 +122,12 @@ def value_at(data: bytes, start: int, end: int) -> Iterable[Value]:
     is_option = name.startswith("--")
     if _OTHER.intersection(words):
         return ()
-    if found["space"] and not is_option and not _is_netrc(data, start):
+    is_given = bool(
+        _SPACE_ASSIGNS.search(data[max(0, start - len(first) - 40) : start - len(first)])
+    )
+    if found["space"] and not (is_option or is_given or _is_netrc(data, start)):
         return ()
-    is_line = _is_line(data, start - len(first), name)
+    is_line = is_given or _is_line(data, start - len(first), name)
     group = next(group for group in ("quoted", "bare", "line") if found[group])
     value = found[group]
     if value.count(b"=") > _PADDING:
@@ -108,6 +135,10 @@ def value_at(data: bytes, start: int, end: int) -> Iterable[Value]:
     if found["element"] and not data.startswith((b"</", b"<\\/"), found.end()):
         return ()
     if found["comma"] and not (len(value) >= 16 and is_random(value)):
+        return ()
+    if (found["says"] or found["cell"]) and not (len(value) >= 12 and is_random(value)):
+        return ()
+    if found["cell"] and not _CELL_END.match(data, found.end()):
         return ()
     if not is_line and (group == "line" or (group == "bare" and _ATTRIBUTE.fullmatch(value))):
         return ()
@@ -139,8 +170,8 @@ def _is_netrc(data: bytes, start: int) -> bool:
 
 def _accepts(words: list[str], value: bytes, is_quoted: bool, is_assigned: bool) -> bool:
     if words and _STRONG.isdisjoint(words):
-        if is_assigned and _UUID.fullmatch(value):
-            return "api" in words or "access" in words
+        if _UUID.fullmatch(value):
+            return not _GIVEN.isdisjoint(words) or (is_assigned and "token" in words)
         return len(value) >= 12 and is_random(value)
     if is_assigned:
         return is_chosen(value)

@@ -16,12 +16,14 @@ __all__ = ["HEADS", "private_key_at"]
 
 HEADS: tuple[bytes, ...] = (b"-----BEGIN ", b"Private-Lines:")
 _HEAD = re.compile(
-    rb"-----BEGIN (?P<what>[A-Z0-9 ]{0,30})PRIVATE KEY(?: BLOCK)?-----|Private-Lines: ?(?P<putty>[0-9]+)"
+    rb"-----BEGIN (?:(?P<what>[A-Z0-9 ]{0,30})PRIVATE KEY(?: BLOCK)?|OpenVPN Static key V1)-----"
+    rb"|Private-Lines: ?(?P<putty>[0-9]+)"
 )
-_END = re.compile(rb"-----END [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----")
+_END = re.compile(rb"-----END (?:[A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?|OpenVPN Static key V1)-----")
 #: What stands between two lines: their ends, escaped or not, numbers, marks of a diff or a quote.
 _BETWEEN = re.compile(
-    rb"(?:\s|\\+[nrt]|[\"'`,+>|:*#-]|[0-9]{1,5}(?:\t|\xe2\x86\x92|[:|] )|\xe2\x86\x92|\\+(?=[\"']))*+"
+    rb"(?:\s|\\+[nrt]|[\"'`,+>|:*#-]|[0-9]{1,5}(?:\t|\\+t|\xe2\x86\x92|\\+u2192|[:|] )|\xe2\x86\x92"
+    rb"|\\+(?=[\"']))*+"
 )
 _HEADERS = re.compile(
     rb"(?:(?:Proc-Type|DEK-Info|Version|Comment|Hash): ?[\w ,.:()/-]{1,80}(?:\s|\\+[nr])*)*+"

@@ -58,6 +58,15 @@ def _part(
     return Shape(kind, tuple(begins.encode().split()), re.compile(pattern.encode()), check)
 
 
+def _command(
+    programs: str, option: str, check: Callable[[bytes], bool] = checks.is_password
+) -> Shape:
+    """What an option of a command is given, in the same line."""
+    names = "|".join(programs.split())
+    pattern = rf"(?:{names})[ ][^\n\r;&|]{{0,120}}?(?<=[ ]){option}\\*[\"']?(?P<secret>[^\s\"'`\\]{{8,128}})"
+    return _part("command-password", programs, pattern, check)
+
+
 def _not_example(value: bytes) -> bool:
     """For forms so narrow that words cannot have them."""
     return not is_placeholder(value)
@@ -87,6 +96,7 @@ def _is_in_address(user_and_password: bytes) -> bool:
 _HEX = "[0-9a-f]"
 _ANY = "[A-Za-z0-9]"
 _URL = "[A-Za-z0-9_-]"
+_GUID = rf"{_HEX}{{8}}(?:-{_HEX}{{4}}){{3}}-{_HEX}{{12}}"
 _JWT = rf"{_URL}{{8,}}\.{_URL}{{8,}}(?:\.{_URL}*){{1,3}}"
 
 SHAPES: tuple[Shape, ...] = (
@@ -116,6 +126,10 @@ SHAPES: tuple[Shape, ...] = (
     _token("artifactory-token", "cmVmdGtuOj", rf"{_ANY}{{54}}"),
     _token("readme-key", "rdme_", r"[a-z0-9]{70}"),
     _token("deno-token", "ddp_ ddo_", rf"{_ANY}{{36}}"),
+    _token("clojars-token", "CLOJARS_", rf"{_HEX}{{60}}"),
+    _token("octopus-key", "API-", r"[A-Z0-9]{26}"),
+    _token("harness-token", "pat. sat.", rf"{_URL}{{22}}\.{_HEX}{{24}}\.{_ANY}{{20}}"),
+    _token("infracost-key", "ico-", rf"{_ANY}{{32}}"),
     _token("linear-key", "lin_api_ lin_oauth_", rf"{_ANY}{{40,64}}"),
     _token("postman-key", "PMAK-", rf"{_HEX}{{24}}-{_HEX}{{34}}"),
     _token("trello-token", "ATTA", r"[0-9a-f]{64}[0-9A-F]{8}"),
@@ -182,6 +196,11 @@ SHAPES: tuple[Shape, ...] = (
         "A3-",
         r"[A-Z0-9]{6}-(?:[A-Z0-9]{11}|[A-Z0-9]{6}-[A-Z0-9]{5})(?:-[A-Z0-9]{5}){3}",
     ),
+    _token("cloudflare-key", "v1.0-", rf"{_HEX}{{24}}-{_HEX}{{146}}"),
+    _token("scalingo-token", "tk-us- tk-eu-", rf"{_URL}{{48}}"),
+    _token("yandex-key", "AQVN", rf"{_URL}{{35,38}}"),
+    _token("yandex-token", "t1.", rf"[A-Z0-9a-z_-]{{20,}}=*\.{_URL}{{86}}=*"),
+    _token("render-key", "rnd_", rf"{_ANY}{{28,40}}"),
     # Models.
     _token("anthropic-key", "sk-ant-", rf"{_URL}{{24,}}"),
     _token("openai-key", "sk-proj- sk-svcacct- sk-admin- sk-None-", rf"{_URL}{{20,}}"),
@@ -204,6 +223,12 @@ SHAPES: tuple[Shape, ...] = (
     _token("elevenlabs-key", "sk_", rf"{_HEX}{{48}}"),
     _token("langsmith-key", "lsv2_pt_ lsv2_sk_", rf"{_HEX}{{32}}_{_HEX}{{10}}"),
     _token("together-key", "tgp_v1_", rf"{_URL}{{40,}}"),
+    _token("firecrawl-key", "fc-", rf"{_HEX}{{32}}"),
+    _token("e2b-key", "e2b_", rf"{_HEX}{{40}}"),
+    _token("jina-key", "jina_", rf"{_URL}{{60}}"),
+    _token("voyage-key", "pa- al-", rf"{_URL}{{43}}"),
+    _token("brave-key", "BSA", rf"{_URL}{{28}}"),
+    _token("wandb-key", "wandb_v1_", rf"{_URL}{{40,}}"),
     # Talking with people.
     _token(
         "slack-token",
@@ -240,7 +265,19 @@ SHAPES: tuple[Shape, ...] = (
     _token("dropbox-token", "sl.u. sl.B sl.A", rf"{_URL}{{120,}}"),
     _token("facebook-token", "EAA", rf"{_ANY}{{80,}}"),
     _around("firebase-key", 11, _URL, ":APA91b", rf"{_URL}{{100,}}"),
+    _part("zapier-webhook", "/hooks/catch/", r"/hooks/catch/[0-9]+/(?P<secret>[a-z0-9]{6,10})\b"),
+    _token("airtable-token", "pat", rf"{_ANY}{{14}}\.{_HEX}{{64}}"),
+    _token("asana-token", "1/1 2/1", rf"[0-9]{{10,18}}(?:/[0-9]{{10,18}})?:{_HEX}{{32}}"),
+    _token("mapbox-token", "sk.eyJ", rf"{_URL}{{40,}}\.{_URL}{{20,}}"),
+    _token("mailersend-token", "mlsn.", rf"{_HEX}{{64}}"),
+    _token("frameio-token", "fio-u-", rf"{_URL}{{64}}"),
+    _token("adafruit-key", "aio_", rf"{_ANY}{{28}}"),
     # Money and shops.
+    _token("plaid-token", "access-", rf"(?:sandbox|development|production)-{_GUID}", _not_example),
+    _token("braintree-token", "access_token$", rf"production\$[0-9a-z]{{16}}\${_HEX}{{32}}"),
+    _token("flutterwave-key", "FLWSECK-", rf"{_HEX}{{32}}-X"),
+    _token("flutterwave-key", "FLWSECK_TEST-", rf"{_HEX}{{32}}-X"),
+    _token("duffel-token", "duffel_live_ duffel_test_", rf"{_URL}{{43}}"),
     _token(
         "stripe-key",
         "sk_live_ rk_live_ sk_test_ rk_test_ sk_prod_ rk_prod_ sk_org_",
@@ -258,6 +295,8 @@ SHAPES: tuple[Shape, ...] = (
     _token("sentry-token", "sntrys_ sntryu_ sntrya_", r"[A-Za-z0-9+/=_-]{60,}"),
     _token("dynatrace-token", "dt0c01. dt0s01. dt0s02.", r"[A-Z0-9]{24}\.[A-Z0-9]{64}"),
     _token("posthog-key", "phx_", rf"{_ANY}{{43,}}"),
+    _token("launchdarkly-key", "sdk- api-", _GUID, _not_example),
+    _around("maxmind-key", 36, r"[A-Za-z0-9_]", "_mmk", ""),
     # Of no vendor.
     _whole("jwt", "eyJ", _JWT, checks.fits_jwt),
     _whole(
@@ -279,7 +318,7 @@ SHAPES: tuple[Shape, ...] = (
     ),
     _part(
         "docker-auth",
-        'auth"',
+        'auth" auth\\"',
         r"auth\\*\"\s*:\s*\\*\"(?P<secret>[A-Za-z0-9+/]{12,}={0,2})(?![A-Za-z0-9+/=])",
         checks.fits_basic,
     ),
@@ -288,6 +327,17 @@ SHAPES: tuple[Shape, ...] = (
         "Bearer bearer BEARER",
         r"[Bb](?:earer|EARER)[ ]+(?P<secret>[A-Za-z0-9._~+/-]{16,}=*)",
         is_random,
+    ),
+    _part(
+        "authorization",
+        "SSWS GenieKey",
+        r"(?:SSWS|GenieKey)[ ]+(?P<secret>[A-Za-z0-9_-]{30,64})(?![A-Za-z0-9_-])",
+        _not_example,
+    ),
+    _part(
+        "password-hash",
+        "$apr1$ $1$",
+        r"(?P<secret>\$(?:apr1|1)\$[A-Za-z0-9./]{2,8}\$(?P<body>[A-Za-z0-9./]{22}))(?![A-Za-z0-9./])",
     ),
     _part(
         "password-hash",
@@ -315,5 +365,25 @@ SHAPES: tuple[Shape, ...] = (
         "sshpass",
         r"sshpass[ ]+-p[ ]*\\*[\"']?(?P<secret>[^\s\"'`\\]{6,128})",
         checks.is_chosen,
+    ),
+    # Options of commands that take a password, without a word that says so.
+    _command("mysql mysqldump mysqladmin mariadb 7z 7za", "-p"),
+    _command("redis-cli valkey-cli", "-a[ ]+"),
+    _command("login", "-p[ ]+"),
+    _command("openssl", "-(?:k|K)[ ]+"),
+    _command("zip unzip", "-P[ ]+"),
+    _command("secret", "(?:--body|-b)[ =]+", is_random),
+    # The keys that frameworks make up for a project: of any signs, also spaces.
+    _part(
+        "django-key",
+        "django-insecure-",
+        r"(?P<secret>django-insecure-[^\s\"'`\\]{30,64})",
+        _not_example,
+    ),
+    _part(
+        "wordpress-key",
+        "_KEY' _SALT'",
+        r"_(?:KEY|SALT)',\s{1,20}'(?P<secret>[^'\n\\]{60,70})'\s{0,4}\)",
+        _not_example,
     ),
 )

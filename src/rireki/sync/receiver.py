@@ -61,11 +61,9 @@ class Receiver:
         return self._kept(lambda: self._position(opening))
 
     def _position(self, opening: StreamOpening) -> StreamPosition:
-        found = self.archive.stream(opening.archive, opening.machine, opening.epoch)
-        seal = self.archive.seal(found.id)
-        return StreamPosition(
-            stream=str(found.id), reached=found.reached, seal=seal, kind=self.kind
-        )
+        stream = self.archive.stream(opening.archive, opening.machine, opening.epoch).id
+        reached, seal = self._reached(stream)
+        return StreamPosition(stream=str(stream), reached=reached, seal=seal, kind=self.kind)
 
     def held(self, stream: str, strands: Collection[int]) -> PushAnswer:
         """What is there of these strands."""
@@ -111,8 +109,10 @@ class Receiver:
         return number if self.archive.rows.get("stream", "id", id=number) else None
 
     def _reached(self, stream: int) -> tuple[int, str]:
-        ((reached,),) = self.archive.rows.get("stream", "reached", id=stream)
-        return int(reached), self.archive.seal(stream)
+        # Of one moment: a number with the seal of another would look as if an archive was put back.
+        with self.archive.reading():
+            ((reached,),) = self.archive.rows.get("stream", "reached", id=stream)
+            return int(reached), self.archive.seal(stream)
 
     def _kept(self, work: Callable[[], PushAnswer]) -> PushAnswer:
         try:

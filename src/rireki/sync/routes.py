@@ -4,9 +4,9 @@ opens, is said by whoever mounts them; the work is done beside the event loop.""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -14,6 +14,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from rireki.archive.base import Archive
+from rireki.errors import ArchiveTrouble
 from rireki.sync.giver import Giver
 from rireki.sync.machine import Machine
 from rireki.sync.outbox import Outbox, Outgoing
@@ -31,6 +32,7 @@ from rireki.sync.wire import (
     PushBatch,
     ServerGreeting,
     StreamOpening,
+    Unkept,
     decode,
     encode,
     encode_batch,
@@ -58,18 +60,31 @@ class Admission(NamedTuple):
 
 #: Asked with each request's token, beside the event loop; None lets nobody in.
 Admit = Callable[[str], Admission | None]
+Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
 
 
 def push_routes(admit: Admit) -> list[Route]:
     push = _Push(admit)
     return [
-        Route(PATH, push.greet, methods=["GET"]),
-        Route(f"{PATH}/streams", push.open, methods=["POST"]),
-        Route(f"{PATH}/streams/{{stream}}/have", push.held, methods=["POST"]),
-        Route(f"{PATH}/streams/{{stream}}/records", push.take, methods=["POST"]),
-        Route(f"{PATH}/outgoing", push.outgoing, methods=["POST"]),
-        Route(f"{PATH}/outgoing/next", push.next, methods=["POST"]),
+        Route(PATH, _answered(push.greet), methods=["GET"]),
+        Route(f"{PATH}/streams", _answered(push.open), methods=["POST"]),
+        Route(f"{PATH}/streams/{{stream}}/have", _answered(push.held), methods=["POST"]),
+        Route(f"{PATH}/streams/{{stream}}/records", _answered(push.take), methods=["POST"]),
+        Route(f"{PATH}/outgoing", _answered(push.outgoing), methods=["POST"]),
+        Route(f"{PATH}/outgoing/next", _answered(push.next), methods=["POST"]),
     ]
+
+
+def _answered(endpoint: Endpoint) -> Endpoint:
+    """Where the archive, or the database that knows who may ask, is away: later, then."""
+
+    async def answered(request: Request) -> Response:
+        try:
+            return await endpoint(request)
+        except ArchiveTrouble as error:
+            return _message(Unkept(error.message))
+
+    return answered
 
 
 class _Push:
