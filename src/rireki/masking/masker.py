@@ -15,6 +15,7 @@ from itertools import accumulate
 from operator import is_
 from typing import Any, NamedTuple
 
+import msgspec
 from msgspec.structs import replace
 
 from rireki.home import SETTINGS, Home, data_directory
@@ -180,12 +181,13 @@ class Masker:
         if isinstance(value, str):
             return self.text(value)
         try:
+            if not self._finder.find(msgspec.json.encode(value)):
+                return value
             data = _to_json(value).encode("utf-8", "surrogatepass")
         except (TypeError, ValueError, RecursionError):
             # No JSON, or nested deeper than it can be written.
             return self._walked(value)
-        masked = self.record(data)
-        return value if masked is data else json.loads(masked.decode("utf-8", "surrogatepass"))
+        return json.loads(self.record(data).decode("utf-8", "surrogatepass"))
 
     def _bytes(self, data: bytes) -> bytes:
         """The very same object where there is nothing to mask."""
