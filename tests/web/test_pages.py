@@ -372,3 +372,28 @@ def _pieces(value: object) -> Iterator[str]:
 
 def _rows(html: str) -> list[str]:
     return [piece.partition('"')[0] for piece in html.split('data-conversation="')[1:]]
+
+
+@pytest.mark.parametrize("name", ["files", "versions", "share", "explain", "curate", "forget"])
+def test_the_pages_of_a_conversation_lead_to_each_other(pages: httpx.Client, name: str) -> None:
+    left = pages.get(f"/{name}/{COMPACTED}").text.partition("<main")[0]
+    for other in ("c", "files", "versions", "share", "explain", "curate", "forget"):
+        here = ' aria-current="page"' if other == name else ""
+        assert f'<a href="/{other}/{COMPACTED}"{here}>' in left
+
+
+def test_a_day_leads_to_the_other_days(pages: httpx.Client) -> None:
+    left = pages.get("/digest?day=2026-11-05").text.partition("<main")[0]
+    assert '<a href="/digest?day=2026-11-05" aria-current="page">' in left
+    days = re.findall(r'<a href="/digest\?day=([\d-]+)"', left)
+    assert len(days) > 3 and days == sorted(days, reverse=True)
+
+
+def test_what_was_found_at_a_place_is_told_in_the_language_of_the_page(
+    pages: httpx.Client,
+) -> None:
+    assert "1 threads" not in pages.get("/sources").text
+    assert ">1 thread<" in pages.get("/sources").text
+    japanese = pages.get("/sources?lang=ja").text
+    assert ">1 スレッド<" in japanese
+    assert re.findall(r">\d+ [a-z]+<", japanese) == []

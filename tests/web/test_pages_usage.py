@@ -53,8 +53,8 @@ def test_its_figures_are_those_of_the_command(web: httpx.Client, used: dict[str,
 def test_kiros_credits_are_told_as_credits(web: httpx.Client, used: dict[str, Total]) -> None:
     credits = used[""].amounts["credit"]
     assert credits > 0
-    assert f"{credits:,.2f} credits" in web.get(ALL).text
-    assert f"{credits:,.2f} クレジット" in web.get(f"{ALL}&lang=ja").text
+    assert f"<strong>{credits:,.2f}</strong>credits" in web.get(ALL).text
+    assert f"<strong>{credits:,.2f}</strong>クレジット" in web.get(f"{ALL}&lang=ja").text
 
 
 def test_every_choice_stays_in_the_address(web: httpx.Client) -> None:

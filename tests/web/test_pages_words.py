@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 from pathlib import Path
 
@@ -67,6 +68,15 @@ def test_what_is_chosen_at_run_time_has_a_japanese_one() -> None:
 def test_no_japanese_text_is_left_over() -> None:
     scripts = set(words._SCRIPT.values())
     assert sorted(words.JAPANESE.keys() - texts() - set(CHOSEN) - scripts) == []
+
+
+def test_no_text_is_told_in_two_ways() -> None:
+    """A place further down would silently decide for all others."""
+    told: dict[str, set[str]] = {}
+    for table in json.loads((WEB / "locale" / "ja.json").read_text("utf-8")).values():
+        for text, japanese in table.items():
+            told.setdefault(text, set()).add(japanese)
+    assert {text: ways for text, ways in told.items() if len(ways) > 1} == {}
 
 
 def test_values_stand_in_both_languages() -> None:

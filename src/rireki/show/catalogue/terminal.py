@@ -214,8 +214,15 @@ JAPANESE = {
     "named before": "以前に指定",
     "it cannot be read": "読み取れません",
     "typed lines, kept as a file": "入力行の履歴（ファイルとして保存）",
+    "{n} file in sessions": "sessions に {n} ファイル",
     "{n} files in sessions": "sessions に {n} ファイル",
+    "{n} session, {m} file": "セッション {n} 件、{m} ファイル",
+    "{n} session, {m} files": "セッション {n} 件、{m} ファイル",
     "{n} sessions, {m} files": "セッション {n} 件、{m} ファイル",
+    "{n} thread": "{n} スレッド",
+    "{n} threads": "{n} スレッド",
+    "{n} database": "{n} データベース",
+    "{n} databases": "{n} データベース",
     "no such folder: Claude Code was never used here": (
         "フォルダーなし（Claude Code は未使用です）"
     ),

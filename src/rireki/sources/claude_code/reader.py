@@ -139,7 +139,9 @@ def _roots(places: Places) -> list[Path]:
 def _looked(root: Path, walk: Walk) -> Scanned:
     sessions = sum(1 for origin in walk.origins if origin.role == "main")
     if walk.origins:
-        return Scanned(NAME, str(root), True, f"{sessions} sessions, {len(walk.origins)} files")
+        told = f"{sessions} session{'' if sessions == 1 else 's'}"
+        files = f"{len(walk.origins)} file{'' if len(walk.origins) == 1 else 's'}"
+        return Scanned(NAME, str(root), True, f"{told}, {files}")
     if walk.troubles:
         return Scanned(NAME, str(root), False, "it cannot be read")
     if not root.is_dir():

@@ -128,7 +128,7 @@ class Cursor(FileReader):
         settings = places.variable("XDG_CONFIG_HOME") or places.home / ".config"
         named = places.variable("CURSOR_CONFIG_DIR")
         roots = [named] if named else [places.home / ".cursor", settings / "cursor"]
-        return [*found, *(FilesBelow(root, written, "{n} chats and transcripts") for root in roots)]
+        return [*found, *(FilesBelow(root, written, "{n} files") for root in roots)]
 
     def discover(self, places: Places) -> Discovery:
         found = super().discover(places)

@@ -137,7 +137,7 @@ class FileReader:
             walk = _Walk(self.name, files, found)
             walk.enter(str(files.root), _all(files))
             count = len(found.origins) - before
-            note = files.note.replace("{n}", str(count)) if count else NOTHING_THERE
+            note = _counted(files.note, count) if count else NOTHING_THERE
             found.looked.append(Scanned(self.name, files.place, count > 0, note))
         return found
 
@@ -278,6 +278,12 @@ def _matches(part: str, name: str) -> bool:
 @cache
 def _expression(part: str) -> re.Pattern[str]:
     return re.compile(".*".join(map(re.escape, part.split("*"))), re.DOTALL)
+
+
+def _counted(note: str, number: int) -> str:
+    """ "{n} files" with its number: of one, "1 file"."""
+    told = note.replace("{n}", str(number))
+    return re.sub(r"^1 (\w+)s\b", r"1 \1", told)
 
 
 def _is_below(path: str, folder: str) -> bool:

@@ -16,6 +16,8 @@ __all__ = ["show_digest"]
 
 #: Files that are named of a conversation; of more the number is told.
 FILES = 12
+#: Days at the left, the newest first.
+DAYS = 21
 
 
 @told
@@ -35,6 +37,7 @@ async def show_digest(request: Request) -> Response:
         return known
 
     digest = await reader.read(make)
+    days = await reader.read(lambda archive: reader.turn_days.of(archive))
     before, after = _around(digest.day)
     return page(
         request,
@@ -44,6 +47,7 @@ async def show_digest(request: Request) -> Response:
         before=before,
         after=after if after <= now.astimezone().date().isoformat() else "",
         most=FILES,
+        days=sorted(days.items(), reverse=True)[:DAYS],
     )
 
 
