@@ -20,6 +20,7 @@ from rireki.errors import RirekiError
 from rireki.export.sharing import share, turns_of_range
 from rireki.intake.interpret import read_conversation
 from rireki.intake.sweep import import_history
+from rireki.library import open as library_open
 from rireki.model.message import Message
 from rireki.model.parts import Text
 from rireki.sources import registry
@@ -204,6 +205,37 @@ def test_what_was_changed_is_taken_in_with_a_trouble(imported: Rireki, tmp_path:
         "it is not what was shared: its digest is another"
     ]
     assert len(messages) > 2
+
+
+def test_a_page_that_was_changed_is_told_though_the_conversation_in_it_is_whole(
+    imported: Rireki, tmp_path: Path
+) -> None:
+    file = tmp_path / "talk.html"
+    imported("share", TALK, "--to", str(file))
+    whole = file.read_bytes()
+    file.write_bytes(whole.replace(b"\n", b"\r\n"))
+    about, messages = taken_in(file, tmp_path / "mailed")
+    assert about.troubles == [] and len(messages) > 2
+    file.write_bytes(whole.replace(b"</main>", b"<p>I agree to pay.</p></main>"))
+    about, again = taken_in(file, tmp_path / "other")
+    assert [trouble.message for trouble in about.troubles] == [
+        "its page is not what was shared; the conversation in it is"
+    ]
+    assert again == messages
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_markdown_is_for_reading_and_says_so_when_it_is_imported(
+    imported: Rireki, tmp_path: Path, language: str
+) -> None:
+    with library_open() as kept:
+        shared = kept.ask(lambda archive: share(archive, TALK, locale=language))
+    file = tmp_path / "talk.md"
+    file.write_bytes(shared.content(".md"))
+    ran = imported("import", str(file))
+    assert ran.code == 1 and "Markdown" in ran.err and ".html" in ran.err
+    file.write_text(file.read_text("utf-8") + "\nmore\n", "utf-8")
+    assert "Markdown" not in imported("import", str(file)).err
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,7 @@ from rireki.masking import Mark
 from rireki.model.conversation import Conversation
 from rireki.model.message import Message
 from rireki.model.parts import Attachment, ToolCall, ToolResult
+from rireki.model.seal import with_page_digest
 from rireki.show import times
 from rireki.show.formats import FormatOptions, write
 from rireki.show.html.export import Seal, seal_words, write_sealed
@@ -59,16 +60,14 @@ class Shared(NamedTuple):
         return safe_name(f"{about.source}-{about.native_id[:8]}")
 
     def content(self, ending: str) -> bytes:
-        if ending == ".html":
-            text = "".join(self._html())
-        elif ending == ".md":
-            text = "".join(self._markdown())
-        elif ending == ".zip":
-            return self._zip()
-        else:
-            raise RirekiError("share-ending", ending=ending or "…", names=[*ENDINGS])
         # Half a surrogate pair cannot be written.
-        return text.encode(errors="replace")
+        if ending == ".html":
+            return with_page_digest("".join(self._html()).encode(errors="replace"))
+        if ending == ".md":
+            return "".join(self._markdown()).encode(errors="replace")
+        if ending == ".zip":
+            return self._zip()
+        raise RirekiError("share-ending", ending=ending or "…", names=[*ENDINGS])
 
     def line(self, locale: str) -> str:
         """Which version this is, when it was shared, by which rireki, and what it was then."""

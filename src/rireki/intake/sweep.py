@@ -27,6 +27,7 @@ from rireki.late import LateModule
 from rireki.model.conversation import Trouble
 from rireki.model.names import as_path
 from rireki.model.record import Origin
+from rireki.model.seal import is_sealed_markdown
 from rireki.sources import registry
 from rireki.sources.kit.places import Places
 from rireki.sources.reader import Discovery, Reader, Scanned
@@ -231,6 +232,8 @@ def _recognise(readers: Sequence[Reader], path: Path) -> list[Origin]:
         raise NotFound("no-such-path", path=path)
     origins = [origin for reader in readers for origin in reader.recognise(path.absolute())]
     if not origins:
+        if is_sealed_markdown(path):
+            raise NotFound("shared-for-reading", path=path)
         known = [reader.name for reader in readers]
         raise NotFound("no-history-there", path=path, names=known)
     return origins

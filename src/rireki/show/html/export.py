@@ -53,6 +53,8 @@ class Seal(NamedTuple):
     digest: str
     words: str
     content: str
+    #: Stands where the digest of the whole document comes, which is known once it is written.
+    page: str = "0" * 64
 
 
 def seal_words(locale: str, when: str, then: str, masked: int, digest: str) -> str:

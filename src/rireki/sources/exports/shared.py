@@ -18,6 +18,7 @@ import msgspec
 from rireki.model.conversation import Conversation, Reading, Trouble
 from rireki.model.message import Message
 from rireki.model.parts import Notice, ToolCall
+from rireki.model.seal import is_page_altered
 from rireki.model.strand import Ref, Strand, expand
 from rireki.model.times import from_iso
 from rireki.sources.exports.container import CHAT
@@ -66,6 +67,8 @@ def read_shared(source: str, id: str, strands: Sequence[Strand]) -> list[Reading
     declared = _DIGEST.search(document)
     if declared is None or declared[1].decode() != sha256(content).hexdigest():
         builder.troubles.append(Trouble.of(strand.place, "shared-altered"))
+    elif is_page_altered(document):
+        builder.troubles.append(Trouble.of(strand.place, "shared-page-altered"))
     refs = [Ref(strand.id, run.lane, n) for run in state.runs for n in expand(run.records)]
     _tell(builder, values, DecodedLine(None, 1, True, strand.present, refs))
     return [builder.reading()]
