@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import pytest
@@ -295,6 +296,14 @@ def test_an_error_that_was_never_seen_is_not_made_up(past: Past) -> None:
     assert past.ask("error", text="KumquatError: the turbine is upside down").text.startswith(
         "No output like this"
     )
+
+
+def test_an_output_that_is_one_long_word_is_answered_at_once(past: Past) -> None:
+    """A line may be a whole file, and Japanese has no spaces: its beginning is asked for."""
+    for text in ("失敗した長い出力" * 2_000, "a_" * 8_000, "fail " * 4_000):
+        began = perf_counter()
+        assert past.ask("error", text=text).text.startswith("No output like this")
+        assert perf_counter() - began < 2
 
 
 # ── recover ──

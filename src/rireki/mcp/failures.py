@@ -28,6 +28,8 @@ AFTER, BETWEEN = 40, 2
 OUTPUT, CALL = 200, 200
 #: What is asked of the text: its most telling lines.
 TELLING = 3
+#: And of each, so many characters: a line may be a whole file, and what is one word may be long.
+LINE = 300
 _TELLS = re.compile(
     r"error|exception|fail|fatal|panic|cannot|can't|could not|unable|denied|not found|undefined|"
     r"unexpected|invalid|refused|timed? ?out|no such|missing|abort|traceback|エラー|失敗|見つかり",
@@ -127,7 +129,7 @@ def _sightings(recall: Recall, results: Results, line: str) -> Iterator[SeenErro
 
 def _telling(text: str) -> list[str]:
     """The lines that say most about what went wrong, the best first."""
-    lines = [line.strip() for line in text[:100_000].splitlines() if _WORD.search(line)]
+    lines = [_begun(line.strip()) for line in text[:100_000].splitlines() if _WORD.search(line)]
 
     def rank(line: str) -> tuple[bool, bool, int]:
         words = len(_WORD.findall(_CHANGING.sub(" ", line)))
@@ -138,12 +140,19 @@ def _telling(text: str) -> list[str]:
     return sorted(lines, key=rank, reverse=True)[:TELLING]
 
 
+def _begun(line: str) -> str:
+    """A line as far as it is asked for, up to a whole word where it has any."""
+    if len(line) <= LINE:
+        return line
+    return line[: LINE + 1].rpartition(" ")[0] or line[:LINE]
+
+
 def _seen(recall: Recall, lines: Sequence[str]) -> tuple[Results, str]:
     """Outputs with the very line; with the words of it that stay the same; with most of those."""
     words = [word for word in _WORD.findall(_CHANGING.sub(" ", lines[0])) if len(word) > 1][:12]
     found = None
     for query, how in (
-        *((f"{quote(line[:300])} author:tool", "") for line in lines if len(line) >= 8),
+        *((f"{quote(line)} author:tool", "") for line in lines if len(line) >= 8),
         (" ".join(map(quote, words)) + " author:tool", " (other numbers or paths)"),
         (" ".join(map(quote, words)), " (not in an output, but said)"),
     ):
@@ -154,9 +163,7 @@ def _seen(recall: Recall, lines: Sequence[str]) -> tuple[Results, str]:
         )
         if found.talks and not found.apart:
             return found, how
-    return found or recall.library.search(
-        quote(lines[0][:300]), limit=1, without=recall.without
-    ), ""
+    return found or recall.library.search(quote(lines[0]), limit=1, without=recall.without), ""
 
 
 # ── what came after it ──
