@@ -17,6 +17,7 @@ from rireki.intake.sweep import import_history
 from rireki.model.conversation import Conversation
 from rireki.model.message import Message
 from rireki.model.parts import Attachment, Notice, Text, Thinking, ToolCall, ToolResult
+from rireki.show.figures import count_all
 from rireki.sources.copilot.chat import READER as CHAT
 from rireki.sources.copilot.cli import READER as CLI
 from rireki.sources.copilot.sessions import flat_yaml
@@ -129,6 +130,9 @@ def test_a_fork_is_linked_and_what_it_copied_is_not_said_again(
         ("fork", "parent", f"copilot-cli/{PARENT}")
     ]
     assert found[FORK].turns == 1
+    # What was done before the fork was done once, in the session it was done in.
+    assert (found[FORK].tools, found[FORK].tool_calls) == ({}, 1)
+    assert count_all([found[PARENT], found[FORK]])["tools"] == {"bash": 1}
     copied = [
         m for m in messages(archive, FORK) if m.label == "from the session it was forked from"
     ]

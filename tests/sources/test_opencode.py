@@ -156,6 +156,18 @@ def test_a_fork_shows_what_it_took_over_folded_and_its_tokens_count_once(
     assert fork.usage.output_tokens == 28
     both = [pair for pair in archive.answers() if pair[0].endswith((SES, FORK))]
     assert tokens_by_model(answers_once(both))["gpt-lab"]["output_tokens"] == 28
+    # Its own tool calls: it made none, and shows the one that was made before.
+    assert (fork.tools, fork.tool_calls) == ({}, 1)
+
+
+def test_answers_without_a_time_are_counted_each(archive: Archive, home: Path) -> None:
+    lay_out("opencode-1.0.185-files", home)
+    for file in (storage(home) / "storage" / "message").rglob("*.json"):
+        message = json.loads(file.read_text("utf-8"))
+        file.write_text(json.dumps({**message, "time": {}}), "utf-8")
+    used = take_in(archive, home)["ses_e1686bf65ffeTwnbAHjzt39Ogo"].usage
+    assert used is not None
+    assert (used.input_tokens, used.output_tokens, used.cache_read_tokens) == (842, 21, 12)
 
 
 def test_a_session_in_both_stores_is_there_once(archive: Archive, home: Path) -> None:

@@ -147,7 +147,8 @@ class Conversation(msgspec.Struct, kw_only=True):
     trail: list[str] = msgspec.field(default_factory=list)
     #: How often each flag stood on a user-role entry (Claude Code's census).
     flags: dict[str, int] = msgspec.field(default_factory=dict)
-    #: How often each tool was called, by its name as the source writes it.
+    #: How often each tool was called here, by its name as the source writes it: what a fork took over
+    #: counts where it was done.
     tools: dict[str, int] = msgspec.field(default_factory=dict)
     #: How many of those calls failed; what a person refused or stopped did not fail.
     tool_errors: dict[str, int] = msgspec.field(default_factory=dict)
@@ -244,6 +245,8 @@ class Tally:
         self.entries = 0
         #: The tool behind each call.
         self.calls: dict[str, str] = {}
+        #: The calls that were made in the conversation this one was forked from.
+        self.copied: set[str] = set()
         self.results: dict[str, None] = {}
         #: The calls that failed.
         self.failed: set[str] = set()
@@ -269,10 +272,12 @@ class Tally:
             self.failed.add(call_id)
         self.finished = False
 
-    def note(self, parts: Iterable[Part]) -> None:
+    def note(self, parts: Iterable[Part], *, copied: bool = False) -> None:
         """The calls and results among the parts of a message."""
         for part in parts:
             if isinstance(part, ToolCall):
+                if copied:
+                    self.copied.add(part.call_id)
                 self.asked(part.call_id, part.name)
             elif isinstance(part, ToolResult):
                 self.resulted(part.call_id, part.status == "error")
@@ -287,7 +292,11 @@ class Tally:
     @property
     def errors(self) -> dict[str, int]:
         """How many calls of each tool failed."""
-        tools = (tool for call, tool in self.calls.items() if call in self.failed)
+        return self._by_tool(call for call in self.calls if call in self.failed)
+
+    def _by_tool(self, calls: Iterable[str]) -> dict[str, int]:
+        """How many of these calls of each tool were made here."""
+        tools = (self.calls.get(call) for call in calls if call not in self.copied)
         return dict(Counter(filter(None, tools)))
 
     @property
@@ -307,7 +316,7 @@ class Tally:
         conversation.entries = self.entries
         conversation.finished = self.finished
         conversation.tool_calls = len(self.calls)
-        conversation.tools = dict(Counter(filter(None, self.calls.values())))
+        conversation.tools = self._by_tool(self.calls)
         conversation.tool_errors = self.errors
         conversation.turns_at = self.turns_at
         conversation.tool_results = len(self.results)

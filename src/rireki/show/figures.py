@@ -30,7 +30,7 @@ def count_all(found: Sequence[Conversation]) -> dict[str, Any]:
     own = [c for c in found if c.nature == "conversation"]
     patterns = Counter(c.pattern for c in own)
     entries = [c.entries for c in own]
-    uses = [c.tool_calls for c in found]
+    uses = [sum(c.tools.values()) for c in found]
     flags: Counter[str] = Counter()
     tools: Counter[str] = Counter()
     for conversation in found:

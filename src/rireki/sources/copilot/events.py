@@ -396,7 +396,7 @@ class EventReader:
     def _set_aside(self, before: int) -> None:
         """What was copied from the session this one was forked from: kept and found, not said again."""
         for one in self.builder.flow[before:]:
-            one.typed, one.ends = False, None
+            one.typed, one.ends, one.copied = False, None, True
             if one.message.display == "bubble":
                 one.message.display, one.message.label = "fold", FORKED
 

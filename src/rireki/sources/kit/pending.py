@@ -64,6 +64,8 @@ class PendingMessage:
     ends: bool | None = None
     #: The records it was made of, where they are known.
     refs: list[Ref] = field(default_factory=list)
+    #: It came from the conversation this one was forked from: what it did was done there.
+    copied: bool = False
 
     @property
     def announces(self) -> bool:
@@ -397,7 +399,7 @@ def count(flow: Sequence[PendingMessage], entries: int) -> Tally:
         message.turn = turn if one.has_turn else None
         waiting = [*waiting, message] if one.announces else []
         tally.messages += message.display != "hidden" and message.replaced_by is None
-        tally.note(message.parts)
+        tally.note(message.parts, copied=one.copied)
     tally.finished = _finished(flow)
     return tally
 

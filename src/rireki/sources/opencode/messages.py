@@ -277,7 +277,9 @@ class _SessionReader:
         # What the log alone remembers is in none of the client's own totals.
         if usage != Usage() and not self._kept.is_logged_only:
             created, completed = (_number(value, "time", end) for end in ("created", "completed"))
-            key = f"{self.builder.source}:{created}-{completed}-{model}"
+            # What says no time is told apart by its id.
+            when = f"{created}-{completed}" if created else string(value, "id")
+            key = f"{self.builder.source}:{when}-{model}"
             noted = amount(value, "cost")
             self.builder.note_usage(key, model or "unknown", usage, _time(value), cost=noted)
 
@@ -332,6 +334,7 @@ class _SessionReader:
         """Whether it is still said, and whether it was said here."""
         message = told.message
         message.abandoned = self._abandoned
+        told.copied = self._copied
         if self._kept.is_logged_only:
             message.upstream = "gone"
         if self._copied and message.display == "bubble":
