@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterator
 from contextlib import closing
@@ -339,3 +340,75 @@ def test_keys(drive: Remote, tmp_path: Path) -> None:
             given_key(bad)
         assert raised.value.code == code
         assert "NO" not in raised.value.message
+
+
+@pytest.mark.parametrize("gone", [0, 2, 4])
+def test_what_somebody_deleted_is_told_again(
+    gone: int, several: list[Path], archive: Archive, other: Archive, drive: Remote
+) -> None:
+    several[gone].unlink()
+    add(archive, update(b"6\n", cursor=6), before=5)
+    push(archive, drive)
+    assert pull(other, drive).missing == 0 and stories(other) == stories(archive)
+    assert push(archive, drive).batches == 0
+
+
+def test_a_file_that_was_slipped_in_behind_the_others_is_no_part_of_the_log(
+    several: list[Path], archive: Archive, other: Archive, drive: Remote
+) -> None:
+    several[4].with_name("0000009999-0000009999.age").write_bytes(several[4].read_bytes())
+    add(archive, update(b"6\n", cursor=6), before=5)
+    push(archive, drive)
+    assert pull(other, drive).missing == 0 and stories(other) == stories(archive)
+
+
+def test_nothing_is_put_together_with_another_ones_file(
+    archive: Archive, other: Archive, drive: Remote
+) -> None:
+    add(archive, update(b"a\n"))
+    push(archive, drive)
+    (mine,) = Path(drive.url).rglob("*-*.age")
+    add(other, update(b"b\n"))
+    push(other, drive, DESKTOP)
+    (theirs,) = set(Path(drive.url).rglob("*-*.age")) - {mine}
+    mine.write_bytes(theirs.read_bytes())
+    add(archive, update(b"c\n", cursor=2), before=1)
+    with pytest.raises(RirekiError) as raised:
+        push(archive, drive)
+    assert raised.value.code == "folder-not-opened" and mine.name in raised.value.message
+    # As the hint says.
+    mine.unlink()
+    push(archive, drive)
+    with closing(open_archive(Path(drive.url).parent / "third.sqlite3", create=True)) as third:
+        pull(third, drive)
+        assert sorted(stories(third)) == [b"a\nc\n", b"b\n"]
+
+
+def test_one_log_that_is_damaged_keeps_no_other_away(
+    several: list[Path], archive: Archive, drive: Remote, tmp_path: Path
+) -> None:
+    for name in "0" * 32, "f" * 32:
+        shutil.copytree(several[0].parent, several[0].parent.with_name(name))
+    with closing(open_archive(tmp_path / "third.sqlite3", create=True)) as third:
+        with pytest.raises(RirekiError, match="cannot be opened"):
+            pull(third, drive)
+        understand(third)
+        assert stories(third) == stories(archive)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes in folders here")
+@pytest.mark.parametrize("what", ["pipe", "folder", "huge"])
+def test_what_is_no_file_is_not_waited_for(
+    what: str, several: list[Path], other: Archive, drive: Remote, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    victim = several[1]
+    if what == "huge":
+        monkeypatch.setattr("rireki.sync.storage.LARGEST", 4 << 20)
+        with victim.open("ab") as file:
+            file.truncate(5 << 20)
+    else:
+        victim.unlink()
+        os.mkfifo(victim) if what == "pipe" else victim.mkdir()
+    with pytest.raises(RirekiError) as raised:
+        pull(other, drive)
+    assert raised.value.code == "folder-not-opened" and victim.name in raised.value.message

@@ -56,13 +56,14 @@ class Cipher:
         except pyrage.IdentityError as error:
             raise RirekiError("key-unusable") from error
         self._recipient = self._identity.to_public()
+        self.key = key
         self.place = place
 
     def encrypt(self, data: bytes) -> bytes:
         return bytes(pyrage.encrypt(data, [self._recipient]))
 
-    def decrypt(self, data: bytes) -> bytes:
+    def decrypt(self, data: bytes, name: str) -> bytes:
         try:
             return bytes(pyrage.decrypt(data, [self._identity]))
         except pyrage.DecryptError as error:
-            raise RirekiError("folder-not-opened", url=self.place, why=error) from error
+            raise RirekiError("folder-not-opened", url=f"{self.place}/{name}", why=error) from error

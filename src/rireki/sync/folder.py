@@ -48,7 +48,7 @@ def ensure_folder(url: str, key: str) -> bool:
     storage, cipher = storage_of(url), Cipher(key, url)
     storage.prepare()
     try:
-        cipher.decrypt(storage.read(MARKER))
+        cipher.decrypt(storage.read(MARKER), MARKER)
     except FileNotFoundError:
         storage.write(MARKER, cipher.encrypt(b"rireki 1\n"))
         return True
@@ -68,7 +68,7 @@ def _reached(remote: Remote) -> tuple[Storage, Cipher]:
     """The folder, which is there and whose key is the right one."""
     storage, cipher = storage_of(remote.url), Cipher(remote.key, remote.url)
     try:
-        cipher.decrypt(storage.read(MARKER))
+        cipher.decrypt(storage.read(MARKER), MARKER)
     except FileNotFoundError as error:
         raise RirekiError("folder-not-there", url=remote.url) from error
     return storage, cipher
@@ -131,8 +131,9 @@ class FolderTarget:
         self.log = BatchLog(self.storage, self.cipher, folder)
         self._known = self._remembered(folder)
         files = self.log.files()
-        if self._known.number != (files[-1].last if files else 0):
+        if not self._known.number == self.log.end() == (files[-1].last if files else 0):
             self._known = self._read(folder)
+            self.log.cut(self._known.number)
         known = self._known
         self._forget(known)
         return StreamPosition(stream=folder, reached=known.reached, seal=known.seal, kind="own")
@@ -253,10 +254,17 @@ def pull(
     storage, cipher = _reached(remote)
     done = Transferred()
     mine = log_name(own, remote.key)
+    troubles: list[RirekiError] = []
     for folder in storage.names(""):
         if folder != mine and len(folder) == len(mine):
             log = BatchLog(storage, cipher, folder)
-            _LogPuller(archive, receiver, log, remote, done, told).pull()
+            try:
+                _LogPuller(archive, receiver, log, remote, done, told).pull()
+            except RirekiError as error:
+                # One log that is damaged keeps nothing of the others away.
+                troubles.append(error)
+    if troubles:
+        raise troubles[0]
     return done
 
 
@@ -274,7 +282,6 @@ class _LogPuller:
         self.receiver = receiver
         self.log = log
         self.name = remote.name
-        self.key = remote.key
         self.done = done
         self.told = told
         self._note = f"log {log.folder}"
@@ -289,8 +296,6 @@ class _LogPuller:
         """All that is behind a batch; False where that is not where we are."""
         reached = begun
         for number, opening, body in self.log.after(begun):
-            if log_name(opening, self.key) != self.log.folder:
-                raise RirekiError("folder-not-opened", url=self.log.folder, why="it was renamed")
             batch = _decoded(body, self.log.folder)
             where = self._position(opening)
             if number == begun + 1 > 1 and not _goes_on(batch, where):

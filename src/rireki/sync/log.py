@@ -68,15 +68,26 @@ class BatchLog:
                 files.append(file)
         return files
 
+    def end(self) -> int:
+        """The number of the last batch, up to where one is missing."""
+        end = 0
+        for file in self.files():
+            if file.first > end + 1:
+                break
+            end = file.last
+        return end
+
     def read(self, file: LogFile) -> LoggedBatches:
         """Raises FileNotFoundError where it was put together with others meanwhile."""
         name = f"{self.folder}/{file.name}"
-        plain = self.cipher.decrypt(self.storage.read(name))
+        plain = self.cipher.decrypt(self.storage.read(name), name)
         try:
             held: LoggedBatches = decode(plain, LoggedBatches)
         except BadBatch as error:
             raise RirekiError("folder-not-opened", url=name, why=error) from error
-        if (held.first, held.first + len(held.bodies) - 1) != (file.first, file.last):
+        numbers = (held.first, held.first + len(held.bodies) - 1)
+        is_ours = log_name(held.opening, self.cipher.key) == self.folder
+        if not is_ours or numbers != (file.first, file.last):
             raise RirekiError("folder-not-opened", url=name, why="it was renamed")
         return held
 
@@ -121,6 +132,12 @@ class BatchLog:
             if bodies != held.bodies:
                 self._write(LoggedBatches(held.opening, held.first, bodies))
         self._tidy()
+
+    def cut(self, number: int) -> None:
+        """Without what lies behind a batch: one is missing there, and all of it is told again."""
+        for file in self.files():
+            if file.first > number:
+                self.storage.remove(f"{self.folder}/{file.name}")
 
     def _tidy(self) -> None:
         """What a merge that was cut short left behind."""

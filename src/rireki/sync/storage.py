@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 import subprocess
 from collections.abc import Sequence
 from contextlib import suppress
@@ -22,8 +23,11 @@ __all__ = ["LocalStorage", "SshStorage", "Storage", "folder_url", "storage_of"]
 
 #: Seconds for one file over SSH.
 PATIENCE = 300
-#: What a command of ours ends with where a file is not there; what ssh does where it gets nowhere.
-_MISSING, _UNREACHED = 44, 255
+#: What a command of ours ends with where a file is not there.
+_MISSING = 44
+#: Bytes of a file of ours: a batch may have one record of 256 MB.
+LARGEST = 512 << 20
+_FLAGS = getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
 _TIDY = re.compile(r"[A-Za-z0-9._-]+")
 
 
@@ -80,7 +84,12 @@ class LocalStorage:
 
     def read(self, name: str) -> bytes:
         try:
-            return (self.root / name).read_bytes()
+            # A pipe would be waited for.
+            file = os.open(self.root / name, os.O_RDONLY | _FLAGS)
+            try:
+                return _read(file, str(self.root / name))
+            finally:
+                os.close(file)
         except FileNotFoundError:
             raise
         except OSError as error:
@@ -133,7 +142,9 @@ class SshStorage:
 
     def read(self, name: str) -> bytes:
         place = self._place(name)
-        return self._run(f"test -f {place} || exit {_MISSING}; cat {place}")
+        # What is there and no file (a pipe would be waited for) is told from what is not there.
+        found = f"test -e {place} || exit {_MISSING}; test -f {place} || {{ echo no file >&2; exit 1; }}"
+        return _bounded(self._run(f"{found}; head -c {LARGEST + 1} {place}"), name)
 
     def write(self, name: str, data: bytes) -> None:
         folder, _, file = name.rpartition("/")
@@ -186,6 +197,19 @@ def _ssh_parts(url: str) -> tuple[list[str], str]:
     where = ["-p", str(port)] if port else []
     ssh: Sequence[str] = ["ssh", "-o", "BatchMode=yes", *where, "--"]
     return [*ssh, f"{user}@{host}" if user else host], place.rstrip("/")
+
+
+def _read(file: int, place: str) -> bytes:
+    if not stat.S_ISREG(os.fstat(file).st_mode):
+        raise RirekiError("folder-not-opened", url=place, why="no file")
+    with os.fdopen(file, "rb", closefd=False) as opened:
+        return _bounded(opened.read(LARGEST + 1), place)
+
+
+def _bounded(data: bytes, place: str) -> bytes:
+    if len(data) > LARGEST:
+        raise RirekiError("folder-not-opened", url=place, why="too large")
+    return data
 
 
 def _tidy(names: list[str]) -> list[str]:
