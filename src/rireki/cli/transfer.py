@@ -57,7 +57,9 @@ class _Remote:
                     continue
                 self.done[direction] = self._run(direction)
         except RirekiError as error:
-            return error
+            # A team's server that nobody shares with has nothing to be told, unless it is asked about.
+            if asked or error.code != "nothing-shared":
+                return error
         return None
 
     def _run(self, direction: Direction) -> Transferred:

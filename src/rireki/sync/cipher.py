@@ -37,7 +37,7 @@ def given_key(given: str) -> str:
             text = Path(given).expanduser().read_text(encoding="utf-8")
         except (OSError, UnicodeError, ValueError) as error:
             why = getattr(error, "strerror", None) or "no text"
-            raise RirekiError("key-unreadable", path=given, why=why) from error
+            raise RirekiError("folder-key-unreadable", path=given, why=why) from error
     found = [line.strip() for line in text.splitlines() if line.strip().startswith(_BEGINNING)]
     if len(found) != 1:
         raise RirekiError("key-unusable")

@@ -16,6 +16,10 @@ from rireki.sync.private import read_private, write_private
 __all__ = ["Device", "Devices"]
 
 
+#: Characters of a device's name.
+LONGEST = 60
+
+
 class Device(msgspec.Struct, frozen=True):
     name: str
     digest: str
@@ -33,6 +37,8 @@ class Devices:
     def new(self, name: str, now: str) -> str:
         """The token of a new device: nobody can be told it again."""
         known = self.all()
+        if not name.strip() or not name.isprintable() or len(name) > LONGEST:
+            raise RirekiError("device-bad-name", name=name[:LONGEST])
         if any(device.name == name for device in known):
             raise RirekiError("device-known", name=name)
         token = token_urlsafe(32)

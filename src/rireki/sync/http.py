@@ -73,6 +73,9 @@ class HttpRemote:
 
     def __init__(self, url: str, token: str, patience: float = PATIENCE) -> None:
         self.url = checked_url(url)
+        # Said here, where the words of http.client would repeat it.
+        if not (token.isascii() and token.isprintable()) or " " in token:
+            raise RirekiError("remote-bad-token", url=self.url)
         self._token = token
         parts = urlsplit(self.url)
         self._path = parts.path.rstrip("/") + PATH

@@ -40,7 +40,11 @@ __all__ = ["command"]
 @click.argument("name", required=False)
 @click.argument("url", required=False)
 @click.option("--key", metavar="KEY", help="add: the key of an encrypted folder, or its file.")
-@click.option("--token", metavar="TOKEN", help="add: the token that the server gave this device.")
+@click.option(
+    "--token",
+    metavar="TOKEN",
+    help="add: the token that the server gave this device; '-' reads it from standard input.",
+)
 @click.option("--own", is_flag=True, help="add: the server is your own, and gets everything.")
 @click.option("--new", metavar="NAME", help="token: make one for this device, shown once.")
 @click.option("--revoke", metavar="NAME", help="token: the one of this device opens nothing more.")
@@ -135,7 +139,7 @@ def _add(
     else:
         if key:
             raise RirekiError("remote-option-misplaced", option="--key", action="add")
-        remote = _server(name, checked_url(url), token, own)
+        remote = _server(name, checked_url(url), _typed(token), own)
     Remotes(home).add(remote)
     screen.give(as_json, [_as_json(remote, RemoteStatus())], _added(remote, made=not key))
 
@@ -150,6 +154,15 @@ def _folder(home: Home, name: str, url: str, key: str | None) -> Remote:
         known = cipher.new_key()
     folder.ensure_folder(url, known)
     return Remote(name=name, url=url, kind="own", key=known, added_at=now())
+
+
+def _typed(token: str | None) -> str | None:
+    """Other users of the machine see what a command is given: here it can be kept from them."""
+    if token == "-":
+        return sys.stdin.readline().strip()
+    if token is None and sys.stdin.isatty():
+        return str(click.prompt(say("Token"), hide_input=True, err=True))
+    return token
 
 
 def _server(name: str, url: str, token: str | None, own: bool) -> Remote:
@@ -177,7 +190,7 @@ def _added(remote: Remote, made: bool) -> Iterator[str]:
         yield say(f"{remote.name} is added: {remote.url}, encrypted.")
         if made:
             yield say("Keep its key: without it nobody can read the folder, not even you.")
-            yield say(f"On another machine: rireki remote add {remote.name} URL --key KEY")
+            yield say(f"On another machine: rireki remote add {remote.name} URL --key FILE")
             yield say(f"'rireki remote key {remote.name}' prints it.")
     elif remote.kind == "own":
         yield say(f"{remote.name} is added as your own: everything goes to {remote.url}.")

@@ -11,13 +11,14 @@ JAPANESE = {
     "{url} says it is a server of your own: everything in the archive will go there.": (
         "{url} はあなた自身のサーバーだと名乗っています。アーカイブのすべてが送られます。"
     ),
+    "Token": "トークン",
     "Is it yours?": "本当にあなたのものですか？",
     "{name} is added: {url}, encrypted.": "{name} を登録しました: {url} (暗号化)",
     "Keep its key: without it nobody can read the folder, not even you.": (
         "鍵を保管してください。鍵がなければ、あなた自身もフォルダーを読めません。"
     ),
-    "On another machine: rireki remote add {name} URL --key KEY": (
-        "ほかのマシンでは: rireki remote add {name} URL --key 鍵"
+    "On another machine: rireki remote add {name} URL --key FILE": (
+        "ほかのマシンでは: rireki remote add {name} URL --key ファイル"
     ),
     "'rireki remote key {name}' prints it.": "鍵は 'rireki remote key {name}' で表示できます。",
     "{name} is added as your own: everything goes to {url}.": (
