@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import json
+import re
 from typing import Any
 
 import httpx
@@ -22,6 +24,7 @@ from tests.web.test_scopes import silent_of
 Shared = tuple[Office, Asked]
 READ = ("ann", "bob", "aud")
 STRANGER, REVOKED = "eve", "rex"
+LINK = re.compile(r'href="(/[^"]*)"')
 #: What the server has besides the web app's routes, and who may ask.
 OWN = {
     "/sign-in": "anybody",
@@ -221,3 +224,20 @@ def test_pages_say_whose_it_is(shared: Shared) -> None:
     for address in ("/", f"/c/{asked.id}", f"/search?q={asked.word}"):
         assert 'href="/?person=ann"' in office.get("bob", address).text, address
     assert "ann" in office.get("aud", "/team").text
+
+
+def test_pages_lead_nowhere_that_is_not_there(shared: Shared) -> None:
+    """What changes something is offered on a machine of one's own alone."""
+    office, asked = shared
+    pages = ["/", f"/c/{asked.id}", f"/search?q={asked.word}", "/stats", "/usage", "/help", "/team"]
+    pages += [f"/versions/{asked.id}", f"/files/{asked.id}", f"/explain/{asked.id}"]
+    for person in ("ann", "bob"):
+        seen = set(pages)
+        for page in pages:
+            text = office.get(person, page).text
+            posting = re.findall(r'<form[^>]*method="post"[^>]*>', text)
+            assert all('action="/sign-out"' in form for form in posting), (page, posting)
+            links = {html.unescape(each).partition("#")[0] for each in LINK.findall(text)}
+            for link in sorted(links - seen - {""}):
+                assert office.get(person, link).status_code == 200, (person, page, link)
+            seen |= links

@@ -32,6 +32,7 @@ from rireki.web.locale.words import counted, locale_of, say
 from rireki.web.pages.drive import begun_conversation
 from rireki.web.parts import urls
 from rireki.web.parts.frame import archive_reader_of
+from rireki.web.scope import scope_of
 
 if TYPE_CHECKING:
     from rireki.masking import Masker
@@ -50,9 +51,9 @@ _UNIT = Markup(
 _TOOLS = Markup(
     '<div class="unit-tools"><button type="button" class="copy-text">{copy}</button>'
     '<button type="button" class="copy-link" data-url="{url}">{link}</button>'
-    '<a class="add-note" href="{note}" data-dialog="curate">{words}</a>'
-    '<a class="raw" href="{raw}">{records}</a></div>'
+    '{note}<a class="raw" href="{raw}">{records}</a></div>'
 )
+_NOTE = Markup('<a class="add-note" href="{url}" data-dialog="curate">{words}</a>')
 
 
 class Branch(NamedTuple):
@@ -76,9 +77,16 @@ class RenderedConversation:
     """One conversation, in one language, with or without what is usually hidden."""
 
     def __init__(
-        self, talk: OpenConversation, story: Transcript, look: RenderOptions, lost: frozenset[str]
+        self,
+        talk: OpenConversation,
+        story: Transcript,
+        look: RenderOptions,
+        lost: frozenset[str],
+        own: bool,
     ) -> None:
         self.talk = talk
+        #: Whether whoever reads it may add to it.
+        self.own = own
         self.story = story
         self.look = look
         self.locale = look.locale
@@ -189,8 +197,11 @@ class RenderedConversation:
             copy=say(self.locale, "Copy"),
             url=urls.message_url(id, unit.id),
             link=say(self.locale, "Link"),
-            note=urls.curate_url(id, message=unit.id),
-            words=say(self.locale, "Note"),
+            note=_NOTE.format(
+                url=urls.curate_url(id, message=unit.id), words=say(self.locale, "Note")
+            )
+            if self.own
+            else "",
             raw=urls.raw_url(id, unit.messages),
             records=say(self.locale, "Raw"),
         )
@@ -226,7 +237,8 @@ async def told_of(
     if known is not None:
         return known
     masker = masker_of(request) if mask else None
-    make = partial(_make, talk, now, locale, everything, as_of, masker)
+    own = not scope_of(request).person
+    make = partial(_make, talk, now, locale, everything, as_of, masker, own)
     return await run_in_threadpool(lately.get, name, make)
 
 
@@ -265,6 +277,7 @@ def _make(
     everything: bool,
     as_of: str | None,
     masker: Masker | None,
+    own: bool,
 ) -> RenderedConversation:
     id = talk.conversation.id
     if masker is not None:
@@ -286,7 +299,7 @@ def _make(
         spent=None if as_of else spent_by_answers(talk.messages, talk.answers, _prices()),
     )
     lost = _lost(talk.messages, now.messages) if as_of else frozenset()
-    told = RenderedConversation(talk, story_of(talk, everything, as_of), look, lost)
+    told = RenderedConversation(talk, story_of(talk, everything, as_of), look, lost, own)
     return told
 
 
