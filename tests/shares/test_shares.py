@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from msgspec import structs
 
 from rireki.archive.base import Archive, Filter
 from rireki.archive.delta import (
@@ -22,6 +23,7 @@ from rireki.archive.pack import Chunk, unpack
 from rireki.errors import RirekiError
 from rireki.intake.interpret import read_conversation
 from rireki.intake.sweep import import_history
+from rireki.shares.counts import _models
 from rireki.shares.plan import plan_for
 from rireki.shares.pushing import ShareChange, TeamPush
 from rireki.shares.rules import Level, ShareRule, read_rules, rule_for, write_rules
@@ -113,6 +115,11 @@ def test_without_a_rule_nothing_leaves(ann: Archive, server: Server) -> None:
     told = pushed(ann, server, [])
     assert not any(d.parts or d.origins or d.forgotten or d.successions or d.facts for d in told)
     assert not server.changes
+
+
+def test_a_path_that_leads_out_again_is_not_below(ann: Archive) -> None:
+    assert not rule(WORK).covers("x", f"{WORK}/../diary")
+    assert rule(WORK).covers("x", f"{WORK}/a..b")
 
 
 def test_the_nearer_rule_counts() -> None:
@@ -260,6 +267,19 @@ def test_figures_are_without_words_places_and_names(ann: Archive, server: Server
         assert word not in said
     assert not any(id.encode() in said for id in IDS.values())
     assert b"claude-opus-4" in said and b'"output_tokens":10' in said
+
+
+def test_models_that_somebody_named_are_counted_as_others(ann: Archive, server: Server) -> None:
+    called = {
+        "claude-opus-4-5-20250929": "claude-opus-4-5",
+        "acmesecret.claude-opus-4-5": "claude-opus-4-5",
+        "acme-secret-project-model": "other",
+        "<synthetic>": "other",
+    }
+    stored = next(iter(ann.kept_as("claude-code", IDS["shop"]).values()))
+    answers = [structs.replace(stored.answers[0], model=name) for name in called]
+    told = _models(stored._replace(answers=answers))
+    assert [(each.model, each.answers) for each in told] == [("claude-opus-4-5", 2), ("other", 2)]
 
 
 def test_figures_go_again_only_when_they_changed(ann: Archive, server: Server) -> None:

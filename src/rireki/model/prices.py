@@ -86,6 +86,10 @@ class PriceList(msgspec.Struct, frozen=True):
     #: What the models' `source` stands for.
     sources: dict[str, str] = {}
 
+    def name_of(self, model: str) -> str | None:
+        """What a model is called here, however its name is spelled where it was used."""
+        return next((name for name in _spellings(model) if name in self.models), None)
+
 
 def read_prices(data: bytes) -> PriceList:
     """Raises msgspec.MsgspecError for what is no list of prices, or has one below zero."""
@@ -120,9 +124,7 @@ class Prices:
                 (
                     listed.models[name]
                     for listed in (self.own, self.known)
-                    if listed is not None
-                    for name in _spellings(model)
-                    if name in listed.models
+                    if listed is not None and (name := listed.name_of(model)) is not None
                 ),
                 None,
             )

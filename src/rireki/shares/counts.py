@@ -6,18 +6,18 @@ import hmac
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from functools import cache
 
 import msgspec
 
 from rireki.archive.base import Archive, StoredConversation
+from rireki.model.prices import KNOWN, PriceList, read_prices
 from rireki.shares.plan import GroupName, SharedGroup
 
 __all__ = ["CountedConversation", "ModelCount", "counted_of"]
 
-#: What a model is called by its provider. Anything else may be what somebody called it.
-_MODEL = re.compile(r"[a-z][a-z0-9]*([-._/][a-z0-9]+){0,10}", re.IGNORECASE)
+#: Anything that our own list of prices does not have: it may be what somebody called it.
 OTHER = "other"
-_LONGEST = 80
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 
 
@@ -86,7 +86,12 @@ def _models(stored: StoredConversation) -> list[ModelCount]:
 
 
 def _model(name: str) -> str:
-    return name if len(name) <= _LONGEST and _MODEL.fullmatch(name) else OTHER
+    return _known_models().name_of(name) or OTHER
+
+
+@cache
+def _known_models() -> PriceList:
+    return read_prices(KNOWN.read_bytes())
 
 
 def _time(stamp: str | None) -> str | None:

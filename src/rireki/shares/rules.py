@@ -53,6 +53,9 @@ class ShareRule(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _is_below(path: str, folder: str) -> bool:
+    if ".." in path.replace("\\", "/").split("/"):
+        # A transcript may say anything: this leads out again.
+        return False
     return path == folder or path.startswith(folder.rstrip("/\\") + _separator(folder))
 
 
