@@ -159,6 +159,7 @@ def test_a_database_that_cannot_be_opened(database: str, code: str) -> None:
     with pytest.raises(ArchiveTrouble) as trouble:
         open_store(database)
     assert code_of(trouble) == code and "secret" not in str(trouble.value)
+    assert "Is the server running" not in str(trouble.value)
 
 
 def test_what_is_no_archive_of_ours_is_said(

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import psycopg
 
 from rireki.errors import ArchiveTrouble
+from rireki.journals.postgres.trouble import said_by
 
 __all__ = ["Again", "explain", "explained"]
 
@@ -47,12 +48,12 @@ def explained(name: str) -> Iterator[None]:
 
 def explain(error: psycopg.Error, name: str) -> ArchiveTrouble:
     state = error.sqlstate or ""
-    why = (error.diag.message_primary or str(error)).strip().splitlines() or [type(error).__name__]
+    why = said_by(error)
     if state in _AGAIN:
-        return Again("database-busy", database=name, why=why[0])
+        return Again("database-busy", database=name, why=why)
     found = (code for start, code in _CODES.items() if state.startswith(start))
     code = next(found, "database-fails" if state else _unsaid(error))
-    return ArchiveTrouble(code, database=name, why=why[-1])
+    return ArchiveTrouble(code, database=name, why=why)
 
 
 def _unsaid(error: psycopg.Error) -> str:

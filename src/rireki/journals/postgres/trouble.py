@@ -9,7 +9,7 @@ from psycopg_pool import PoolClosed, PoolTimeout
 
 from rireki.errors import RirekiError
 
-__all__ = ["explain", "is_lost", "is_over_soon", "is_starting", "is_undone"]
+__all__ = ["explain", "is_lost", "is_over_soon", "is_starting", "is_undone", "said_by"]
 
 #: By the beginning of an SQLSTATE, the longest first.
 _CODES = {
@@ -40,8 +40,7 @@ _PASSING = ("postgres-gone", "postgres-busy")
 
 def explain(error: psycopg.Error, database: str) -> RirekiError:
     """The error in words; `database` is its address without a password."""
-    why = _why(error)
-    return RirekiError(_code(error), database=database, why=why)
+    return RirekiError(_code(error), database=database, why=said_by(error))
 
 
 def is_lost(error: psycopg.Error) -> bool:
@@ -81,7 +80,10 @@ def _code(error: psycopg.Error) -> str:
     return next((code for words, code in _WORDS.items() if words in said), "postgres-gone")
 
 
-def _why(error: psycopg.Error) -> str:
-    lines = (error.diag.message_primary or str(error)).strip().splitlines()
+def said_by(error: psycopg.Error) -> str:
+    """What the server says, or whoever did not reach it, in one line."""
+    lines = map(str.strip, (error.diag.message_primary or str(error)).splitlines())
     # Of several addresses that were tried, each has a line: the last one is the last that was tried.
-    return lines[-1].strip() if lines else type(error).__name__
+    # Behind it there may be a question, which helps nobody.
+    told = [line for line in lines if line and not line.endswith("?")]
+    return told[-1] if told else type(error).__name__
