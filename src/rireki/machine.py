@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 else:
     socket = LateModule("socket")
 
-__all__ = ["Machine", "known_machine", "this_machine"]
+__all__ = ["Machine", "known_machine", "shown_name", "this_machine"]
 
 #: Characters of a machine's name that are shown.
 LONGEST = 60
@@ -35,7 +35,7 @@ def this_machine() -> Machine:
     file = machine_file()
     known = _read(file)
     if known is None:
-        _write(file, Machine(os.urandom(8).hex(), _cleaned(socket.gethostname().split(".")[0])))
+        _write(file, Machine(os.urandom(8).hex(), _named(socket.gethostname().split(".")[0])))
         known = _read(file)
     if known is None:
         raise OSError(0, "no machine is named in it", str(file))
@@ -52,7 +52,7 @@ def _read(file: Path) -> Machine | None:
         known = msgspec.json.decode(file.read_bytes(), type=Machine)
     except (OSError, msgspec.MsgspecError, UnicodeError):
         return None
-    return msgspec.structs.replace(known, name=_cleaned(known.name)) if known.id else None
+    return msgspec.structs.replace(known, name=_named(known.name)) if known.id else None
 
 
 def _write(file: Path, machine: Machine) -> None:
@@ -67,6 +67,10 @@ def _write(file: Path, machine: Machine) -> None:
         aside.unlink(missing_ok=True)
 
 
-def _cleaned(name: str) -> str:
-    plain = "".join(each for each in name if each.isprintable() and not each.isspace())
-    return plain[:LONGEST] or f"machine-{os.getpid()}"
+def shown_name(name: str) -> str:
+    """What somebody calls a machine, as it can be shown and typed."""
+    return "".join(each for each in name if each.isprintable() and not each.isspace())[:LONGEST]
+
+
+def _named(name: str) -> str:
+    return shown_name(name) or f"machine-{os.getpid()}"

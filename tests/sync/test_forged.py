@@ -191,3 +191,14 @@ def test_a_long_conversation_that_is_not_shared_is_neither_told_nor_asked_about(
     outbox = Outbox(archive, LAPTOP, "team", outgoing)
     done = Sender(outbox, server, "acme", "team", limit=2000).push()
     assert (done.batches, server.asked, server.came) == (0, [], 0)
+
+
+def test_what_a_machine_calls_itself_can_be_shown(archive: Archive) -> None:
+    receiver = Receiver(archive)
+    name = "lap\x1b[31m\n top" * 1000
+    position = receiver.open(StreamOpening(archive="x", epoch=1, machine=name))
+    assert isinstance(position, StreamPosition)
+    ((kept,),) = archive.rows.get("stream", "machine", id=int(position.stream))
+    assert kept.startswith("lap[31mtop") and len(kept) == 60
+    too_long = receiver.open(StreamOpening(archive="x" * 201, epoch=1, machine=""))
+    assert isinstance(too_long, MalformedBatch)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection
 from rireki.archive.base import Archive, Stale
 from rireki.archive.open import StorageError, explain
 from rireki.errors import ArchiveTrouble
+from rireki.machine import shown_name
 from rireki.sync.wire import (
     VERSION,
     BadBatch,
@@ -33,6 +34,8 @@ __all__ = ["LARGEST", "Receiver"]
 
 #: Bytes of a batch. A single record may be tens of megabytes, and comes in one piece.
 LARGEST = 64 << 20
+#: Characters of what an archive is called: its own id, and that of its machine.
+LONGEST = 200
 #: Strands that may be asked about at once.
 MANY = 20_000
 
@@ -56,12 +59,13 @@ class Receiver:
     def open(self, opening: StreamOpening) -> PushAnswer:
         if opening.version > VERSION:
             return TooNew(VERSION)
-        if not opening.archive or opening.epoch < 1:
+        if not 0 < len(opening.archive) <= LONGEST or opening.epoch < 1:
             return MalformedBatch("a stream without a name")
         return self._kept(lambda: self._position(opening))
 
     def _position(self, opening: StreamOpening) -> StreamPosition:
-        stream = self.archive.stream(opening.archive, opening.machine, opening.epoch).id
+        machine = shown_name(opening.machine)
+        stream = self.archive.stream(opening.archive, machine, opening.epoch).id
         reached, seal = self._reached(stream)
         return StreamPosition(stream=str(stream), reached=reached, seal=seal, kind=self.kind)
 
