@@ -16,6 +16,7 @@ from rireki.live.keeper import Keeper
 from rireki.shares.rules import write_rules
 from rireki.sources.kit.places import Places
 from rireki.sync.remotes import Remote, Remotes
+from rireki.team.people import Role
 from tests.support.two_people import IDS, a_history, asked_of, write_session
 from tests.team.conftest import Office, opened, rule
 from tests.web.conftest import until
@@ -127,6 +128,23 @@ def test_one_device_is_revoked_and_the_others_are_not(office: Office) -> None:
     office.team.people.revoke_device(member.device)
     assert office.team.people.admit(second) is None
     assert office.get("bob", "/api/team/v1/me").json()["name"] == "bob"
+
+
+def test_another_device_changes_nothing_of_what_somebody_may(office: Office) -> None:
+    people = office.team.people
+
+    def roles() -> dict[str, dict[str, Role]]:
+        return {each.name: each.roles for each in people.all()}
+
+    before = roles()
+    for name in ("ann", "eve", "aud"):
+        assert people.admit(people.add(name)) is not None
+    # Ann is an owner still, and Eve is in no team of Ann's.
+    assert roles() == before
+    people.add("eve", role="owner")
+    people.add("bob", "others")
+    assert roles()["eve"] == {"others": "owner"}
+    assert roles()["bob"] == {"acme": "member", "others": "member"}
 
 
 def test_signing_out_ends_the_browser_alone(office: Office) -> None:

@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias, get_args
 import msgspec
 
 from rireki.errors import NotFound, RirekiError
-from rireki.team.tables import TeamTables
+from rireki.team.tables import TeamTables, TeamTransaction
 
 __all__ = ["ROLES", "Member", "People", "PersonStatus", "Role"]
 
@@ -71,14 +71,14 @@ class People:
             raise RirekiError("team-begun", database=self.tables.name)
         return self.add(person, team, "owner")
 
-    def add(self, person: str, team: str = "", role: Role = "member") -> str:
+    def add(self, person: str, team: str = "", role: Role | None = None) -> str:
         """A device token of a person, who is made, and put into the team, where that was not done.
 
-        It is shown once: what is kept tells only whether it is the right one.
+        Somebody who is known is in no other team by that, and nothing else in his own, unless it is
+        said. The token is shown once: what is kept tells only whether it is the right one.
         """
         name, token = _name(person), _token()
         with self.tables.together() as rows:
-            team = _name(team) if team else self._first_team()
             found = rows.ask("SELECT id, revoked_at FROM team_account WHERE name = %s", name)
             id = found[0][0] if found else rows.next("account")
             if found:
@@ -88,21 +88,24 @@ class People:
                 rows.ask(
                     "INSERT INTO team_account (id, name, made_at) VALUES (%s, %s, %s)", *values
                 )
-            known = rows.ask("SELECT id FROM team_team WHERE name = %s", team)
-            number = known[0][0] if known else rows.next("team")
-            if not known:
-                rows.ask("INSERT INTO team_team (id, name) VALUES (%s, %s)", number, team)
-            rows.ask(
-                """INSERT INTO team_member (team, person, role) VALUES (%s, %s, %s)
-                   ON CONFLICT (team, person) DO UPDATE SET role = EXCLUDED.role""",
-                *(number, id, role),
-            )
+            if team or role or not found:
+                number = self._team(rows, _name(team) if team else self._meant_team(id))
+                rows.ask(JOIN if role else JOIN_ONCE, number, id, role or "member")
             rows.ask(ADD_DEVICE, *(_id(), id, "device", _hash(token), "", self.clock(), None))
             rows.next("rights")
         return token
 
-    def _first_team(self) -> str:
-        found = self.tables.ask("SELECT name FROM team_team ORDER BY id LIMIT 1")
+    def _team(self, rows: TeamTransaction, name: str) -> int:
+        known = rows.ask("SELECT id FROM team_team WHERE name = %s", name)
+        number = int(known[0][0]) if known else rows.next("team")
+        if not known:
+            rows.ask("INSERT INTO team_team (id, name) VALUES (%s, %s)", number, name)
+        return number
+
+    def _meant_team(self, person: int) -> str:
+        """The person's only one, or the first that was made."""
+        own = self.tables.ask(TEAMS_OF, person)
+        found = own if len(own) == 1 else self.tables.ask(FIRST_TEAM)
         if not found:
             raise RirekiError("team-not-begun", database=self.tables.name)
         return str(found[0][0])
@@ -217,6 +220,13 @@ class People:
         ]
 
 
+JOIN_ONCE = """INSERT INTO team_member (team, person, role) VALUES (%s, %s, %s)
+               ON CONFLICT (team, person) DO NOTHING"""
+JOIN = """INSERT INTO team_member (team, person, role) VALUES (%s, %s, %s)
+          ON CONFLICT (team, person) DO UPDATE SET role = EXCLUDED.role"""
+TEAMS_OF = """SELECT t.name FROM team_member m JOIN team_team t ON t.id = m.team
+               WHERE m.person = %s"""
+FIRST_TEAM = "SELECT name FROM team_team ORDER BY id LIMIT 1"
 ADD_DEVICE = """INSERT INTO team_device (id, person, kind, hash, parent, made_at, until)
                 VALUES (%s, %s, %s, %s, %s, %s, %s)"""
 ADMIT = """SELECT a.id, a.name, d.id FROM team_device d JOIN team_account a ON a.id = d.person

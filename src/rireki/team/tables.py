@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from rireki.archive.postgres.connections import Connection, Connections
 from rireki.archive.postgres.trouble import explained
 
-__all__ = ["Row", "TeamTables"]
+__all__ = ["Row", "TeamTables", "TeamTransaction"]
 
 Row: TypeAlias = tuple[Any, ...]
 
@@ -76,17 +76,19 @@ class TeamTables:
             return _rows(connection, statement, values)
 
     @contextmanager
-    def together(self) -> Iterator[_Together]:
+    def together(self) -> Iterator[TeamTransaction]:
         """Several statements: all of them, or none."""
         with (
             explained(self.name),
             self._connections.borrow() as connection,
             connection.transaction(),
         ):
-            yield _Together(connection)
+            yield TeamTransaction(connection)
 
 
-class _Together:
+class TeamTransaction:
+    """Several statements on one connection."""
+
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 

@@ -215,10 +215,10 @@ def _asked(
         first = say(f"{team.name} is prepared. {owner} owns the team {name or TEAM}.")
         return _token(first, owner, name or TEAM, "owner", token)
     assert person is not None
-    token = team.people.add(person, name or "", role or "member")
+    token = team.people.add(person, name or "", role)
     teams = next(each for each in team.people.all() if each.name == person.strip().lower()).roles
-    told = name or next(iter(teams))
-    return _token(say(f"{person} is in the team {told}."), person, told, role or "member", token)
+    told = name.strip().lower() if name else next(iter(teams))
+    return _token(say(f"{person} is in the team {told}."), person, told, teams[told], token)
 
 
 def _token(
