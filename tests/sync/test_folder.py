@@ -332,9 +332,9 @@ def test_keys(drive: Remote, tmp_path: Path) -> None:
     for bad, code in [
         ("AGE-SECRET-KEY-1NO", "key-unusable"),
         (__file__, "key-unusable"),
-        ("/no/such/file", "key-unreadable"),
-        (str(tmp_path), "key-unreadable"),
-        ("\0", "key-unreadable"),
+        ("/no/such/file", "folder-key-unreadable"),
+        (str(tmp_path), "folder-key-unreadable"),
+        ("\0", "folder-key-unreadable"),
     ]:
         with pytest.raises(RirekiError) as raised:
             given_key(bad)
