@@ -13,6 +13,7 @@ import pytest
 from rireki.archive.open import open_archive
 from rireki.cli.main import run
 from rireki.home import Home
+from rireki.shares.link import is_shared
 from rireki.sync.devices import Devices
 from rireki.sync.remotes import Remote, Remotes
 from tests.support.syncing import served
@@ -67,6 +68,23 @@ def test_a_key_that_cannot_be_read_is_told_as_that_of_a_folder(typed: Typed) -> 
 def test_devices_have_names_that_can_be_typed(typed: Typed, archive: Path, name: str) -> None:
     assert "name of a device" in typed("remote", "token", "--new", name, code=1)
     assert Devices(Home(archive)).all() == []
+
+
+def test_what_was_shared_with_a_server_is_not_shared_with_the_next_one_of_its_name(
+    typed: Typed, archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rireki.shares.rules.data_directory", lambda: tmp_path / "data")
+    Remotes(Home(archive)).add(Remote(name="acme", url="http://127.0.0.1:9", kind="team"))
+    typed("share", "/", "--team", "acme")
+    with closing(open_archive(archive, write=True)) as opened:
+        told = '{"told":[{"family":"claude-code","grouping":"x","level":"full","teams":["acme"]}]}'
+        opened.set_note("shared acme", told)
+    assert "went, too: 1" in typed("remote", "remove", "acme")
+    remote = Remote(name="acme", url="http://127.0.0.1:8", kind="team")
+    Remotes(Home(archive)).add(remote)
+    assert "Nothing is shared" in typed("share", "--list")
+    with closing(open_archive(archive)) as opened:
+        assert not is_shared(opened, remote)
 
 
 def test_a_team_that_nothing_is_shared_with_is_no_error_unless_it_is_asked_about(

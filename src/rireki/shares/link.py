@@ -11,14 +11,14 @@ import msgspec
 from rireki.archive.base import Archive
 from rireki.errors import RirekiError
 from rireki.shares.plan import GroupName
-from rireki.shares.pushing import ShareChange, TeamPush
-from rireki.shares.rules import ShareRule, read_rules
+from rireki.shares.pushing import ShareChange, TeamPush, note_name
+from rireki.shares.rules import ShareRule, read_rules, write_rules
 from rireki.sync.http import HttpRemote
 from rireki.sync.outbox import Outgoing
 from rireki.sync.remotes import Remote, Remotes
 from rireki.sync.wire import PATH as PUSH_PATH
 
-__all__ = ["TeamRemote", "is_shared", "shared_with", "take_back"]
+__all__ = ["TeamRemote", "is_shared", "shared_with", "stop_sharing", "take_back"]
 
 #: Behind the address of the server.
 PATH = "/api/team/v1/shares"
@@ -97,3 +97,15 @@ def take_back(archive: Archive) -> Iterator[tuple[Remote, RirekiError | None]]:
                 yield remote, error
             else:
                 yield remote, None
+
+
+def stop_sharing(archive: Archive, name: str) -> int:
+    """Of a server that was removed nothing stays: one that is added under its name may be another,
+    and was told nothing. Returns how many rules went."""
+    rules = read_rules()
+    left = [rule for rule in rules if rule.remote != name]
+    if left != rules:
+        write_rules(left)
+    if archive.note_of(note_name(name)):
+        archive.set_note(note_name(name), "")
+    return len(rules) - len(left)

@@ -21,7 +21,7 @@ from rireki.shares.outgoing import OutgoingFilter
 from rireki.shares.plan import GroupName, plan_for
 from rireki.shares.rules import Level, ShareRule
 
-__all__ = ["CountedFor", "GroupFor", "ShareChange", "TeamPush", "ShareReceiver"]
+__all__ = ["CountedFor", "GroupFor", "ShareChange", "TeamPush", "ShareReceiver", "note_name"]
 
 T = TypeVar("T")
 #: So many at once.
@@ -87,7 +87,7 @@ class TeamPush:
         """`is_current` tells during a long push whether these are still the rules."""
         self.archive = archive
         self._is_current = is_current
-        self._note = f"shared {remote}"
+        self._note = note_name(remote)
         wanted = [rule for rule in rules if rule.remote == remote and rule.level != "none"]
         self._shares = bool(wanted)
         self.plan = plan_for(archive, rules, remote)
@@ -176,6 +176,11 @@ class TeamPush:
                 of = {"family": family, "conversation": grouping, "remote": 0}
                 batch.rows.change("strand", of, number=number)
             batch.rows.set_note(self._note, text, keep=False)
+
+
+def note_name(remote: str) -> str:
+    """What a server was told is noted so in the archive."""
+    return f"shared {remote}"
 
 
 def _is_other(before: _Entry | None, now: _Entry) -> bool:

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rireki.archive.open import now
-from rireki.cli.archive import archive_path
+from rireki.cli.archive import archive_path, opened
 from rireki.cli.options import archive_option, json_option
 from rireki.cli.output import StandardOutput
 from rireki.errors import RirekiError
 from rireki.home import Home
 from rireki.late import LateModule
+from rireki.shares.link import stop_sharing
 from rireki.show.catalogue import say
 from rireki.show.safe import one_line
 from rireki.show.times import moment
@@ -89,9 +90,7 @@ def command(
     elif name is None:
         raise RirekiError("remote-without-name")
     elif action == "remove":
-        removed = Remotes(home).remove(name)
-        lines = [say(f"{name} is removed; what is there stays there.")]
-        screen.give(as_json, [{"removed": removed.name}], lines)
+        _remove(home, name, screen, as_json)
     else:
         remote = Remotes(home).get(name)
         if not remote.key:
@@ -197,6 +196,18 @@ def _added(remote: Remote, made: bool) -> Iterator[str]:
     else:
         yield say(f"{remote.name} is added as a team's server: only what you share goes there.")
         yield say("If it is your own, remove it and add it with --own.")
+
+
+def _remove(home: Home, name: str, screen: StandardOutput, as_json: bool) -> None:
+    rules = 0
+    if Remotes(home).get(name).kind == "team":
+        with opened(create=True) as archive:
+            rules = stop_sharing(archive, name)
+    Remotes(home).remove(name)
+    lines = [say(f"{name} is removed; what is there stays there.")]
+    if rules:
+        lines.append(say(f"Rules that shared with it went, too: {rules}"))
+    screen.give(as_json, [{"removed": name, "rules": rules}], lines)
 
 
 # ── what there is ──

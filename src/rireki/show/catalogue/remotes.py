@@ -12,6 +12,7 @@ JAPANESE = {
         "{url} はあなた自身のサーバーだと名乗っています。アーカイブのすべてが送られます。"
     ),
     "Token": "トークン",
+    "Rules that shared with it went, too: {rules}": "共有ルールも取り消しました: {rules} 件",
     "Is it yours?": "本当にあなたのものですか？",
     "{name} is added: {url}, encrypted.": "{name} を登録しました: {url} (暗号化)",
     "Keep its key: without it nobody can read the folder, not even you.": (
