@@ -219,7 +219,9 @@ def test_figures_and_logs_have_nothing_of_anybody(office: Office, tmp_path: Path
         office.push(archive, [rule("/")])
     office.get("bob", "/api/v1/search?q=quokkaflux")
     office.get("bob", f"/c/{ANN}")
+    assert httpx.request("SESAME", office.server.url).status_code == 405
     told = httpx.get(office.server.url + "metrics").text
+    assert 'method="OTHER"' in told and "SESAME" not in told
     assert 'kind="api search",status="200"' in told and "rireki_archives_waiting 0" in told
     for word in ("quokka", IDS["ann"], "claude-code"):
         assert word not in told

@@ -61,8 +61,10 @@ class AccessLog:
 
     def _write(self, request: Request, note: RequestNote, seconds: float) -> None:
         kind = kind_of(request.scope["path"])
+        # Whoever has no token may make up as many as he likes.
+        method = request.method if request.method in METHODS else "OTHER"
         with self._lock:
-            self.requests[request.method, kind, note.status] += 1
+            self.requests[method, kind, note.status] += 1
             self._spent[kind] = self._spent.get(kind, 0.0) + seconds
             self._sum[kind] += 1
             for bound in BOUNDS:
@@ -71,7 +73,7 @@ class AccessLog:
             line = {
                 "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
                 "event": "request",
-                "method": request.method,
+                "method": method,
                 "kind": kind,
                 "status": note.status,
                 "ms": round(seconds * 1000, 1),
@@ -99,6 +101,8 @@ class AccessLog:
             yield f'rireki_request_seconds_count{{kind="{kind}"}} {count}'
 
 
+#: What is counted by its name.
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 #: The beginnings of addresses, each with what is said of it.
 _KINDS = (
     ("/api/push/", "push"),
