@@ -104,6 +104,7 @@ WAITS = (
     "web/test_drive_settings.py",
     "web/test_events.py",
     "web/test_foreign_token.py",
+    "web/test_lan.py",
     "web/test_limits.py",
     "web/test_offline.py",
     "web/test_openapi.py::test_whatever_is_asked_the_answer_is_as_promised",

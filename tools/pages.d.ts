@@ -163,6 +163,7 @@ type DriveNote = { lost?: string[] } & (
   | ({ kind: "delta"; of: string } & Delta)
   | { kind: "settled"; n: number; session: string; block: string }
   | { kind: "gone"; session: string }
+  | { kind: "out" }
 );
 
 /** What went wrong, and what to do. */

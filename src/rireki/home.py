@@ -93,6 +93,11 @@ class Home:
         """The folder of what concerns other machines: remotes and their keys, devices that may push."""
         return private_path(self.archive, self.archive.with_suffix(".sync").name)
 
+    @cached_property
+    def certificates(self) -> Path:
+        """The folder of the certificates made for the local network, with their keys."""
+        return private_path(self.archive, self.archive.with_suffix(".lan").name)
+
     # ── what is written by ourselves, and read like every source ──
 
     @property

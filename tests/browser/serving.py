@@ -43,6 +43,8 @@ class Site:
         self.archive.parent.mkdir(exist_ok=True)
         self.port = 0
         self.url = ""
+        #: What it said of itself when it began.
+        self.said: dict[str, Any] = {}
         self._process: subprocess.Popen[str] | None = None
 
     @property
@@ -73,7 +75,7 @@ class Site:
         )
         self._process = process
         assert process.stdout is not None
-        told = json.loads(process.stdout.readline())
+        told = self.said = json.loads(process.stdout.readline())
         assert self.port in (0, told["port"]), "the old port was not free any more"
         self.port, self.url = told["port"], told["url"]
         return self

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Playwright, Request
 
-__all__ = ["PATIENCE", "Trap", "Visit", "launch", "trapping"]
+__all__ = ["PATIENCE", "Trap", "Visit", "launch", "launch_like", "trapping"]
 
 #: The first one is Chromium without the windows, tabs and menus around a page: half the work.
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
@@ -86,13 +86,26 @@ def trapping() -> Iterator[Trap]:
 
 
 def launch(play: Playwright, trap: Trap | None = None) -> Browser:
+    return play.chromium.launch(executable_path=_chromium(), args=_arguments(trap))
+
+
+def launch_like(browser: Browser, trap: Trap, *more: str) -> Browser:
+    """Another one, told something besides."""
+    given = [*_arguments(trap), *more]
+    return browser.browser_type.launch(executable_path=_chromium(), args=given)
+
+
+def _chromium() -> str:
     named = [os.environ.get("RIREKI_CHROMIUM", ""), *NAMES]
     path = next((found for name in named if name and (found := shutil.which(name))), None)
     if path is None:
         raise RuntimeError("there is no Chromium for the browser tests: run 'sh tools/browser'")
+    return path
+
+
+def _arguments(trap: Trap | None) -> list[str]:
     # Chromium asks no proxy for this machine's own addresses.
-    out = [f"--proxy-server=127.0.0.1:{trap.port}"] if trap else []
-    return play.chromium.launch(executable_path=path, args=[*QUIET, *out])
+    return [*QUIET, *([f"--proxy-server=127.0.0.1:{trap.port}"] if trap else [])]
 
 
 class Visit:

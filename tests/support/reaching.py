@@ -56,6 +56,8 @@ ROUTES: dict[str, Way] = {
     "/curate/{id:path}": Way("own", ("/curate/" + _ONE, "/curate/" + _ONE + "?message={message}")),
     "/forget/{id:path}": Way("own", ("/forget/" + _ONE,)),
     "/searches": Way("own"),
+    "/devices": Way("own", ("/devices", "/devices?fragment=1")),
+    "/pair": Way("own", ("/pair",)),
     "/new": Way("agents", ("/new", "/new?from=" + _ONE)),
     "/inbox": Way("agents", ("/inbox",)),
     "/fragments/asks": Way("agents", ("/fragments/asks",)),

@@ -123,6 +123,10 @@ class Style:
     def bold(self, text: str) -> str:
         return self._paint("1", text)
 
+    def light_on_dark(self, text: str) -> str:
+        """Whatever colours the terminal has."""
+        return self._paint("97;40", text)
+
     def dim(self, text: str) -> str:
         return self._paint("2", text)
 

@@ -8,8 +8,9 @@ behind it but where something may be changed.
 
 from __future__ import annotations
 
+import asyncio
 import hmac
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from html import escape
 from ipaddress import ip_address
 from urllib.parse import parse_qsl, urlencode
@@ -25,6 +26,7 @@ from rireki.sync.wire import PATH as PUSH
 from rireki.web.api.body import LARGEST, TooLarge
 from rireki.web.api.failures import failure
 from rireki.web.driving import OFF
+from rireki.web.lan.pairing import PAIR
 from rireki.web.locale.words import locale_of
 from rireki.web.token import Access, cookie_value
 
@@ -32,12 +34,16 @@ __all__ = [
     "CSP",
     "DRIVEN",
     "LARGEST_FORM",
+    "READING",
     "RECALL",
+    "REMEMBERED",
     "Guard",
     "GuardSettings",
     "Refusal",
+    "check_form",
     "check_origin",
     "is_from_elsewhere",
+    "is_push",
     "led_on",
     "refused",
 ]
@@ -64,8 +70,8 @@ LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 DRIVEN = "/api/v1/drive"
 #: Where agents ask; a question is posted, and changes nothing.
 RECALL = "/mcp"
-#: Below these, forms of our own pages say what a person adds, or wants to be forgotten.
-CURATED = ("/curate/", "/forget/", "/searches")
+#: Below these, forms of our own pages say what a person adds, wants to be forgotten, or lets in.
+CURATED = ("/curate/", "/forget/", "/searches", "/devices")
 FORM = "application/x-www-form-urlencoded"
 #: Bytes of such a form.
 LARGEST_FORM = 256 * 1024
@@ -73,6 +79,8 @@ LARGEST_FORM = 256 * 1024
 IN_ADDRESS = ("token", "ticket")
 #: Seconds a browser remembers that it was let in.
 REMEMBERED = 90 * 86400
+#: Seconds after which a stream is asked again whether it is still let in.
+LOOK_AGAIN = 0.5
 
 
 class GuardSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -129,19 +137,32 @@ class Guard:
             self._check_host(request)
             self._check_method(request)
             check_origin(request)
-            pushes = _is_push(request.scope["path"])
-            if pushes:
-                self._check_push(request)
-            entrance = None if pushes else self._check_token(request)
-            if not pushes and request.method not in READING:
-                self._check_writing(request)
+            entrance = self._admit(request)
         except Refusal as refusal:
             await refused(request, refusal)(scope, receive, send)
             return
         if entrance is not None:
             await entrance(scope, receive, send)
         else:
-            await self.app(scope, receive, self._while_let_in(send))
+            watched = _Watched(send, self._still_in(request))
+            try:
+                await self.app(scope, receive, watched.send)
+            finally:
+                watched.close()
+
+    def _admit(self, request: Request) -> Response | None:
+        """Raises a refusal, or gives the answer that lets somebody in; None: the app has to answer."""
+        if is_push(request.scope["path"]):
+            self._check_push(request)
+            return None
+        entrance = self._check_token(request)
+        if request.method not in READING:
+            self._check_writing(request)
+        return entrance
+
+    def _still_in(self, request: Request) -> Callable[[], bool]:
+        token = self.access.token
+        return lambda: self.access.token == token
 
     def _check_host(self, request: Request) -> None:
         """Another name for our address is how a foreign page gets past its own origin."""
@@ -162,7 +183,7 @@ class Guard:
         path = request.scope["path"]
         driven = path == DRIVEN or path.startswith(f"{DRIVEN}/")
         taken = ("POST",) if path == RECALL else (*READING, *(WRITING if driven else ()))
-        if _is_push(path):
+        if is_push(path):
             taken = ("GET", "POST")
         if _is_curated(request):
             taken = (*READING, "POST")
@@ -174,7 +195,7 @@ class Guard:
         asks for an agent, from such a program alone."""
         bearer = request.headers.get("authorization", "").lower().startswith("bearer ")
         if _is_curated(request):
-            _check_form(request, bearer)
+            check_form(request, bearer)
             return
         if request.scope["path"] == RECALL:
             if not bearer:
@@ -245,25 +266,45 @@ class Guard:
         )
         return response
 
-    def _while_let_in(self, send: Send) -> Send:
-        """Streams never end by themselves: they do when the token that opened them is no longer one."""
-        token, streams, ended = self.access.token, False, False
 
-        async def sending(message: Message) -> None:
-            nonlocal streams, ended
-            if message["type"] == "http.response.start":
-                kind = Headers(scope=message).get("content-type", "")
-                streams = kind.startswith("text/event-stream")
-            if streams and not ended and self.access.token != token:
-                ended = True
-                await send({"type": "http.response.body", "body": b"", "more_body": False})
-            if not ended:
-                await send(message)
+class _Watched:
+    """An answer that ends when what let it in is no longer good: a stream never does by itself,
+    and may have nothing to say for long."""
 
-        return sending
+    def __init__(self, send: Send, still_in: Callable[[], bool]) -> None:
+        self._send, self._still_in = send, still_in
+        self._one_at_a_time = asyncio.Lock()
+        self._ended = False
+        self._watch: asyncio.Task[None] | None = None
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            await self._send(message)
+            kind = Headers(scope=message).get("content-type", "")
+            if kind.startswith("text/event-stream"):
+                self._watch = asyncio.create_task(self._end_in_time())
+            return
+        async with self._one_at_a_time:
+            if self._watch is not None and not self._still_in():
+                message = _END
+            if not self._ended:
+                self._ended = not message.get("more_body", False)
+                await self._send(message)
+
+    async def _end_in_time(self) -> None:
+        while self._still_in():
+            await asyncio.sleep(LOOK_AGAIN)
+        await self.send(_END)
+
+    def close(self) -> None:
+        if self._watch is not None:
+            self._watch.cancel()
 
 
-def _is_push(path: str) -> bool:
+_END: Message = {"type": "http.response.body", "body": b"", "more_body": False}
+
+
+def is_push(path: str) -> bool:
     return path == PUSH or path.startswith(f"{PUSH}/")
 
 
@@ -272,7 +313,7 @@ def _is_curated(request: Request) -> bool:
     return any(path == one.rstrip("/") or path.startswith(one) for one in CURATED)
 
 
-def _check_form(request: Request, bearer: bool) -> None:
+def check_form(request: Request, bearer: bool = False, most: int = LARGEST_FORM) -> None:
     """A form is sent by a page of ours, which the browser says, or by a program that has the token."""
     if not bearer and "origin" not in request.headers:
         raise Refusal(403, "origin-missing")
@@ -280,8 +321,8 @@ def _check_form(request: Request, bearer: bool) -> None:
     if kind != FORM:
         raise Refusal(415, "no-form", type=kind[:80] or "nothing")
     size = request.headers.get("content-length", "")
-    if not size.isdecimal() or int(size) > LARGEST_FORM:
-        raise Refusal(413, "form-too-large", most=LARGEST_FORM // 1024)
+    if not size.isdecimal() or int(size) > most:
+        raise Refusal(413, "form-too-large", most=most // 1024)
 
 
 def check_origin(request: Request) -> None:
@@ -366,6 +407,9 @@ def _page(request: Request, refusal: Refusal) -> str:
         target = escape("/" + path + (f"?{asked}" if asked else ""))
         link = f'<a href="{target}">{Wording("open-this-page").lines(locale)[0]}</a>'
         again = "<p>" + Wording("here-before", link=link).lines(locale)[0] + "</p>"
+    if refusal.code == "device-unknown":
+        words = Wording("pair-this-device").lines(locale)[0]
+        again += f'<p><a href="{PAIR}">{words}</a></p>'
     return (
         f'<!doctype html><html lang="{locale}"><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width">'

@@ -15,6 +15,7 @@ from starlette.requests import Request
 from rireki.web.archive_reader import ArchiveReader
 from rireki.web.broadcaster import Broadcaster
 from rireki.web.driving import Driving
+from rireki.web.lan.entrance import LanEntrance
 
 __all__ = ["ReaderScope", "ScopeOf", "scope_of"]
 
@@ -30,6 +31,15 @@ class ReaderScope(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     driving: Driving | None = None
     #: What the person is called; nobody else has this machine where it is empty.
     person: str = ""
+    #: The way in for devices of the local network; None where there is none.
+    lan: LanEntrance | None = None
+    #: Whether it is asked from a device that was let in to read, and no more.
+    read_only: bool = False
+
+    @property
+    def may_add(self) -> bool:
+        """Whether titles, tags, notes and the like may be added from here."""
+        return not self.person and not self.read_only
 
 
 #: Whose request it is. Raises RirekiError where that is nobody's.

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import logging
 import os
 import socket
+import ssl
 import threading
 from ipaddress import ip_address
 from pathlib import Path
@@ -13,7 +15,10 @@ from types import FrameType
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlencode
 
+import msgspec
 import uvicorn
+from starlette.requests import Request
+from starlette.types import ASGIApp
 
 from rireki.archive.open import open_archive
 from rireki.errors import RirekiError
@@ -28,6 +33,8 @@ from rireki.web.broadcaster import Broadcaster
 from rireki.web.connection import LimitedConnection
 from rireki.web.driving import Driving
 from rireki.web.guard import LOOPBACK, GuardSettings
+from rireki.web.lan.entrance import LanEntrance
+from rireki.web.lan.guard import LanGuard, device_of, lan_settings
 from rireki.web.parts.leaving import schedule
 from rireki.web.pushed import PushIntake
 from rireki.web.scope import ReaderScope
@@ -45,6 +52,8 @@ __all__ = ["Server", "bind", "is_loopback", "url_of"]
 TRIES = 50
 #: Seconds after which connections are cut that did not end by themselves.
 GRACE = 1
+#: Seconds in which an encrypted connection has to be agreed upon.
+HANDSHAKE_SECONDS = 5.0
 #: How often a machine without history is looked at again, in seconds.
 HOPE = 1.0
 
@@ -115,11 +124,13 @@ class Server:
         stand_in: Path | None = None,
         drive: Settings | None = None,
         accept_push: bool = False,
+        lan: LanEntrance | None = None,
     ) -> None:
         """A `stand_in` is an invented archive, shown until there is something in the real one.
 
         The archive is kept by a keeper of its own, or by one that is at work already.
-        With `drive`, agents can be let work from the pages.
+        With `drive`, agents can be let work from the pages; with `lan`, devices of the local network
+        are let in that were paired.
         """
         self.archive = archive
         self.places = places
@@ -146,13 +157,30 @@ class Server:
             accept_push=accept_push,
         )
         self.pushed = PushIntake(archive) if accept_push else None
+        self.lan = lan
         scope = ReaderScope(
-            archive_reader=self.archive_reader, broadcaster=self.broadcaster, driving=self.driving
+            archive_reader=self.archive_reader,
+            broadcaster=self.broadcaster,
+            driving=self.driving,
+            lan=lan,
         )
+        reading = msgspec.structs.replace(scope, driving=None, read_only=True)
         recall = RecallEndpoint(lambda _: scope.archive_reader.library, places, self._coverage)
         push = self.pushed.routes if self.pushed is not None else ()
-        app = create_app(lambda _: scope, settings, self.access, recall, push)
+
+        def scope_of(request: Request) -> ReaderScope:
+            device = device_of(request)
+            return reading if device is not None and device.read_only else scope
+
+        app = create_app(scope_of, settings, self.access, recall, push)
         self._server = _Uvicorn(app, self.broadcaster, self.driving, recall)
+        if lan is not None:
+            guarded = lan_settings(lan, allowed, drive=drive is not None)
+            self._server.second = (
+                app.entrance(lambda inner: LanGuard(inner, guarded, lan)),
+                lan.socket,
+                lan.certificate.context,
+            )
         self._ended = threading.Event()
 
     @property
@@ -231,6 +259,23 @@ def _has_history(path: Path) -> bool:
         archive.close()
 
 
+def _config(app: object, proxy_headers: bool = True) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,  # type: ignore[arg-type]
+        http=LimitedConnection,
+        ws="none",
+        lifespan="off",
+        loop="asyncio",
+        access_log=False,
+        server_header=False,
+        proxy_headers=proxy_headers,
+        log_config=None,
+        # Whoever sends nonsense must not be able to fill the screen, or a service's log.
+        log_level=logging.ERROR,
+        timeout_graceful_shutdown=GRACE,
+    )
+
+
 class _Uvicorn(uvicorn.Server):
     """Streams never end by themselves: they are ended first, then the server waits for the rest."""
 
@@ -241,29 +286,37 @@ class _Uvicorn(uvicorn.Server):
         driving: Driving | None = None,
         recall: RecallEndpoint | None = None,
     ) -> None:
-        super().__init__(
-            uvicorn.Config(
-                app,  # type: ignore[arg-type]
-                http=LimitedConnection,
-                ws="none",
-                lifespan="off",
-                loop="asyncio",
-                access_log=False,
-                server_header=False,
-                log_config=None,
-                # Whoever sends nonsense must not be able to fill the screen, or a service's log.
-                log_level=logging.ERROR,
-                timeout_graceful_shutdown=GRACE,
-            )
-        )
+        super().__init__(_config(app))
         self.broadcaster = broadcaster
         self.driving = driving
         self.recall = recall
+        #: Another way in: what answers there, where it listens, and how it encrypts.
+        self.second: tuple[ASGIApp, socket.socket, ssl.SSLContext] | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         if self.driving is not None:
             await self.driving.open()
         await super().startup(sockets)
+        if self.second is not None:
+            self.servers.append(await self._listen_too(*self.second))
+
+    async def _listen_too(
+        self, app: ASGIApp, bound: socket.socket, context: ssl.SSLContext
+    ) -> asyncio.Server:
+        # What a request says of a proxy counts for nothing here: there is none.
+        config = _config(app, proxy_headers=False)
+        config.load()
+
+        def connection() -> asyncio.Protocol:
+            return LimitedConnection(config, self.server_state, self.lifespan.state)
+
+        return await asyncio.get_running_loop().create_server(
+            connection,
+            sock=bound,
+            ssl=context,
+            backlog=config.backlog,
+            ssl_handshake_timeout=HANDSHAKE_SECONDS,
+        )
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         if self.driving is not None:

@@ -259,11 +259,11 @@ def _token(
             click.echo(told, err=True)
         screen.give(as_json, [{"name": new, "token": token}], [token])
     elif revoke is not None:
-        devices.revoke(revoke)
+        devices.revoke(revoke, "push")
         lines = [say(f"The token of {revoke} opens nothing any more.")]
         screen.give(as_json, [{"name": revoke, "revoked": True}], lines)
     else:
-        found = devices.all()
+        found = devices.all("push")
         told_devices = [{"name": each.name, "made_at": each.made_at} for each in found]
         lines = [f"{one_line(each.name)}  {moment(each.made_at)}" for each in found]
         nothing = [say("No device may push here: 'rireki remote token --new NAME' lets one.")]

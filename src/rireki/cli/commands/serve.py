@@ -19,6 +19,7 @@ from rireki.cli.archive import archive_path
 from rireki.cli.browser import Opening
 from rireki.cli.commands.demo import DIRECTORY, ensure_demo
 from rireki.cli.drive_options import drive_settings, is_on
+from rireki.cli.lan_options import check_lan, lan_lines, open_lan
 from rireki.cli.options import archive_option, home_option, json_option
 from rireki.cli.output import StandardOutput, progress
 from rireki.cli.places import places_of, tell_ignored
@@ -101,6 +102,25 @@ class ServedArchive(NamedTuple):
     is_flag=True,
     help="Let other machines of yours push here, with 'rireki remote token'.",
 )
+@click.option(
+    "--lan",
+    is_flag=False,
+    flag_value="",
+    metavar="[ADDRESS]",
+    help="Also let devices of the local network in that were paired, over HTTPS.",
+)
+@click.option(
+    "--cert",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="With --lan: your own certificate (PEM), instead of one made on the spot.",
+)
+@click.option(
+    "--key",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="With --cert: its key, where it is in a file of its own.",
+)
 @home_option
 @click.option("--demo", is_flag=True, help="Show an invented history.")
 @click.option("--no-open", is_flag=True, help="Do not open a browser.")
@@ -121,6 +141,9 @@ def command(
     drive: bool,
     roots: tuple[Path, ...],
     accept_push: bool,
+    lan: str | None,
+    cert: Path | None,
+    key: Path | None,
     home: Path | None,
     demo: bool,
     no_open: bool,
@@ -139,8 +162,10 @@ def command(
       rireki serve
       rireki serve --demo
       rireki serve --drive --root ~/src
+      rireki serve --lan
       rireki serve --no-open --json
     """
+    check_lan(lan, host, cert, key)
     with _started_early(home, taken_in=not (demo or no_keep), drive=drive) as early:
         shown = early.shown or _shown(home, demo, drive)
         tell_ignored(shown.archive, shown.places)
@@ -154,8 +179,12 @@ def command(
         if only_url or (running and port in (None, running.port)):
             _point_to(running, shown, access.token, as_json)
             return
+        bound = serving.bind(host, PORT if port is None else port)
+        second = None
+        if lan is not None:
+            second = open_lan(shown.archive, lan, bound.getsockname()[1], cert, key)
         server = serving.Server(
-            serving.bind(host, PORT if port is None else port),
+            bound,
             shown.archive,
             shown.places,
             access,
@@ -166,6 +195,7 @@ def command(
             stand_in=shown.stand_in,
             drive=driven,
             accept_push=accept_push,
+            lan=second,
         )
         if shown.read_only:
             click.echo(say(f"{shown.archive} can only be read: nothing is taken in."), err=True)
@@ -215,7 +245,7 @@ def _check_push(shown: ServedArchive, host: str, demo: bool) -> None:
     if demo or shown.read_only:
         why = Wording("push-into-demo" if demo else "push-read-only")
         raise RirekiError("push-not-taken", why=why)
-    if not Devices(Home(shown.archive)).all():
+    if not Devices(Home(shown.archive)).all("push"):
         nobody = "No device may push here yet: 'rireki remote token --new NAME' lets one."
         click.echo(say(nobody), err=True)
 
@@ -308,13 +338,16 @@ def _announce(
         # It listens already: whoever connects now is answered in a moment.
         told = {"url": server.url, "port": server.port, "pid": os.getpid(), "running": False}
         more = {"archive": str(server.archive), "demo": server.archive_reader.demo}
-        screen.json([{**told, **more, "drive": server.driving is not None}])
+        lan = server.lan
+        more_ways = {"url": lan.url, "fingerprint": lan.certificate.fingerprint} if lan else None
+        screen.json([{**told, **more, "drive": server.driving is not None, "lan": more_ways}])
     else:
         if server.archive_reader.path != server.archive:
             screen.say([say("This machine has no history yet: here is an invented one.")])
         # The browser brings a ticket: the token need not be seen on the screen.
         first = say(f"Opening {server.plain_url} in your browser.") if opens else _to_open(server)
-        screen.say([first, say("Stop with Ctrl-C.")])
+        screen.say([first, *(lan_lines(server.lan, screen) if server.lan else ())])
+        screen.say([say("Stop with Ctrl-C.")])
     sys.stdout.flush()
 
 

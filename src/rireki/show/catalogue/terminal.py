@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from rireki.errors.catalogues import Sentences, filled, stored_sentences
+from rireki.show.catalogue.devices import JAPANESE as DEVICES
 from rireki.show.catalogue.explaining import JAPANESE as EXPLAINING
 from rireki.show.catalogue.remotes import JAPANESE as REMOTES
 from rireki.show.catalogue.teams import JAPANESE as TEAMS
@@ -465,5 +466,5 @@ def _filled(name: str, text: str) -> str:
 def _sentences() -> Sentences:
     # "{who}, {time}" is a sentence on a page; here it would fit every list.
     renderer = {key: said for key, said in RENDERER.items() if key != "{who}, {time}"}
-    ours = EXPLAINING | REMOTES | TEAMS | USAGE | JAPANESE
+    ours = DEVICES | EXPLAINING | REMOTES | TEAMS | USAGE | JAPANESE
     return Sentences(renderer | stored_sentences("ja") | ours, _filled)

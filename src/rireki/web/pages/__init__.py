@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from starlette.routing import Route
 
+from rireki.web.lan.pairing import PAIR
 from rireki.web.pages.conversation import show_conversation
 from rireki.web.pages.curate import (
     change_conversation,
@@ -12,6 +13,7 @@ from rireki.web.pages.curate import (
     show_curate,
     show_forget,
 )
+from rireki.web.pages.devices import change_devices, pair_device, show_devices, show_pair
 from rireki.web.pages.digest import show_digest
 from rireki.web.pages.drive import asks_piece, show_inbox, show_new
 from rireki.web.pages.explain import show_explain
@@ -46,6 +48,10 @@ ROUTES = [
     Route("/forget/{id:path}", show_forget),
     Route("/forget/{id:path}", forget_conversation, methods=["POST"]),
     Route("/searches", keep_searches, methods=["POST"]),
+    Route("/devices", show_devices),
+    Route("/devices", change_devices, methods=["POST"]),
+    Route(PAIR, show_pair),
+    Route(PAIR, pair_device, methods=["POST"]),
     Route("/new", show_new),
     Route("/inbox", show_inbox),
     # No id is without a slash, so these never stand for a conversation.

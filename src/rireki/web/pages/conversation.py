@@ -214,7 +214,7 @@ async def _around(request: Request, talk: OpenConversation) -> dict[str, Any]:
         "ties": ties,
         "children": talk.children,
         "note": talk.notes.get("", ""),
-        "own": not scope_of(request).person,
+        "own": scope_of(request).may_add,
         "resume": _resume(talk.here),
     }
 

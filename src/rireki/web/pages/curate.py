@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime, timezone
 from typing import Any
-from urllib.parse import parse_qs
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -29,9 +28,9 @@ from rireki.intake.curate import (
 from rireki.intake.forget import forget_soon, keep_after_all
 from rireki.show.heading import facts
 from rireki.show.safe import safe_for_browsers
-from rireki.web.guard import LARGEST_FORM
 from rireki.web.pages.conversation import regions_of
 from rireki.web.parts import urls
+from rireki.web.parts.form import read_form
 from rireki.web.parts.frame import answer, archive_reader_of, is_on, page, piece, told
 from rireki.web.parts.leaving import schedule
 from rireki.web.parts.render_cache import told_of
@@ -44,9 +43,6 @@ __all__ = [
     "show_curate",
     "show_forget",
 ]
-
-#: Fields of a form.
-MOST_FIELDS = 40
 
 
 @told
@@ -76,7 +72,7 @@ async def show_curate(request: Request) -> Response:
 async def change_conversation(request: Request) -> Response:
     """What a form of `/curate/ID` says, and the star beside a title."""
     _ensure_own(request)
-    said = await _form(request)
+    said = await read_form(request)
     id, message = request.path_params["id"], said.get("message", "")
     if message:
         message = await _message(request, id, message)
@@ -157,7 +153,7 @@ async def show_forget(request: Request) -> Response:
 async def forget_conversation(request: Request) -> Response:
     """Yes to that question; or, with `undo`, no after all."""
     _ensure_own(request)
-    said = await _form(request)
+    said = await read_form(request)
     undo, now = "undo" in said, datetime.now(timezone.utc)
 
     def work(archive: Archive) -> str:
@@ -181,7 +177,7 @@ async def forget_conversation(request: Request) -> Response:
 async def keep_searches(request: Request) -> Response:
     """A search is saved under a name, or a saved one taken away."""
     _ensure_own(request)
-    said = await _form(request)
+    said = await read_form(request)
     query = said.get("q", "")
     name = said.get("name", "").strip() or query
     wanted = None if "remove" in said else query
@@ -189,20 +185,7 @@ async def keep_searches(request: Request) -> Response:
     return RedirectResponse(urls.search_url(query) if query else "/search", 303)
 
 
-# ── forms ──
-
-
 def _ensure_own(request: Request) -> None:
     """One adds to one's own archive; what others see of it is not theirs to change."""
-    if scope_of(request).person:
+    if not scope_of(request).may_add:
         raise RirekiError("not-yours-to-add")
-
-
-async def _form(request: Request) -> dict[str, str]:
-    """The fields of a form; the guard has seen to its size."""
-    body = (await request.body()).decode("utf-8", "replace")
-    try:
-        given = parse_qs(body, keep_blank_values=True, max_num_fields=MOST_FIELDS)
-    except ValueError as error:
-        raise RirekiError("form-too-large", most=LARGEST_FORM // 1024) from error
-    return {name: values[-1].replace("\r\n", "\n") for name, values in given.items()}

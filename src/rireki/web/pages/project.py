@@ -88,7 +88,7 @@ async def show_project(request: Request) -> Response:
         request.query_params.get("path", ""),
         is_on(request, "below"),
         is_on(request, "alone"),
-        not scope_of(request).person,
+        scope_of(request).may_add,
     )
 
     def work(archive: Archive) -> tuple[list[str], list[str], list[Sighting], ProjectFigures]:

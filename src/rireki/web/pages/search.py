@@ -117,7 +117,7 @@ async def show_search(request: Request) -> Response:
         html = piece(request, "_results.html", **values)
         return answer({"query": found.query, "title": title, "html": html})
     values["saved"] = await archive_reader_of(request).read(saved_searches)
-    values["own"] = not scope_of(request).person
+    values["own"] = scope_of(request).may_add
     side = await _side(request, found)
     return page(request, "search.html", number=number, title=title, side=side, **values)
 

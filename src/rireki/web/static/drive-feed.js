@@ -1,5 +1,7 @@
 // One connection to what the driven agents do. The state is kept whole: whoever joins gets all of it.
 
+import { isLockedOut } from "./locked-out.js";
+
 const FIRST_WAIT = 250;
 const LONGEST_WAIT = 3000;
 
@@ -54,7 +56,10 @@ export class DriveFeed {
       this.tell({ kind: "gone", session });
     });
     // A browser gives up for good after some errors; we never do.
-    source.onerror = () => this.again();
+    source.onerror = () => {
+      this.again();
+      isLockedOut().then((isOut) => isOut && this.tell({ kind: "out" }));
+    };
   }
 
   /** @param {SessionStatus[]} sessions */

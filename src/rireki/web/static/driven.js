@@ -22,7 +22,8 @@ let begun = false;
 
 /** @param {DriveNote} said */
 function heard(said) {
-  if (said.kind === "all") takeAll(said);
+  if (said.kind === "out") location.reload();
+  else if (said.kind === "all") takeAll(said);
   else if (said.kind === "status") sessions.set(said.status.id, said.status);
   else if (said.kind === "gone") sessions.delete(said.session);
   else if (said.kind === "settled") blocks.delete(said.block);

@@ -1,6 +1,8 @@
 // One connection to the server's feed of changes. It is taken up again after every break, from the
 // number that was heard last, so that nothing is missed and nothing is told twice.
 
+import { isLockedOut } from "./locked-out.js";
+
 const FIRST_WAIT = 250;
 const LONGEST_WAIT = 3000;
 const REMEMBERED = 500;
@@ -58,6 +60,7 @@ export class Feed {
     this.source.close();
     this.isOpen = false;
     this.tell({ kind: "lost" });
+    isLockedOut().then((isOut) => isOut && this.tell({ kind: "reset" }));
     this.timer = setTimeout(() => this.connect(), this.wait);
     this.wait = Math.min(this.wait * 2, LONGEST_WAIT);
   }
