@@ -105,6 +105,7 @@ WAITS = (
     "web/test_events.py",
     "web/test_foreign_token.py",
     "web/test_lan.py",
+    "web/test_notices.py",
     "web/test_limits.py",
     "web/test_offline.py",
     "web/test_openapi.py::test_whatever_is_asked_the_answer_is_as_promised",

@@ -119,7 +119,8 @@ def test_a_phone_is_paired_answers_an_agent_and_is_locked_out(
     # Something waits: seen on the phone as it happens, and decided there.
     begin(desk, open_site, "permission")
     expect(page.locator("#waiting")).to_have_text("1")
-    page.locator(".drive-ways a[href='/inbox']").click()
+    with page.expect_navigation():
+        page.locator(".drive-ways a[href='/inbox']").click()
     expect(page.locator(".ask")).to_contain_text("rm -rf build")
     page.get_by_role("button", name="Allow once").click()
     settled(desk)

@@ -42,7 +42,7 @@ def phone(served: Server) -> Iterator[Phone]:
 
 def devices_page(served: Server) -> str:
     with client_of(served) as desk:
-        return desk.get("/devices").text
+        return desk.get("/devices").text.replace("<wbr>", "")
 
 
 @pytest.fixture(autouse=True)
@@ -272,6 +272,17 @@ def test_a_large_body_is_refused_before_anybody_is_known(phone: Phone) -> None:
     json = phone.web.post("/pair", json={"code": "x"}, headers={"Origin": phone.base})
     assert json.status_code == 415
     assert phone.post("/searches", {"q": "x" * 5000}).status_code == 401
+
+
+def test_whoever_is_not_known_sees_no_page_but_the_form(phone: Phone) -> None:
+    many = {f"field{n}": "" for n in range(100)}
+    asked = ("/static/none.css", "/talk.cssx", "/static/../devices", "/static/page.js", "/sw.js")
+    answers = [phone.post("/pair", many), phone.pair("WRONG"), phone.web.get("/pair")]
+    answers += [phone.web.get(path) for path in asked]
+    assert [each.status_code for each in answers] == [403, 403, 200, *[401] * 5]
+    for each in answers:
+        # What every page has: what waits, what there is, who is let in.
+        assert 'class="top"' not in each.text and "/sources" not in each.text
 
 
 def test_programs_have_nothing_to_ask_here(served: Server, phone: Phone) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rireki.cli.output import StandardOutput
 from rireki.errors import RirekiError
@@ -19,12 +19,13 @@ from rireki.web.lan.entrance import LanEntrance
 if TYPE_CHECKING:
     from rireki.web import serve as serving
     from rireki.web.lan import certificate, qr
+    from rireki.web.lan.certificate import Certificate
 else:
     serving = LateModule("rireki.web.serve")
     certificate = LateModule("rireki.web.lan.certificate")
     qr = LateModule("rireki.web.lan.qr")
 
-__all__ = ["check_lan", "lan_lines", "open_lan"]
+__all__ = ["LanPlan", "check_lan", "lan_lines", "plan_lan"]
 
 #: Columns of a QR code in a terminal, with the light around it.
 QR_COLUMNS = 41
@@ -42,16 +43,27 @@ def check_lan(lan: str | None, host: str, cert: Path | None, key: Path | None) -
         _ensure_installed()
 
 
-def open_lan(
-    archive: Path, named: str, port: int, cert: Path | None, key: Path | None
-) -> LanEntrance:
-    """A socket on the local network's address, and what encrypts there."""
+class LanPlan(NamedTuple):
+    """Where devices are to be let in, and what encrypts there: all that can be wrong before anything
+    listens."""
+
+    address: str
+    certificate: Certificate
+    devices: Devices
+
+    def open(self, port: int) -> LanEntrance:
+        """On that port, or the next one that is free there."""
+        bound = serving.bind(self.address, port)
+        return LanEntrance(bound, self.address, self.certificate, self.devices)
+
+
+def plan_lan(archive: Path, named: str, cert: Path | None, key: Path | None) -> LanPlan:
     address, home = lan_address(named), Home(archive)
     if cert is not None:
         known = certificate.own_certificate(cert, key)
     else:
         known = certificate.ensure_certificate(home.certificates, address)
-    return LanEntrance(serving.bind(address, port), address, known, Devices(home))
+    return LanPlan(address, known, Devices(home))
 
 
 def _ensure_installed() -> None:

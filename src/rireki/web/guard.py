@@ -8,7 +8,6 @@ behind it but where something may be changed.
 
 from __future__ import annotations
 
-import asyncio
 import hmac
 from collections.abc import Callable, Iterable
 from html import escape
@@ -26,6 +25,7 @@ from rireki.sync.wire import PATH as PUSH
 from rireki.web.api.body import LARGEST, TooLarge
 from rireki.web.api.failures import failure
 from rireki.web.driving import OFF
+from rireki.web.ending import EndingAnswer
 from rireki.web.lan.pairing import PAIR
 from rireki.web.locale.words import locale_of
 from rireki.web.token import Access, cookie_value
@@ -50,7 +50,7 @@ __all__ = [
 
 CSP = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
-    "font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; "
+    "font-src 'self'; connect-src 'self'; manifest-src 'self'; form-action 'self'; base-uri 'none'; "
     "frame-ancestors 'none'"
 )
 #: On every answer, unless the answer has something stricter of its own.
@@ -79,8 +79,6 @@ LARGEST_FORM = 256 * 1024
 IN_ADDRESS = ("token", "ticket")
 #: Seconds a browser remembers that it was let in.
 REMEMBERED = 90 * 86400
-#: Seconds after which a stream is asked again whether it is still let in.
-LOOK_AGAIN = 0.5
 
 
 class GuardSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -144,7 +142,7 @@ class Guard:
         if entrance is not None:
             await entrance(scope, receive, send)
         else:
-            watched = _Watched(send, self._still_in(request))
+            watched = EndingAnswer(send, self._still_in(request))
             try:
                 await self.app(scope, receive, watched.send)
             finally:
@@ -265,43 +263,6 @@ class Guard:
             samesite="strict",
         )
         return response
-
-
-class _Watched:
-    """An answer that ends when what let it in is no longer good: a stream never does by itself,
-    and may have nothing to say for long."""
-
-    def __init__(self, send: Send, still_in: Callable[[], bool]) -> None:
-        self._send, self._still_in = send, still_in
-        self._one_at_a_time = asyncio.Lock()
-        self._ended = False
-        self._watch: asyncio.Task[None] | None = None
-
-    async def send(self, message: Message) -> None:
-        if message["type"] == "http.response.start":
-            await self._send(message)
-            kind = Headers(scope=message).get("content-type", "")
-            if kind.startswith("text/event-stream"):
-                self._watch = asyncio.create_task(self._end_in_time())
-            return
-        async with self._one_at_a_time:
-            if self._watch is not None and not self._still_in():
-                message = _END
-            if not self._ended:
-                self._ended = not message.get("more_body", False)
-                await self._send(message)
-
-    async def _end_in_time(self) -> None:
-        while self._still_in():
-            await asyncio.sleep(LOOK_AGAIN)
-        await self.send(_END)
-
-    def close(self) -> None:
-        if self._watch is not None:
-            self._watch.cancel()
-
-
-_END: Message = {"type": "http.response.body", "body": b"", "more_body": False}
 
 
 def is_push(path: str) -> bool:

@@ -16,6 +16,7 @@ from rireki.web.archive_reader import ArchiveReader
 from rireki.web.broadcaster import Broadcaster
 from rireki.web.driving import Driving
 from rireki.web.lan.entrance import LanEntrance
+from rireki.web.notices.notices import Notices
 
 __all__ = ["ReaderScope", "ScopeOf", "scope_of"]
 
@@ -33,6 +34,8 @@ class ReaderScope(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     person: str = ""
     #: The way in for devices of the local network; None where there is none.
     lan: LanEntrance | None = None
+    #: What is told elsewhere when an agent waits; None where agents are not driven.
+    notices: Notices | None = None
     #: Whether it is asked from a device that was let in to read, and no more.
     read_only: bool = False
 

@@ -22,6 +22,7 @@ from starlette.types import ASGIApp
 
 from rireki.archive.open import open_archive
 from rireki.errors import RirekiError
+from rireki.home import Home
 from rireki.live.activity import activities
 from rireki.live.keeper import Keeper
 from rireki.live.readings import Readings
@@ -35,6 +36,8 @@ from rireki.web.driving import Driving
 from rireki.web.guard import LOOPBACK, GuardSettings
 from rireki.web.lan.entrance import LanEntrance
 from rireki.web.lan.guard import LanGuard, device_of, lan_settings
+from rireki.web.notices.notices import Notices
+from rireki.web.notices.settings import NoticeSettings
 from rireki.web.parts.leaving import schedule
 from rireki.web.pushed import PushIntake
 from rireki.web.scope import ReaderScope
@@ -125,6 +128,7 @@ class Server:
         drive: Settings | None = None,
         accept_push: bool = False,
         lan: LanEntrance | None = None,
+        notices: NoticeSettings | None = None,
     ) -> None:
         """A `stand_in` is an invented archive, shown until there is something in the real one.
 
@@ -158,11 +162,16 @@ class Server:
         )
         self.pushed = PushIntake(archive) if accept_push else None
         self.lan = lan
+        self.notices = None
+        if drive is not None:
+            link = lan.url if lan is not None else self.plain_url
+            self.notices = Notices(notices or NoticeSettings(), Home(archive), link)
         scope = ReaderScope(
             archive_reader=self.archive_reader,
             broadcaster=self.broadcaster,
             driving=self.driving,
             lan=lan,
+            notices=self.notices,
         )
         reading = msgspec.structs.replace(scope, driving=None, read_only=True)
         recall = RecallEndpoint(lambda _: scope.archive_reader.library, places, self._coverage)
@@ -173,7 +182,7 @@ class Server:
             return reading if device is not None and device.read_only else scope
 
         app = create_app(scope_of, settings, self.access, recall, push)
-        self._server = _Uvicorn(app, self.broadcaster, self.driving, recall)
+        self._server = _Uvicorn(app, self.broadcaster, self.driving, recall, self.notices)
         if lan is not None:
             guarded = lan_settings(lan, allowed, drive=drive is not None)
             self._server.second = (
@@ -285,8 +294,10 @@ class _Uvicorn(uvicorn.Server):
         broadcaster: Broadcaster,
         driving: Driving | None = None,
         recall: RecallEndpoint | None = None,
+        notices: Notices | None = None,
     ) -> None:
         super().__init__(_config(app))
+        self.notices = notices
         self.broadcaster = broadcaster
         self.driving = driving
         self.recall = recall
@@ -296,6 +307,8 @@ class _Uvicorn(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         if self.driving is not None:
             await self.driving.open()
+            if self.notices is not None:
+                self.notices.open(self.driving)
         await super().startup(sockets)
         if self.second is not None:
             self.servers.append(await self._listen_too(*self.second))
@@ -321,6 +334,8 @@ class _Uvicorn(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         if self.driving is not None:
             self.driving.dismiss()
+        if self.notices is not None:
+            await self.notices.close()
         await super().shutdown(sockets)
         if self.recall is not None:
             await self.recall.close()

@@ -19,10 +19,10 @@ from rireki.cli.archive import archive_path
 from rireki.cli.browser import Opening
 from rireki.cli.commands.demo import DIRECTORY, ensure_demo
 from rireki.cli.drive_options import drive_settings, is_on
-from rireki.cli.lan_options import check_lan, lan_lines, open_lan
+from rireki.cli.lan_options import check_lan, lan_lines, plan_lan
 from rireki.cli.options import archive_option, home_option, json_option
 from rireki.cli.output import StandardOutput, progress
-from rireki.cli.places import places_of, tell_ignored
+from rireki.cli.places import config_file, places_of, tell_ignored
 from rireki.errors import NotFound, RirekiError, Wording
 from rireki.home import Home
 from rireki.intake.parallel import pool, spawn
@@ -33,6 +33,7 @@ from rireki.live.readings import Readings
 from rireki.show.catalogue import say
 from rireki.sources.kit.places import Places
 from rireki.sync.devices import Devices
+from rireki.web.notices.settings import read_notices
 from rireki.web.running import Address, Served
 from rireki.web.token import Access, checked, ensure_token, read_chosen
 
@@ -179,10 +180,9 @@ def command(
         if only_url or (running and port in (None, running.port)):
             _point_to(running, shown, access.token, as_json)
             return
+        plan = plan_lan(shown.archive, lan, cert, key) if lan is not None else None
+        notices = read_notices(config_file()) if driven is not None else None
         bound = serving.bind(host, PORT if port is None else port)
-        second = None
-        if lan is not None:
-            second = open_lan(shown.archive, lan, bound.getsockname()[1], cert, key)
         server = serving.Server(
             bound,
             shown.archive,
@@ -195,7 +195,8 @@ def command(
             stand_in=shown.stand_in,
             drive=driven,
             accept_push=accept_push,
-            lan=second,
+            lan=plan.open(bound.getsockname()[1]) if plan is not None else None,
+            notices=notices,
         )
         if shown.read_only:
             click.echo(say(f"{shown.archive} can only be read: nothing is taken in."), err=True)

@@ -35,8 +35,8 @@ DEVICE = "rireki.device"
 LAN = "rireki.lan"
 #: Where a device leaves, or says how it wants to be called for: also one that may only read.
 OWN = "/devices"
-#: How the pages look: files of ours that are the same everywhere.
-LOOKS = ("/static/", "/talk.css")
+#: How the form for a code looks: files of ours that are the same everywhere.
+LOOKS = ("/static/frame.css", "/static/pages.css", "/static/icon.svg", "/talk.css")
 #: Bytes of a form with a code and a name.
 LARGEST_PAIRING = 4096
 
@@ -67,7 +67,7 @@ class LanGuard(Guard):
         request.scope[LAN] = True
         if path == PAIR and not reads:
             check_form(request, most=LARGEST_PAIRING)
-        if reads and path.startswith(LOOKS):
+        if reads and path in LOOKS:
             return None
         device = self._device(request)
         if device is not None:

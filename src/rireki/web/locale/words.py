@@ -52,6 +52,8 @@ _SCRIPT = {
     "copied": "Copied",
     "saved": "Saved",
     "unsaved": "It could not be saved. Is rireki still running?",
+    "ready": "Ready",
+    "notReady": "The browser does not allow it here.",
     "starred": "Starred",
     "unstarred": "Star taken away",
     "fresh": "{n} new",

@@ -22,6 +22,7 @@ from rireki.web.pages.files import show_files
 from rireki.web.pages.fragments import conversation_fragments
 from rireki.web.pages.help import show_help
 from rireki.web.pages.home import home_rows, show_home, status_piece
+from rireki.web.pages.install import show_manifest, show_offline, show_worker
 from rireki.web.pages.project import show_project
 from rireki.web.pages.raw import show_raw
 from rireki.web.pages.search import show_search
@@ -52,6 +53,9 @@ ROUTES = [
     Route("/devices", change_devices, methods=["POST"]),
     Route(PAIR, show_pair),
     Route(PAIR, pair_device, methods=["POST"]),
+    Route("/manifest.webmanifest", show_manifest),
+    Route("/sw.js", show_worker),
+    Route("/offline", show_offline),
     Route("/new", show_new),
     Route("/inbox", show_inbox),
     # No id is without a slash, so these never stand for a conversation.

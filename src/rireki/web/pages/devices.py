@@ -18,7 +18,7 @@ from rireki.web.lan.entrance import LanEntrance
 from rireki.web.lan.guard import LAN, device_of, remember
 from rireki.web.locale.words import locale_of, say
 from rireki.web.parts.form import read_form
-from rireki.web.parts.frame import answer, is_on, number_of, page, piece, told
+from rireki.web.parts.frame import answer, is_on, number_of, page, told
 from rireki.web.scope import scope_of
 
 # What draws it may not be installed; where there is a way in for devices, it is.
@@ -51,16 +51,20 @@ class DeviceRow(NamedTuple):
 @told
 async def show_devices(request: Request) -> Response:
     """`/devices`: who is let in, and a code for one more."""
-    values = _values(request)
     if is_on(request, "fragment"):
-        html = piece(request, "_devices.html", **values)
-        return answer({"html": html, "pairing": values["code"] is not None})
-    return page(request, "devices.html", number=await number_of(request), **values)
+        lan = scope_of(request).lan
+        return answer({"pairing": lan is not None and lan.pairing.code is not None})
+    return page(request, "devices.html", number=await number_of(request), **_values(request))
 
 
 def _values(request: Request) -> dict[str, Any]:
-    lan, here = scope_of(request).lan, device_of(request)
+    lan, here, notices = scope_of(request).lan, device_of(request), scope_of(request).notices
     values: dict[str, Any] = {"lan": lan, "device": here, "rows": [], "code": None}
+    values |= {"notices": notices, "installs": _is_trusted(lan, here)}
+    if notices is not None:
+        known = notices.subscriptions.all()
+        mine = [each for each in known if here is None or each.digest == here.digest]
+        values |= {"subscriptions": mine, "push_key": notices.public_key}
     if lan is None or here is not None:
         return values
     values["rows"] = list(_rows(lan))
@@ -71,6 +75,11 @@ def _values(request: Request) -> dict[str, Any]:
         drawn = qr.qr_svg(address, label)
         values |= {"code": code, "address": address, "qr": drawn, "left": _minutes(lan)}
     return values
+
+
+def _is_trusted(lan: LanEntrance | None, here: Device | None) -> bool:
+    """Whether browsers let these pages be installed and told things: they have to believe who we are."""
+    return here is None or (lan is not None and lan.certificate.trusted)
 
 
 def _rows(lan: LanEntrance) -> Iterator[DeviceRow]:
@@ -88,10 +97,16 @@ def _minutes(lan: LanEntrance) -> int:
 async def change_devices(request: Request) -> Response:
     """What the forms of that page say."""
     lan, here = scope_of(request).lan, device_of(request)
-    if lan is None:
-        raise NotFound("lan-is-off")
     said = await read_form(request)
     response = RedirectResponse("/devices", 303)
+    if (notices := scope_of(request).notices) and "endpoint" in said:
+        notices.subscriptions.add(said, here, now())
+        return response
+    if notices and (id := said.get("unsubscribe")):
+        notices.subscriptions.remove(id, here)
+        return response
+    if lan is None:
+        raise NotFound("lan-is-off")
     if here is not None:
         if "leave" not in said:
             raise RirekiError("device-changes-itself")
@@ -121,16 +136,16 @@ async def show_pair(request: Request) -> Response:
 @told
 async def pair_device(request: Request) -> Response:
     """A code that is right lets this browser in, from now on."""
-    lan = _entrance(request)
-    try:
-        said = await asyncio.wait_for(read_form(request), PATIENCE)
-    except TimeoutError:
-        raise RirekiError("form-too-slow") from None
-    name = device_name(said.get("name", "")) or _kind(request)
+    lan, name = _entrance(request), _kind(request)
     client = request.client.host if request.client else ""
     try:
+        said = await asyncio.wait_for(read_form(request), PATIENCE)
+        name = device_name(said.get("name", "")) or name
         code = lan.pairing.redeem(said.get("code", ""), client)
+    except TimeoutError:
+        return _form(request, lan, "", name, RirekiError("form-too-slow"), 408)
     except RirekiError as refusal:
+        # Here as well: who is not known yet is shown this form, and no other page.
         status = 429 if refusal.code == "pairing-too-often" else 403
         return _form(request, lan, "", name, refusal, status)
     if (before := device_of(request)) is not None:
