@@ -31,6 +31,7 @@ PAGES = {
     "stats": "/stats",
     "usage": "/usage?period=all",
     "project": "/project?path=/home/aiko/infra/night-train",
+    "devices": "/devices",
     "help": "/help",
 }
 PHONE: dict[str, Any] = {

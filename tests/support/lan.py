@@ -16,7 +16,7 @@ from rireki.archive.open import open_archive
 from rireki.home import Home
 from rireki.sources.kit.places import Places
 from rireki.sync.devices import Devices
-from rireki.web.lan.certificate import ensure_certificate
+from rireki.web.lan.certificate import ensure_certificate, own_certificate
 from rireki.web.lan.entrance import LanEntrance
 from rireki.web.serve import Server, bind
 from tests.web.conftest import PATIENCE, TOKEN, until
@@ -27,18 +27,22 @@ __all__ = ["ADDRESS", "Phone", "a_code", "entrance_of", "open_to_lan"]
 ADDRESS = "127.0.0.2"
 
 
-def entrance_of(archive: Path, address: str = ADDRESS) -> LanEntrance:
+def entrance_of(archive: Path, own: Path | None = None) -> LanEntrance:
+    """With a certificate made on the spot, or with one's `own`."""
     home = Home(archive)
-    known = ensure_certificate(home.certificates, address)
-    return LanEntrance(bind(address, 0), address, known, Devices(home))
+    made = ensure_certificate(home.certificates, ADDRESS)
+    known = own_certificate(own, None) if own is not None else made
+    return LanEntrance(bind(ADDRESS, 0), ADDRESS, known, Devices(home))
 
 
 @contextmanager
-def open_to_lan(archive: Path, home: Path, **options: Any) -> Iterator[Server]:
+def open_to_lan(
+    archive: Path, home: Path, own: Path | None = None, **options: Any
+) -> Iterator[Server]:
     """In a thread, and on loopback as well."""
     if not archive.exists():
         open_archive(archive, create=True).close()
-    lan = entrance_of(archive)
+    lan = entrance_of(archive, own)
     given = {"keep": False, **options, "lan": lan}
     server = Server(bind("127.0.0.1", 0), archive, Places.at(home), TOKEN, **given)
     thread = threading.Thread(target=server.run)

@@ -8,10 +8,14 @@ import ssl
 import stat
 import threading
 from collections.abc import Iterator
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import httpx
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 
 from rireki.errors import RirekiError
 from rireki.home import Home
@@ -440,6 +444,51 @@ def test_what_the_server_shows_is_what_the_browser_is_shown(served: Server) -> N
     shown = hashlib.sha256(given).hexdigest().upper()
     assert served.lan.certificate.fingerprint.replace(":", "") == shown
     assert served.lan.certificate.fingerprint in devices_page(served)
+
+
+def named_certificate(file: Path, *names: str) -> Path:
+    """One for these names, as somebody has it from an authority of their own."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    now, name = datetime.now(timezone.utc), x509.Name([])
+    made = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now)
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([*map(x509.DNSName, names)]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    plain = serialization.NoEncryption()
+    pem, kind = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
+    file.write_bytes(made.public_bytes(pem) + key.private_bytes(pem, kind, plain))
+    return file
+
+
+def test_with_one_s_own_certificate_its_names_are_answered_to_and_no_others(
+    tmp_path: Path,
+) -> None:
+    own = named_certificate(tmp_path / "own.pem", "laptop.test", "*.home.test")
+    (tmp_path / "home").mkdir()
+    with open_to_lan(tmp_path / "archive.sqlite3", tmp_path / "home", own) as server:
+        assert server.lan is not None and server.lan.certificate.trusted
+        port = server.lan.port
+        assert server.lan.url == f"https://laptop.test:{port}/"
+        base = f"https://{ADDRESS}:{port}"
+        with httpx.Client(base_url=base, verify=False) as there:
+            said = {"laptop.test": 200, "evil.home.test": 403, "laptop.test.evil": 403}
+            for name, status in said.items():
+                asked = there.get("/pair", headers={"Host": f"{name}:{port}"})
+                assert asked.status_code == status, name
+            # Nobody is asked to compare what the browser has compared.
+            assert "fingerprint" not in there.get("/pair").text
+        assert "fingerprint" not in devices_page(server)
+
+
+def test_without_drive_no_device_lets_an_agent_work(served: Server, phone: Phone) -> None:
+    assert phone.pair(a_code(served)).status_code == 303
+    started = phone.web.post("/api/v1/drive", json={}, headers={"Origin": phone.base})
+    assert started.status_code == 404
+    # One that may do more than read adds what a person adds.
+    assert phone.post("/searches", {"q": "kept"}).status_code == 303
 
 
 @pytest.mark.parametrize("named", ["0.0.0.0", "::", "nonsense", "224.0.0.1", "laptop.local"])

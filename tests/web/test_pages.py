@@ -29,6 +29,7 @@ PAGES = {
     "/sources": ("Sources", "取り込み元"),
     "/stats": ("Statistics", "統計"),
     "/usage?period=all": ("Usage", "利用量"),
+    "/devices": ("Devices", "デバイス"),
     "/help": ("Help", "ヘルプ"),
     f"/project?path={quote(NIGHT_TRAIN)}": ("night-train", "night-train"),
     f"/c/{COMPACTED}": ("What you asked", "あなたの発言"),

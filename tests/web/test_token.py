@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import stat
 import subprocess
@@ -298,3 +299,11 @@ def test_a_link_that_lies_where_the_token_goes_leads_nowhere(kept: Path, tmp_pat
     file.with_name(f"{file.name}.{os.getpid()}").symlink_to(precious)
     ensure_token(kept)
     assert precious.read_text() == "mine" and not Home(kept).token.is_symlink()
+
+
+def test_at_a_terminal_the_way_for_a_phone_is_drawn(tmp_path: Path) -> None:
+    with at_desktop(tmp_path, "stays", "--no-open", "--lan", "127.0.0.2") as desktop:
+        shown = desktop.shown
+        assert "https://127.0.0.2:" in shown and "Fingerprint" in shown and "▀" in shown
+        assert re.search(r"Code to pair a device: [2-9A-Z]{4}-[2-9A-Z]{4}\.", shown)
+        assert desktop.token not in shown.partition("Fingerprint")[2]
