@@ -201,10 +201,13 @@ def test_trimmed_messages_stay_where_they_stood(archive: Archive, home: Path) ->
     assert (found.upstream, found.turns) == ("changed", 5)
 
 
-def test_a_compacted_tab_continues_the_one_that_was_deleted(archive: Archive, home: Path) -> None:
+@pytest.mark.parametrize("context", [{}, {"newer": {"by": 1}}], ids=["", "newer"])
+def test_a_compacted_tab_continues_the_one_that_was_deleted(
+    archive: Archive, home: Path, context: dict[str, Any]
+) -> None:
     write(home, tab("one", prompt("remember 42"), answer("yes"), conversation="same"))
     take_in(archive, home)
-    summary = prompt("42 was said", at(5), origin=None, userInputMessageContext={})
+    summary = prompt("42 was said", at(5), origin=None, userInputMessageContext=context)
     waits = answer("Working...", at(5), shouldDisplayMessage=False)
     later = [prompt("which?", at(6)), answer("42", at(7))]
     write(home, tab("two", summary, waits, *later, conversation="same"))

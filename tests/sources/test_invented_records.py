@@ -17,7 +17,7 @@ from rireki.intake.verify import verify
 from rireki.model.message import Message
 from rireki.search.search import Search
 from rireki.sources.kit.places import Places
-from tests.support.homes import lay_out
+from tests.support.homes import FIXTURES, lay_out
 
 WORD = "zyxwonder"
 BODY = {"inside": [{"of": "it"}, {"words": f"a {WORD} nobody expected"}]}
@@ -542,6 +542,206 @@ def aider_line(home: Path) -> None:
         file.write(f"<hologram>{json.dumps(BODY)}</hologram>\n".encode())
 
 
+# ── Inside of what is known: a piece of a message, of a result ──
+
+
+def codex_prompt_content(home: Path) -> None:
+    content = [{"type": "text", "text": "look"}, {"type": "hologram"} | BODY]
+    item = {"type": "UserMessage", "id": "h", "content": content}
+    _codex_line(home, {"type": "event_msg", "payload": {"type": "item_completed", "item": item}})
+
+
+def codex_answer_content(home: Path) -> None:
+    item = {"type": "AgentMessage", "id": "h", "content": [{"type": "Hologram"} | BODY]}
+    _codex_line(home, {"type": "event_msg", "payload": {"type": "item_completed", "item": item}})
+
+
+def codex_message_content(home: Path) -> None:
+    payload = {"type": "message", "role": "user", "content": [{"type": "hologram"} | BODY]}
+    _codex_line(home, {"type": "response_item", "payload": payload})
+
+
+def codex_output_content(home: Path) -> None:
+    payload = {
+        "type": "function_call_output",
+        "call_id": "c",
+        "output": [{"type": "hologram"} | BODY],
+    }
+    _codex_line(home, {"type": "response_item", "payload": payload})
+
+
+def gemini_result(home: Path) -> None:
+    response = {"id": "c", "name": "look", "response": BODY}
+    call = {"id": "c", "name": "look", "args": {}, "result": [{"functionResponse": response}]}
+    _gemini_line(
+        home, {"id": "m-h", "timestamp": AT, "type": "gemini", "content": "", "toolCalls": [call]}
+    )
+
+
+def opencode_output(home: Path) -> None:
+    state = {"status": "completed", "input": {}, "output": BODY}
+    part = {"type": "tool", "callID": "c", "tool": "look", "state": state}
+    _opencode(home, "part", "prt_zz", "MESSAGE", "SESSION", 1, 1, part)
+
+
+def copilot_result(home: Path) -> None:
+    lay_out("copilot-cli-1.0.24", home)
+    file = sorted((home / ".copilot" / "session-state").glob("*/events.jsonl"))[0]
+    data = {
+        "toolCallId": "c",
+        "success": True,
+        "result": {"contents": [{"type": "hologram"} | BODY]},
+    }
+    _append(file, {"type": "tool.execution_complete", "data": data, "id": "h", "timestamp": AT})
+
+
+def copilot_chat_result(home: Path) -> None:
+    lay_out("vscode-copilot-chat-composed-1.109", home)
+    (file,) = home.rglob("chatSessions/*.jsonl")
+    round = {
+        "id": "r",
+        "response": "",
+        "toolCalls": [{"id": "c", "name": "look", "arguments": "{}"}],
+    }
+    result = {"content": [{"$mid": 99} | BODY]}
+    metadata = {"toolCallRounds": [round], "toolCallResults": {"c": result}}
+    _append(file, {"kind": 1, "k": ["requests", 0, "result", "metadata"], "v": metadata})
+
+
+def q_ide_result(home: Path) -> None:
+    result = {"toolUseId": "c", "status": "success", "content": [{"hologram": BODY}]}
+    context = {"toolResults": [result]}
+    message = {"type": "prompt", "body": "", "userInputMessageContext": context}
+    _q_ide(home, lambda talk: talk["messages"].append(message))
+
+
+def cline_result(home: Path) -> None:
+    result = {"type": "tool_result", "tool_use_id": "c", "content": [{"type": "hologram"} | BODY]}
+    _appended(
+        home,
+        "cline-3.0.65",
+        "*.messages.json",
+        {"id": "h", "role": "user", "content": [result], "ts": 1794917000000},
+    )
+
+
+def amp_result(home: Path) -> None:
+    run = {"status": "done", "result": BODY}
+    block = {"type": "tool_result", "toolUseID": "c", "run": run}
+    _amp(home, {"role": "user", "messageId": 99, "content": [block]})
+
+
+def goose_result(home: Path) -> None:
+    value = {"content": [{"type": "hologram"} | BODY]}
+    block = {"type": "toolResponse", "id": "c", "toolResult": {"status": "success", "value": value}}
+    _goose(home, "user", [block])
+
+
+def crush_result(home: Path) -> None:
+    data = {"tool_call_id": "c", "name": "look", "content": BODY, "is_error": False}
+    _crush(home, "tool", [{"type": "tool_result", "data": data}])
+
+
+def kiro_3_result(home: Path) -> None:
+    content = [{"type": "hologram"} | BODY]
+    _kiro_3(
+        home,
+        {
+            "id": "h",
+            "timestamp": AT,
+            "payload": {
+                "type": "tool_result",
+                "toolCallId": "c",
+                "success": True,
+                "content": content,
+            },
+        },
+    )
+
+
+def cursor_transcript_block(home: Path) -> None:
+    lay_out("cursor-composed-transcripts", home)
+    file = sorted((home / ".cursor").rglob("*.jsonl"))[0]
+    _append(file, {"role": "assistant", "message": {"content": [{"type": "hologram"} | BODY]}})
+
+
+def cursor_transcript_result(home: Path) -> None:
+    lay_out("cursor-composed-transcripts", home)
+    file = sorted((home / ".cursor").rglob("*.jsonl"))[0]
+    block = {"type": "tool_result", "tool_use_id": "c", "content": [{"type": "hologram"} | BODY]}
+    _append(file, {"role": "user", "message": {"content": [block]}})
+
+
+def llm_part(home: Path) -> None:
+    lay_out("llm-0.36", home)
+    (file,) = home.rglob("logs.db")
+    with sqlite3.connect(file) as database:
+        (hash, last) = database.execute("SELECT message_hash, max(id) FROM parts").fetchone()
+        database.execute(
+            "INSERT INTO parts (id, message_hash, position, type, payload)"
+            " VALUES (?, ?, 9, 'hologram', ?)",
+            (last + 1, hash, json.dumps(BODY)),
+        )
+    database.close()
+
+
+def _exported(home: Path, name: str, change: Callable[[Any], None]) -> None:
+    value = json.loads((FIXTURES / "exports" / name).read_text("utf-8"))
+    change(value)
+    home.mkdir(exist_ok=True)
+    (home / "export.json").write_text(json.dumps(value), "utf-8")
+
+
+def chatgpt_content(home: Path) -> None:
+    def change(value: Any) -> None:
+        mapping = value[0]["mapping"]
+        message = mapping[value[0]["current_node"]]["message"]
+        message["content"] = {"content_type": "hologram"} | BODY
+
+    _exported(home, "chatgpt.json", change)
+
+
+def chatgpt_part(home: Path) -> None:
+    def change(value: Any) -> None:
+        mapping = value[0]["mapping"]
+        message = mapping[value[0]["current_node"]]["message"]
+        parts = ["look", {"content_type": "hologram"} | BODY]
+        message["content"] = {"content_type": "multimodal_text", "parts": parts}
+
+    _exported(home, "chatgpt.json", change)
+
+
+def claude_ai_block(home: Path) -> None:
+    def change(value: Any) -> None:
+        value[0]["chat_messages"][-1]["content"] = [{"type": "hologram"} | BODY]
+
+    _exported(home, "claude-ai.json", change)
+
+
+def claude_ai_result(home: Path) -> None:
+    def change(value: Any) -> None:
+        block = {"type": "tool_result", "name": "look", "content": [{"type": "hologram"} | BODY]}
+        value[0]["chat_messages"][-1]["content"] = [block]
+
+    _exported(home, "claude-ai.json", change)
+
+
+def open_webui_content(home: Path) -> None:
+    def change(value: Any) -> None:
+        history = value[0]["chat"]["history"]
+        history["messages"][history["currentId"]]["content"] = [{"type": "hologram"} | BODY]
+
+    _exported(home, "open-webui.json", change)
+
+
+INSIDE = [
+    *(codex_prompt_content, codex_answer_content, codex_message_content, codex_output_content),
+    *(gemini_result, opencode_output, copilot_result, copilot_chat_result, q_ide_result),
+    *(cline_result, amp_result, goose_result, crush_result, kiro_3_result),
+    *(cursor_transcript_block, cursor_transcript_result, llm_part),
+    *(chatgpt_content, chatgpt_part, claude_ai_block, claude_ai_result, open_webui_content),
+]
+
 CONTAINERS = [
     aider_line,
     *(claude_type, claude_system, claude_attachment, claude_user_block, claude_answer_block),
@@ -568,12 +768,12 @@ CONTAINERS = [
 ]
 
 
-@pytest.mark.parametrize("invent", CONTAINERS, ids=lambda invent: invent.__name__)
+@pytest.mark.parametrize("invent", [*CONTAINERS, *INSIDE], ids=lambda invent: invent.__name__)
 def test_an_invented_record_is_kept_shown_and_found(
     invent: Callable[[Path], None], archive: Archive, home: Path
 ) -> None:
     invent(home)
-    paths = [home / "export.json"] if invent is kiro_export else []
+    paths = [path for path in [home / "export.json"] if path.exists()]
     import_history(archive, places=Places.at(home), paths=paths)
     showing = [message for message in _messages(archive) if WORD in str(message.parts)]
     assert showing, "it is shown"

@@ -187,7 +187,9 @@ class _Told:
 
     def _is_summary(self, line: DecodedLine, following: Any) -> bool:
         """Whether it stands for the talk before a compaction: the first message, and not from the IDE."""
-        bare = get(line.value, "userInputMessageContext") == {} and not line.text("origin")
+        context = get(line.value, "userInputMessageContext")
+        told = isinstance(context, dict) and {"editorState", "toolResults"}.isdisjoint(context)
+        bare = told and not line.text("origin")
         begins = any(ref in self.firsts for ref in line.refs)
         waits = string(following, "body") == NO_ANSWER and string(following, "type") == "answer"
         return bare and begins and waits

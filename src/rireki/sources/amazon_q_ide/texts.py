@@ -99,7 +99,8 @@ def output_of(result: Any) -> tuple[str, ResultStatus]:
             value = value["items"]
         elif isinstance(value, dict) and value.keys() == {"error"}:
             failed, value = True, value["error"]
-        texts.append(string(one, "text") if value is None else words(value))
+        known = isinstance(get(one, "text"), str) or (isinstance(one, dict) and "json" in one)
+        texts.append(string(one, "text") if value is None and known else words(value or one))
     text = "\n".join(filter(None, texts))
     if failed and text == _CANCELLED:
         return text, "cancelled"

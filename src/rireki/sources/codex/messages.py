@@ -11,14 +11,25 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from rireki.model.message import Author, Display, Usage
-from rireki.model.parts import Attachment, Notice, Part, Text, Thinking, ToolCall, ToolResult
+from rireki.model.parts import (
+    Attachment,
+    Notice,
+    Part,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Unknown,
+)
 from rireki.sources.codex.rollout import Line, Rollout
 from rireki.sources.codex.steps import end_of, reviewed, step_of
 from rireki.sources.codex.texts import (
+    ASKED,
     INJECTED,
     SHELL,
     agent_words,
     directory_in,
+    odd_pieces,
     output_of,
     shell_command,
     summaries_in,
@@ -243,7 +254,7 @@ class RolloutReader:
             case "UserMessage":
                 self._asked(items(item, "content"))
             case "AgentMessage":
-                self._reply(_text(item))
+                self._reply(_text(item), odd_pieces(items(item, "content")))
             case "Reasoning":
                 self._think(items(item, "summary_text") or items(item, "raw_content"))
             case "CommandExecution":
@@ -287,11 +298,20 @@ class RolloutReader:
             found.setdefault(kind, []).append(string(one, field) or string(one, "path"))
         named = [f"@{name}" for kind in ("skill", "mention") for name in found.get(kind, ())]
         self._ask(
-            [*found.get("text", ()), *named], found.get("image", []), found.get("local_image", [])
+            [*found.get("text", ()), *named],
+            found.get("image", []),
+            found.get("local_image", []),
+            odd_pieces(content, ASKED),
         )
 
-    def _ask(self, texts: Sequence[str], images: Sequence[str], paths: Sequence[str]) -> None:
-        parts: list[Part] = [Text(text) for text in texts if text]
+    def _ask(
+        self,
+        texts: Sequence[str],
+        images: Sequence[str],
+        paths: Sequence[str],
+        odd: Sequence[Unknown] = (),
+    ) -> None:
+        parts: list[Part] = [*(Text(text) for text in texts if text), *odd]
         # The bytes of a picture that was given by its path are in the copy for the model.
         urls = images or self._pictures[-len(paths) :] if images or paths else []
         parts += [self._picture(url) for url in urls]
@@ -302,12 +322,13 @@ class RolloutReader:
             asked = self._say("person", "bubble", parts, "typed prompt")
         asked.typed, asked.ends = True, False
 
-    def _reply(self, text: str) -> None:
+    def _reply(self, text: str, odd: Sequence[Unknown] = ()) -> None:
         bare = text.strip()
         if bare == _COMPACTED or bare in self._summaries:
             self._say("harness", "fold", [Text(text)], "summary", "summary")
-        elif text:
-            self._continue([Text(text)], after=(Thinking,)).ends = True
+        elif text or odd:
+            said = [Text(text)] if text else []
+            self._continue([*said, *odd], after=(Thinking,)).ends = True
 
     def _think(self, texts: Sequence[Any]) -> None:
         parts = [Thinking(words(text)) for text in texts if text]
@@ -380,6 +401,10 @@ class RolloutReader:
         origins = items(passed, "content_item_metadata")
         typed: list[str] = []
         self._pictures = []
+        odd = odd_pieces(items(payload, "content"))
+        if odd:
+            label = "added by the program"
+            self._say("harness", "fold", odd, "not typed", label)
         for number, item in enumerate(items(payload, "content")):
             text, url = string(item, "text"), string(item, "image_url")
             origin = get(origins[number], "provenance", "type") if number < len(origins) else None

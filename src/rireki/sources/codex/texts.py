@@ -8,19 +8,22 @@ a prompt.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from rireki.model.message import Display
-from rireki.model.parts import ResultStatus
+from rireki.model.parts import ResultStatus, Unknown
 from rireki.sources.kit.decode import NotReadable, load
 from rireki.sources.kit.fields import get, items, string, words
 from rireki.sources.kit.rules import TextRule, tagged
 
 __all__ = [
+    "ASKED",
     "INJECTED",
     "SHELL",
     "agent_words",
     "directory_in",
+    "odd_pieces",
     "output_of",
     "shell_command",
     "summaries_in",
@@ -97,6 +100,20 @@ _COMMAND = re.compile(r"<command>\n?(.*?)\n?</command>\s*<result>\n?(.*?)\n?</re
 _DIRECTORY = re.compile(r"<cwd>(.*?)</cwd>|^Current working directory: (.*)$", re.MULTILINE)
 _EXIT = re.compile(r"^(?:Exit code: |Process exited with code )(-?\d+)", re.MULTILINE)
 
+#: Pieces of a prompt that are understood; and where a piece of anything has what it says.
+ASKED = ("text", "image", "local_image", "skill", "mention")
+_SAYING = ("text", "image_url", "encrypted_content")
+
+
+def odd_pieces(content: Sequence[Any], known: Sequence[str] = ()) -> list[Unknown]:
+    """Pieces of a message, or of an output, that say nothing that is understood."""
+    return [
+        Unknown(string(one, "type") or "content", one)
+        for one in content
+        if string(one, "type") not in known
+        and not any(isinstance(get(one, name), str) for name in _SAYING)
+    ]
+
 
 def shell_command(text: str) -> tuple[str, str]:
     """A command that the person ran with `!`, and what came of it."""
@@ -137,7 +154,9 @@ def output_of(payload: Any) -> tuple[str, ResultStatus]:
     """The text of a tool's output, and how the tool ended: there is no flag, the text tells."""
     value = get(payload, "output")
     if isinstance(value, list):
-        text = "\n".join(filter(None, (string(one, "text") for one in items(payload, "output"))))
+        odd = [piece.raw for piece in odd_pieces(items(payload, "output"))]
+        told = [*(string(one, "text") for one in items(payload, "output")), *map(words, odd)]
+        text = "\n".join(filter(None, told))
     elif isinstance(value, dict):
         text = words(value.get("content", value))
         if value.get("success") is False:

@@ -72,6 +72,8 @@ def result_of(call: str, data: Any, pictures: Pictures) -> tuple[ToolResult, lis
             found.append(pictures.add(picture, string(block, "mimeType")))
         elif string(block, "text") and string(block, "text") not in text:
             text = f"{text}\n{string(block, 'text')}" if text else string(block, "text")
+        elif not string(block, "text"):
+            text = f"{text}\n{words(block)}".lstrip("\n")
     return ToolResult(call, _status(data, text), text), found
 
 

@@ -71,12 +71,12 @@ def _take(builder: ConversationBuilder, node: Node, line: DecodedLine) -> None:
                 told.append(builder.ask(line, name, [Text(text)], rule=_ATTACHED, at=at))
     elif sender == "assistant":
         told = [builder.answer(line, node.id, [*said, *map(_file, files)], at=at)] if said else []
-        if results:
-            told.append(builder.result(line, f"{node.id}-results", results, at=at))
-            # The answer goes on behind its results, in the same message.
-            told[-1].ends = not isinstance(said[-1], ToolCall) if said else None
     else:
         told = [builder.unknown(line, node.id, sender or "message", at=at)]
+    if results:
+        told.append(builder.result(line, f"{node.id}-results", results, at=at))
+        # The answer goes on behind its results, in the same message.
+        told[-1].ends = not isinstance(said[-1], ToolCall) if said else None
     for one in told:
         one.message.abandoned = node.abandoned
         if node.abandoned:

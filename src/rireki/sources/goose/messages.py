@@ -239,11 +239,18 @@ class _Session:
         value = get(result, "value")
         content = value if isinstance(value, list) else items(value, "content")
         failed = string(result, "status") == "error" or get(value, "isError") is True
-        texts = [string(one, "text") or words(get(one, "resource")) for one in content]
+        texts = [_output(one) for one in content]
         output = "\n".join(filter(None, texts)) or words(get(result, "error"))
         status: ResultStatus = "error" if failed else "ok"
         pictures = [self._picture(one) for one in content if string(one, "type") == "image"]
         return [ToolResult(string(block, "id"), status, output), *pictures]
+
+
+def _output(one: Any) -> str:
+    """A piece of a result: a text, a resource, or what is not understood, as it is."""
+    if string(one, "type") in ("text", "image"):
+        return string(one, "text")
+    return string(one, "text") or words(get(one, "resource") or one)
 
 
 def _call(block: Any) -> ToolCall:
