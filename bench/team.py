@@ -2,7 +2,8 @@
 
 The store's verb alone, without a network: the corpus of one laptop taken whole; many laptops with
 some megabytes each; live pushes of one record each; the bytes that all of it takes, and the log that
-is written for a small push. A server of its own, with fsync. Clients are processes with threads.
+is written for a small push. `pages` and `live`: a team of many people (`--people 1000 --each 1000`
+takes some minutes). A server of its own, with fsync. Clients are processes with threads.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from os import urandom
 from pathlib import Path
 from typing import Any
 
-from bench import team_push
+from bench import team_push, team_scale
 from bench.measure import at_least, at_most, copy_corpus, import_command, percentile
 from tests.support.postgres import PostgresServer, engines, running
 
@@ -55,6 +56,10 @@ def main() -> None:
     parser.add_argument("--archive", type=Path, help="an archive of it, made before")
     parser.add_argument("--sessions", type=int, default=1000)
     parser.add_argument("--peer", default=sys.executable, help="a Python that has openai-agents")
+    parser.add_argument("--people", type=int, default=200, help="of pages and live")
+    parser.add_argument("--each", type=int, default=100, help="conversations of each")
+    parser.add_argument("--listeners", type=int, default=100)
+    parser.add_argument("--changes", type=int, default=100, help="in a second")
     parser.add_argument("--version", type=int, choices=engines(), default=next(iter(engines())))
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="rireki-bench-") as folder:
@@ -272,6 +277,8 @@ def _size(server: PostgresServer, database: str, table: str) -> int:
 PARTS: dict[str, Callable[[Path, argparse.Namespace], dict[str, Any]]] = {
     "store": store,
     "push": push,
+    "pages": team_scale.pages,
+    "live": team_scale.live,
 }
 
 if __name__ == "__main__":

@@ -433,7 +433,8 @@ def ensure_source(source: str | None, archive: Archive) -> None:
     if source is None:
         return
     if source not in registry.names():
-        kept = {heading.source for heading in archive.headings()}
+        tally = archive.tally()
+        kept = {each.source for each in (archive.headings() if tally is None else tally.cells)}
         ensure_among(source, sorted({*registry.names(), *kept}))
 
 

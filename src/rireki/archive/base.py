@@ -33,6 +33,8 @@ from rireki.archive.values import (
     StoredReading,
     Stream,
     StreamFacts,
+    Tally,
+    TallyCell,
 )
 from rireki.late import LateModule
 from rireki.model.conversation import Answer, Conversation, Curation, Trouble
@@ -70,6 +72,8 @@ __all__ = [
     "StoredReading",
     "Stream",
     "StreamFacts",
+    "Tally",
+    "TallyCell",
 ]
 
 
@@ -359,6 +363,10 @@ class Archive:
         """How many conversations there are, sub-agents and notes included; or how many wait that
         nothing is known of before they are interpreted."""
         return self.rows.lacking() if waiting else self.rows.count()
+
+    def tally(self) -> Tally | None:
+        """What all of it comes to, where that is kept at hand: where going through it takes too long."""
+        return None
 
     @lenient_rows
     def conversations(self, wanted: Filter = Filter()) -> Iterator[Conversation]:  # noqa: B008

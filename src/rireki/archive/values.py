@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
@@ -25,6 +25,8 @@ __all__ = [
     "StoredReading",
     "Stream",
     "StreamFacts",
+    "Tally",
+    "TallyCell",
 ]
 
 #: A family and a conversation's own id in it: strands of one group are interpreted together.
@@ -83,6 +85,8 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
     project: str | None = None
     #: Also the directories below that one.
     below: bool = True
+    #: Only what had begun by then.
+    begun: str | None = None
     since: str | None = None
     before: str | None = None
     title: str | None = None
@@ -197,3 +201,39 @@ class Sighting(msgspec.Struct, frozen=True, kw_only=True):
     last_seen: str
     #: True for what the source holds for this directory now.
     current: bool
+
+
+class TallyCell(NamedTuple):
+    """How many conversations have all of this in common."""
+
+    project: str | None
+    source: str
+    #: Whether they are listed only where it is asked for.
+    aside: bool
+    finished: bool
+    number: int
+    newest: str | None
+
+
+class Tally(NamedTuple):
+    """What an archive comes to, where that is kept at hand."""
+
+    cells: Sequence[TallyCell] = ()
+    #: Turns by local day.
+    days: Mapping[str, int] = {}
+    #: Conversations, and the tokens of these, of the last seven days and of the seven before.
+    weeks: Sequence[tuple[int, int]] = ((0, 0), (0, 0))
+    #: Projects that are not told apart in the cells, where there are too many.
+    others: int = 0
+    #: So many conversations are listed at once, the newest: whatever goes through them sees no more.
+    most: int = 0
+
+    @property
+    def beyond(self) -> int:
+        """How many those are, where there are more."""
+        return self.most if 0 < self.most < self.number else 0
+
+    @property
+    def number(self) -> int:
+        """Of all conversations."""
+        return sum(cell.number for cell in self.cells)

@@ -9,7 +9,7 @@ exactly what came after, however long they were away.
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import msgspec
 
@@ -19,7 +19,7 @@ from rireki.live.readings import Readings
 from rireki.model.message import Message
 from rireki.model.parts import ToolCall
 
-__all__ = ["Feed", "News", "Touched"]
+__all__ = ["ChangeKind", "Feed", "News", "Touched", "kind_of"]
 
 #: More conversations than this at once are an import: their messages are not named one by one.
 MANY = 50
@@ -27,11 +27,14 @@ MANY = 50
 REMEMBERED = 64
 
 
+ChangeKind: TypeAlias = Literal["new", "changed", "removed"]
+
+
 class Touched(msgspec.Struct, frozen=True):
     """A conversation that changed, and which of its messages did."""
 
     conversation: str
-    kind: Literal["new", "changed", "removed"]
+    kind: ChangeKind
     #: Ids of messages that are new or say something else now, in their order.
     #: None: too much changed to name them, the conversation is to be read again.
     messages: list[str] | None = msgspec.field(default_factory=list)
@@ -67,10 +70,14 @@ class Feed:
         many = len(changes) > MANY
         return News(after, number, [self._touched(c, many, noted) for c in changes])
 
+    def touched(self, change: Change) -> Touched:
+        """Of one change, the messages that differ."""
+        return self._touched(change, False, set())
+
     def _touched(self, change: Change, briefly: bool, noted: set[str]) -> Touched:
-        if not change.reached:
-            return Touched(change.conversation, "removed")
-        kind: Literal["new", "changed"] = "changed" if change.before else "new"
+        kind = kind_of(change)
+        if kind == "removed":
+            return Touched(change.conversation, kind)
         if briefly:
             return Touched(change.conversation, kind, None)
         before = self._fingerprints(change.conversation, change.before)
@@ -121,6 +128,12 @@ class Feed:
             return []
         told = self.readings.at(self.archive, found, number)
         return told[1] if told else []
+
+
+def kind_of(change: Change) -> ChangeKind:
+    if not change.reached:
+        return "removed"
+    return "changed" if change.before else "new"
 
 
 def _fingerprint(message: Message) -> int:

@@ -72,6 +72,8 @@ class Audience:
             known = together.ask(SHARES_WITH, member.id, list(numbers.values()))
             gone = together.ask_many(UNSHARE_WITH, kept)
             together.ask_many(SHARE, rows)
+            if gone:
+                together.next("withdrawn")
             if gone or len(known) < len(numbers):
                 together.next("rights")
 
@@ -79,6 +81,7 @@ class Audience:
         with self.tables.together() as together:
             for each in groups:
                 together.ask(UNSHARE, member.id, each.family, each.grouping)
+            together.next("withdrawn")
             together.next("rights")
 
     def _own_teams(self, member: Member, names: Iterable[str]) -> dict[str, int]:

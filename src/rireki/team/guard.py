@@ -6,6 +6,7 @@ in front signs who somebody is, that is believed. Hosts and origins are looked a
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from urllib.parse import parse_qsl, urlencode
@@ -19,7 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from rireki.errors import RirekiError
 from rireki.team.logs import AccessLog
 from rireki.team.people import BROWSER_DAYS, SHARES, Member
-from rireki.team.scopes import SCOPE, Scopes
+from rireki.team.scopes import SCOPE, MemberScope, Scopes
 from rireki.team.signed import SignedHeader
 from rireki.team.store import Narrowed, Team
 from rireki.web.api.failures import told
@@ -45,6 +46,8 @@ OPEN = ("/health", "/metrics", "/talk.css", SIGN_IN)
 STATIC = "/static/"
 #: Bytes of what somebody signs in with; and of a change of what is shared.
 MOST, MOST_SHARED = 4096, 20 << 20
+#: For how long who listens is not asked for again while nobody's rights change, in seconds.
+ASKED = 15.0
 #: The same as a name in an address, and there for every page.
 NARROWING = ("person", "team")
 
@@ -178,13 +181,16 @@ class TeamGuard(Guard):
         other rights."""
         streams = ended = False
         scope = request.scope.get(SCOPE)
+        asked = -ASKED
 
         async def sending(message: Message) -> None:
-            nonlocal streams, ended
+            nonlocal streams, ended, asked
+            now = time.monotonic()
             if message["type"] == "http.response.start":
                 kind = Headers(scope=message).get("content-type", "")
                 streams = kind.startswith("text/event-stream")
-            elif streams and not ended and scope is not None:
+            elif streams and not ended and scope is not None and not self._is_known(scope, asked):
+                asked = now
                 member = await run_in_threadpool(self._member, request)
                 if member is None or member.rights != scope.member.rights:
                     ended = True
@@ -193,6 +199,12 @@ class TeamGuard(Guard):
                 await send(message)
 
         return sending
+
+    def _is_known(self, scope: MemberScope, asked: float) -> bool:
+        """Whether nobody's rights have changed before what the hub tells, as it looked then; those who
+        were signed in for some time are asked for again all the same."""
+        recently = time.monotonic() - asked < ASKED
+        return recently and self.scopes.hub.rights == scope.member.rights
 
 
 def _query_of(scope: Scope) -> list[tuple[str, str]]:

@@ -22,6 +22,7 @@ from rireki.archive.base import (
     PersonFact,
     Sighting,
     StoredConversation,
+    Tally,
 )
 from rireki.errors import Ambiguous, NotFound
 from rireki.intake.curate import told_to_teams
@@ -112,6 +113,9 @@ class OwnerView(ReadOnlyArchive):
 
     def close(self) -> None:
         self.archive.close()
+
+    def tally(self) -> Tally | None:
+        return None
 
     def count(self, waiting: bool = False) -> int:
         return 0 if waiting else len(self.known())

@@ -5,15 +5,14 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 
 from starlette.requests import Request
 
-from rireki.archive.base import Archive
 from rireki.search.last_words import LastWords
 from rireki.shares.plan import GroupName
 from rireki.sources.kit.places import Places
+from rireki.team.hub import MemberBroadcaster, TeamHub
 from rireki.team.people import Member
 from rireki.team.read_only import OwnedName
 from rireki.team.searching import TeamLibrary
@@ -21,7 +20,6 @@ from rireki.team.seen import WHOSE, SeenArchive
 from rireki.team.store import Narrowed, Team
 from rireki.team.visible import Sight
 from rireki.web.archive_reader import ArchiveReader, ReaderThreads
-from rireki.web.broadcaster import Broadcaster, Subscriber
 from rireki.web.scope import ReaderScope
 
 __all__ = ["SCOPE", "MemberScope", "Scopes", "member_scope"]
@@ -33,8 +31,6 @@ SCOPE = "rireki.scope"
 KEPT = 100
 #: Threads that read, and that search, for everybody together.
 READERS, SEARCHERS = 12, 4
-#: How often it is looked for what is new to somebody who listens, in seconds.
-PACE = 0.25
 #: Seconds for which one reading of a conversation is noted once.
 ONCE = 60.0
 
@@ -54,20 +50,6 @@ def member_scope(request: Request) -> MemberScope:
     return scope
 
 
-class _OwnBroadcaster(Broadcaster):
-    """Has no thread before somebody listens."""
-
-    def __init__(self, place: Path, opener: Callable[[Path], Archive]) -> None:
-        super().__init__(place, opener=opener, pace=PACE)
-        self._started = False
-
-    def listen(self, after: int | None = None, conversation: str | None = None) -> Subscriber:
-        if not self._started:
-            self._started = True
-            self.start()
-        return super().listen(after, conversation)
-
-
 class _MemberReader(ArchiveReader):
     """Lists say nothing of what is in a conversation: whoever opens one is noted."""
 
@@ -76,8 +58,9 @@ class _MemberReader(ArchiveReader):
 
 
 class Scopes:
-    def __init__(self, team: Team) -> None:
+    def __init__(self, team: Team, hub: TeamHub) -> None:
         self.team = team
+        self.hub = hub
         self._threads = ReaderThreads.made(READERS, SEARCHERS)
         self._nowhere = Places.at(team.folder / "nowhere")
         self._made: OrderedDict[tuple[object, ...], MemberScope] = OrderedDict()
@@ -118,7 +101,7 @@ class Scopes:
         place = team.home.archive
         reader = _MemberReader(place, self._nowhere, library=library, threads=self._threads)
         # Naming changes reads what was said; nobody has been given it by that.
-        listener = _OwnBroadcaster(place, lambda _: team.seen(sight))
+        listener = MemberBroadcaster(self.hub, team, sight)
         return MemberScope(
             archive_reader=reader,
             broadcaster=listener,

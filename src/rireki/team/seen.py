@@ -23,6 +23,7 @@ from rireki.archive.base import (
     PersonFact,
     Sighting,
     StoredConversation,
+    Tally,
 )
 from rireki.archive.curation import curation_of
 from rireki.archive.projection import answers_in, conversation_of
@@ -40,9 +41,9 @@ from rireki.team.read_only import (
     without_notes,
 )
 from rireki.team.tables import Row
-from rireki.team.visible import ListPlace, VisibleRows
+from rireki.team.visible import ListPlace, Sight, VisibleRows
 
-__all__ = ["WHOSE", "Noted", "SeenArchive"]
+__all__ = ["MOST", "WHOSE", "Noted", "SeenArchive"]
 
 #: Between the id of a conversation and whose it is, where two people have one of that id.
 WHOSE = "~"
@@ -50,6 +51,8 @@ WHOSE = "~"
 _STRANDS = 1 << 40
 #: People whose sightings of one directory are told; groups that wait, and changes, at once.
 SIGHTED, WAITING, CHANGES = 100, 1000, 5000
+#: Conversations that are given at once, and of which everything is counted: the newest.
+MOST = 5000
 #: Conversations whose links and what was added to them are fetched together.
 PAGE = 100
 
@@ -66,9 +69,11 @@ class SeenArchive(ReadOnlyArchive):
         open_archive: Callable[[int], Archive],
         beside: Archive,
         number: Callable[[], int],
+        tally: Callable[[Sight], Tally],
         noted: Noted | None = None,
     ) -> None:
         """`beside` is whose files are used; `number` is that of the feed of all archives."""
+        self._tally = tally
         self.visible = rows
         self.name, self.address, self.home = beside.name, beside.address, beside.home
         self.clock = beside.clock
@@ -113,8 +118,18 @@ class SeenArchive(ReadOnlyArchive):
     def close(self) -> None:
         self._archives.clear()
 
+    def tally(self) -> Tally | None:
+        # Of one person there is not too much to go through.
+        several = len(self.visible.sight.people) != 1
+        return self._tally(self.visible.sight)._replace(most=MOST) if several else None
+
     def count(self, waiting: bool = False) -> int:
-        return 0 if waiting else int(self.visible.ask(sql.COUNT)[0][0])
+        if waiting:
+            return 0
+        tally = self.tally()
+        if tally is not None:
+            return tally.number
+        return int(self.visible.ask(sql.COUNT)[0][0])
 
     # ── one group ──
 
@@ -168,6 +183,8 @@ class SeenArchive(ReadOnlyArchive):
             found.sort(key=lambda c: c.updated_at or "", reverse=True)
             return islice(found, wanted.limit)
         after = self._place(*wanted.after) if wanted.after else None
+        most = MOST if wanted.limit is None else min(wanted.limit, MOST)
+        wanted = structs.replace(wanted, limit=most)
         return self._made_some(self.visible.listed(wanted, after))
 
     def _place(self, at: str | None, name: str) -> ListPlace:
@@ -190,13 +207,13 @@ class SeenArchive(ReadOnlyArchive):
         for row in rows:
             owner, number, data, id, title = row[:5]
             told = [
-                Link(kind, self._called(other, owner, owners), side, call)  # type: ignore[arg-type]
+                Link(kind, self.called(other, owner, owners), side, call)  # type: ignore[arg-type]
                 for side, kind, other, call in links.get((owner, number), ())
                 if owner in owners.get(other, ())
             ]
             read = conversation_of((number, data, id, title), {number: told}, {}, {})
             values = structs.asdict(read)
-            values["id"] = self._called(id, owner, owners)
+            values["id"] = self.called(id, owner, owners)
             values["curation"] = added.get((owner, number), UNSET)
             # Laptops do not say what they are called.
             values["machines"] = UNSET
@@ -225,7 +242,7 @@ class SeenArchive(ReadOnlyArchive):
 
     # ── names ──
 
-    def _called(self, id: str, owner: int, owners: Mapping[str, Sequence[int]]) -> str:
+    def called(self, id: str, owner: int, owners: Mapping[str, Sequence[int]]) -> str:
         """The id, with whose it is where another one of that id is meant by it alone."""
         first = next(iter(owners.get(id, ())), owner)
         return id if first == owner else f"{id}{WHOSE}{self._name_of(owner)}"
@@ -329,11 +346,16 @@ class SeenArchive(ReadOnlyArchive):
 
     def projects(self) -> Iterator[str]:
         newest: dict[str, str] = {}
-        for heading in self.headings():
-            if heading.project:
-                at = heading.updated_at or ""
-                newest[heading.project] = max(newest.get(heading.project, ""), at)
+        for project, at in self._project_times():
+            if project:
+                newest[project] = max(newest.get(project, ""), at or "")
         return iter(sorted(newest, key=lambda project: newest[project], reverse=True))
+
+    def _project_times(self) -> Iterator[tuple[str | None, str | None]]:
+        tally = self.tally()
+        if tally is not None:
+            return ((cell.project, cell.newest) for cell in tally.cells)
+        return ((heading.project, heading.updated_at) for heading in self.headings())
 
     def sightings(self, directory: str, below: bool = False) -> list[Sighting]:
         within = sql.WITHIN.format(of_project=sql.of_project(below))
@@ -347,7 +369,7 @@ class SeenArchive(ReadOnlyArchive):
         seen = self._archive(person).sightings(directory, below)
         owners = self.visible.owners([each.conversation.id for each in seen])
         names = {
-            each.conversation.id: self._called(each.conversation.id, person, owners)
+            each.conversation.id: self.called(each.conversation.id, person, owners)
             for each in seen
             if person in owners.get(each.conversation.id, ())
         }
@@ -363,7 +385,7 @@ class SeenArchive(ReadOnlyArchive):
     def answers(
         self, source: str | None = None, since: str | None = None
     ) -> Iterator[tuple[str, list[Answer]]]:
-        wanted = Filter(source=source, since=since, subagents=True)
+        wanted = Filter(source=source, since=since, subagents=True, limit=MOST)
         rows = self.visible.listed(wanted, None)
         while page := list(islice(rows, PAGE)):
             owners = self.visible.owners([row[3] for row in page])
@@ -371,7 +393,7 @@ class SeenArchive(ReadOnlyArchive):
             for row in page:
                 data = packed.get((row[0], row[3]))
                 if data is not None:
-                    yield self._called(row[3], row[0], owners), answers_in(data)
+                    yield self.called(row[3], row[0], owners), answers_in(data)
 
     def answers_of(self, ids: Sequence[str]) -> dict[str, list[Answer]]:
         wanted = self._resolved(ids)
@@ -398,7 +420,7 @@ class SeenArchive(ReadOnlyArchive):
             after = rows[-1][0]
         owners = self.visible.owners([each.conversation for each in found.values()])
         return [
-            change._replace(conversation=self._called(change.conversation, person, owners))
+            change._replace(conversation=self.called(change.conversation, person, owners))
             for (person, _), change in found.items()
         ]
 

@@ -12,6 +12,7 @@ import uvicorn
 
 from rireki.mcp.http import RecallEndpoint
 from rireki.team.app import create_team_app
+from rireki.team.hub import TeamHub
 from rireki.team.logs import AccessLog
 from rireki.team.scopes import Scopes
 from rireki.team.signed import SignedHeader
@@ -43,8 +44,11 @@ class TeamServer:
         self.socket = bound
         self.host = host
         self.port: int = bound.getsockname()[1]
-        self.scopes = Scopes(team)
+        self.hub = TeamHub(team)
+        self.scopes = Scopes(team, self.hub)
         self.worker = ProjectWorker(team)
+        self.waker = team.waker(self._woken)
+        self.worker.told = self._told
         settings = GuardSettings(
             token="", port=self.port, hosts=(*LOOPBACK, host.lower()), allowed=allowed
         )
@@ -60,6 +64,14 @@ class TeamServer:
     def listening(self) -> bool:
         return self._server.started
 
+    def _told(self) -> None:
+        """This server has put something into the feed."""
+        self.hub.kick()
+        self.waker.announce()
+
+    def _woken(self) -> None:
+        self.hub.kick()
+
     def wait(self) -> bool:
         """Until it listens; False where it ended before."""
         while not (self._server.started or self._server.should_exit):
@@ -68,12 +80,17 @@ class TeamServer:
 
     def run(self) -> None:
         """Until `stop`, or a signal when this is the main thread."""
+        self.team.tallies.count_again()
+        self.hub.start()
+        self.waker.start()
         self.worker.start()
         try:
             self._server.run(sockets=[self.socket])
         finally:
             self.scopes.dismiss()
             self.worker.stop()
+            self.waker.close()
+            self.hub.wait()
             self.scopes.close()
             self.team.close()
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from rireki.archive.base import Archive, Change
+from rireki.archive.base import Archive
 from rireki.archive.forgetting import drop_strand
 from rireki.archive.open import now
 from rireki.archive.postgres.connections import ACROSS_SETTINGS, Connections
@@ -22,9 +22,11 @@ from rireki.team.people import Member, People
 from rireki.team.seen import Noted, SeenArchive
 from rireki.team.statements import PEOPLE
 from rireki.team.tables import TeamTables
+from rireki.team.tallies import Tallies
 from rireki.team.visible import Sight, VisibleRows
+from rireki.team.waking import Waker
 
-__all__ = ["Narrowed", "Team"]
+__all__ = ["FeedEntry", "Narrowed", "Team"]
 
 #: Questions to all archives that are asked at once: what is more waits.
 ACROSS = 12
@@ -35,6 +37,17 @@ class Narrowed(NamedTuple):
 
     person: str = ""
     team: str = ""
+
+
+class FeedEntry(NamedTuple):
+    """A conversation that was read anew, and the teams it is shared with."""
+
+    seq: int
+    person: int
+    conversation: str
+    earlier: int
+    reached: int
+    teams: frozenset[int]
 
 
 class Team:
@@ -51,6 +64,7 @@ class Team:
         """`folder` is this machine's: for the indexes of everybody's archives."""
         self.folder = folder
         self.clock = clock
+        self._database = database
         self.store = TeamStore(database, create=create, folder=folder, clock=clock)
         self._connections = Connections(database)
         #: For what is asked of all archives together.
@@ -58,6 +72,7 @@ class Team:
         self.tables = TeamTables(self._connections)
         if create:
             self.tables.create()
+        self.tallies = Tallies(self.tables, self._across)
         self.people = People(self.tables, clock)
         self.audience = Audience(self.tables, self.people, clock)
         self.name = self.tables.name
@@ -67,6 +82,10 @@ class Team:
         self._connections.close()
         self._across.close()
         self.store.close()
+
+    def waker(self, woken: Callable[[], None]) -> Waker:
+        """Tells the other servers of this team, and is told by them: `woken`."""
+        return Waker(Connections(self._database, 2), woken)
 
     # ── archives ──
 
@@ -91,7 +110,7 @@ class Team:
         beside = self.store.archive(0)
         beside.home, beside.name = self.home, self.name
         rows = VisibleRows(self._across, sight)
-        return SeenArchive(rows, self.store.archive, beside, self.fed, noted)
+        return SeenArchive(rows, self.store.archive, beside, self.fed, self.tallies.of, noted)
 
     def sight(self, member: Member, narrowed: Narrowed) -> Sight:
         """What a member sees, as long as nobody's rights change. Raises NotFound for a person, or a
@@ -112,7 +131,7 @@ class Team:
             if not people:
                 raise NotFound("no-person", name=narrowed.person)
         own = 0 if narrowed.team or member.id not in people else member.id
-        return Sight(member.id, people, own, teams[0] if narrowed.team else 0)
+        return Sight(member.id, people, own, teams[0] if narrowed.team else 0, frozenset(teams))
 
     def views(
         self,
@@ -168,14 +187,23 @@ class Team:
         ((number,),) = self.tables.ask("SELECT coalesce(max(seq), 0) FROM team_feed")
         return int(number)
 
-    def changes(self, after: int, until: int) -> list[tuple[int, Change]]:
-        """Each conversation once, with whose it is."""
-        found: dict[tuple[int, str], Change] = {}
-        for seq, person, conversation, earlier, reached in self.tables.ask(FED, after, until):
-            before = found.pop((person, conversation), None)
-            first = before.before if before else earlier
-            found[person, conversation] = Change(seq, conversation, first, reached)
-        return [(person, change) for (person, _), change in found.items()]
+    def fed_and_rights(self) -> tuple[int, int]:
+        """Up to where the feed is, and the number of everybody's rights, both of one moment."""
+        ((number, rights),) = self.tables.ask(FED_AND_RIGHTS)
+        return number, rights
+
+    def entries(self, after: int, until: int) -> list[FeedEntry]:
+        """What is new in the feed, with whom it may be told."""
+        return [
+            FeedEntry(seq, person, conversation, earlier, reached, frozenset(filter(None, teams)))
+            for seq, person, conversation, earlier, reached, teams in self.tables.ask(
+                ENTRIES, after, until
+            )
+        ]
+
+    def twins(self, ids: Collection[str]) -> set[str]:
+        """Those of which several people have a conversation."""
+        return {id for (id,) in self.tables.ask(TWINS, list(ids))} if ids else set()
 
     def feed(self, person: int) -> int:
         """Tell everybody's feed what is new in a person's archive; returns how much that was."""
@@ -184,10 +212,12 @@ class Team:
             known = rows.ask("SELECT number FROM team_fed WHERE person = %s", person)
             after, number = (known[0][0] if known else 0), archive.number()
             changes = archive.changes(after, number)
-            for change in changes:
-                seq = rows.next("feed")
-                values = (seq, person, change.conversation, change.before, change.reached)
-                rows.ask(FEED, *values)
+            last = rows.next("feed", len(changes)) if changes else 0
+            told = [
+                (last - len(changes) + place, person, each.conversation, each.before, each.reached)
+                for place, each in enumerate(changes, 1)
+            ]
+            rows.ask_many(FEED, told)
             rows.ask(SET_FED, person, number)
         return len(changes)
 
@@ -200,8 +230,16 @@ class Team:
         return dict(self.tables.ask("SELECT owner, number FROM counter WHERE owner > 0"))
 
 
-FED = """SELECT seq, person, conversation, earlier, reached FROM team_feed
-          WHERE seq > %s AND seq <= %s ORDER BY seq"""
+FED_AND_RIGHTS = """SELECT (SELECT coalesce(max(seq), 0) FROM team_feed),
+                           (SELECT coalesce(max(value), 0) FROM team_counter WHERE name = 'rights')"""
+ENTRIES = """SELECT f.seq, f.person, f.conversation, f.earlier, f.reached, array_agg(s.team)
+               FROM team_feed f
+               LEFT JOIN conversation c ON c.owner = f.person AND c.id = f.conversation
+               LEFT JOIN team_audience s
+                 ON s.person = c.owner AND s.family = c.family AND s.grouping = c.grouping
+              WHERE f.seq > %s AND f.seq <= %s GROUP BY f.seq ORDER BY f.seq"""
+TWINS = """SELECT c.id FROM conversation c WHERE c.id = ANY(%s::text[])
+            GROUP BY c.id HAVING count(*) > 1"""
 FEED = """INSERT INTO team_feed (seq, person, conversation, earlier, reached)
           VALUES (%s, %s, %s, %s, %s)"""
 SET_FED = """INSERT INTO team_fed (person, number) VALUES (%s, %s)

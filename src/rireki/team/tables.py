@@ -103,14 +103,15 @@ class TeamTransaction:
         cursor.executemany(statement.encode(), rows)
         return cursor.rowcount
 
-    def next(self, counter: str) -> int:
-        """The next value of a counter; whoever else wants one waits for the end of this."""
-        ((value,),) = self.ask(NEXT, counter)
+    def next(self, counter: str, count: int = 1) -> int:
+        """The next value of a counter, or the last of so many; whoever else wants one waits for the
+        end of this."""
+        ((value,),) = self.ask(NEXT, counter, count, count)
         return int(value)
 
 
-NEXT = """INSERT INTO team_counter (name, value) VALUES (%s, 1)
-          ON CONFLICT (name) DO UPDATE SET value = team_counter.value + 1 RETURNING value"""
+NEXT = """INSERT INTO team_counter (name, value) VALUES (%s, %s)
+          ON CONFLICT (name) DO UPDATE SET value = team_counter.value + %s RETURNING value"""
 
 
 def _rows(connection: Connection, statement: str, values: Sequence[Any]) -> list[Row]:

@@ -40,6 +40,8 @@ class Sight(NamedTuple):
     own: int
     #: The number of the team to which he keeps, or 0.
     team: int = 0
+    #: The numbers of the teams by which he sees what others share.
+    teams: frozenset[int] = frozenset()
 
     def values(self) -> dict[str, Any]:
         return {

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections.abc import Callable
 from uuid import uuid4
 
 from rireki.archive.base import Archive
@@ -36,6 +37,8 @@ class ProjectWorker:
         self.holder = uuid4().hex
         self._kicked = threading.Event()
         self._ended = False
+        #: Called when there is something new in the feed.
+        self.told: Callable[[], None] = lambda: None
         #: Up to which number an archive is in the index of this machine.
         self.indexed: dict[int, int] = {}
         self.interpreted = 0
@@ -86,12 +89,16 @@ class ProjectWorker:
         with self.team.archive(person) as archive:
             for _ in interpret_pending(archive, Silent(), alone=True):
                 self.interpreted += 1
-        self.team.feed(person)
+        self._feed(person)
+
+    def _feed(self, person: int) -> None:
+        if self.team.feed(person):
+            self.told()
 
     def _index(self, person: int, number: int) -> None:
         with self.team.archive(person) as archive:
             # What went without being interpreted again, by a withdrawal, is told here.
-            self.team.feed(person)
+            self._feed(person)
             if _caught_up(archive):
                 self.indexed[person] = number
 

@@ -585,6 +585,7 @@ def _conditions(wanted: Filter) -> tuple[list[str], dict[str, Any]]:
         "upstream": ("AND upstream = %(upstream)s", wanted.upstream),
         "since": ("AND updated_at >= %(since)s", wanted.since),
         "before": ("AND updated_at < %(before)s", wanted.before),
+        "begun": ("AND coalesce(started_at, updated_at) <= %(begun)s", wanted.begun),
         "chosen": (f"AND {CHOSEN_HEADINGS}", None if wanted.ids is None else list(wanted.ids)),
     }
     conditions = [condition for condition, value in plain.values() if value is not None]

@@ -514,6 +514,9 @@ def _conditions(wanted: Filter) -> tuple[str, list[Any]]:
     if wanted.before is not None:
         conditions.append("updated_at < ?")
         values.append(wanted.before)
+    if wanted.begun is not None:
+        conditions.append("coalesce(started_at, updated_at) <= ?")
+        values.append(wanted.begun)
     for word in (wanted.title or "").split():
         conditions.append("instr(lower(title), lower(?)) > 0")
         values.append(word)

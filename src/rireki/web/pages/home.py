@@ -12,7 +12,7 @@ from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.responses import Response
 
-from rireki.archive.base import Archive
+from rireki.archive.base import Archive, Filter
 from rireki.intake.forget import leaving
 from rireki.model.activity import Activity
 from rireki.model.conversation import Conversation
@@ -43,6 +43,7 @@ from rireki.web.parts.frame import (
 from rireki.web.parts.keeper_status import WatchStatus, is_first_visit, watched
 from rireki.web.parts.listing import SORTS, Listing, Wanted, days_around, duration, listing
 from rireki.web.parts.overview import Overview, overview
+from rireki.web.scope import scope_of
 
 __all__ = ["FIGURES", "home_rows", "show_home", "status_piece", "warm"]
 
@@ -88,7 +89,10 @@ async def show_home(request: Request) -> Response:
     reader = archive_reader_of(request)
     number = await number_of(request)
     known = prices() if shows_money() else None
+    # Of many people's, no other order has a beginning that is known.
+    sorts = {} if scope_of(request).person else SORTS
     wanted = Wanted.of(request, known is not None)
+    wanted = wanted if sorts else wanted._replace(sort="")
     after = request.query_params.get("after", "")
     made = await reader.read(
         lambda archive: listing(archive, wanted, after, lambda: _all_costs(reader, archive, known))
@@ -103,7 +107,7 @@ async def show_home(request: Request) -> Response:
         request,
         "home.html",
         number=number,
-        sorts={name: words for name, words in SORTS.items() if known or name != "cost"},
+        sorts={name: words for name, words in sorts.items() if known or name != "cost"},
         first_page=not after and not wanted.sort,
         first_visit=await _first_visit(reader),
         now=await _now(request, facts.doing) if whole else [],
@@ -152,10 +156,14 @@ async def status_piece(request: Request) -> Response:
 
 async def _first_visit(archive_reader: ArchiveReader) -> WatchStatus | None:
     """What was found on this machine, while the first import runs or when there is nothing."""
-    empty = not await archive_reader.read(lambda archive: archive.count())
+    empty = not await archive_reader.read(_has_any)
     if not is_first_visit(archive_reader, empty):
         return None
     return await watched(archive_reader)
+
+
+def _has_any(archive: Archive) -> bool:
+    return any(archive.conversations(Filter(subagents=True, limit=1)))
 
 
 async def _facts_of(
@@ -181,6 +189,9 @@ async def _overview(reader: ArchiveReader, known: Prices | None) -> Overview:
     today = datetime.now(timezone.utc).astimezone().date()
 
     def make(archive: Archive) -> Overview:
+        if archive.tally() is not None:
+            # It is kept at hand there.
+            return overview(archive, reader.turn_days, known, today)
         name = ("overview", archive.number(), str(today), known)
         known_as: Overview = reader.figures.get(
             name, lambda: overview(archive, reader.turn_days, known, today)
@@ -194,7 +205,12 @@ async def _around(reader: ArchiveReader, day: str) -> tuple[str, str]:
     """The days before and after, where one day is shown."""
     if not day:
         return "", ""
-    return await reader.read(lambda archive: days_around(reader.turn_days.of(archive), day))
+
+    def around(archive: Archive) -> tuple[str, str]:
+        tally = archive.tally()
+        return days_around(reader.turn_days.of(archive) if tally is None else tally.days, day)
+
+    return await reader.read(around)
 
 
 def _all_costs(

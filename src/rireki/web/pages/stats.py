@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from starlette.requests import Request
 from starlette.responses import Response
 
-from rireki.archive.base import Archive, Heading
-from rireki.model.conversation import Answer
+from rireki.archive.base import Archive, Filter, Heading
+from rireki.model.conversation import Answer, Conversation
 from rireki.show.figures import answers_once, figures
 from rireki.web.locale import dates
 from rireki.web.locale.words import locale_of
@@ -20,6 +20,7 @@ from rireki.web.parts.frame import archive_reader_of, number_of, page, told
 
 __all__ = ["ChartBar", "bars", "show_stats"]
 
+_EVERY = Filter(subagents=True)
 #: Bars of one chart.
 MOST = 12
 
@@ -51,7 +52,9 @@ async def show_stats(request: Request) -> Response:
 
 def _values(archive: Archive, source: str | None) -> dict[str, Any]:
     answers = list(answers_once(archive.answers(source)))
-    every = list(archive.headings())
+    tally = archive.tally()
+    every: list[Heading | Conversation]
+    every = [*(archive.headings() if tally is None else archive.conversations(_EVERY))]
     headings = {h.id: h for h in every if source in (None, h.source)}
     told = figures(archive, source)
     models = {name: total["output_tokens"] for name, total in told["tokens"].items()}
@@ -59,6 +62,7 @@ def _values(archive: Archive, source: str | None) -> dict[str, Any]:
     today = datetime.now(timezone.utc).astimezone().date()
     return {
         "sources": sorted({*(heading.source for heading in every), *filter(None, [source])}),
+        "beyond": tally.beyond if tally else 0,
         "told": told,
         "days": calendar(_activity(headings.values(), answers), today),
         "patterns": bars(
@@ -86,7 +90,9 @@ def bars(
     ]
 
 
-def _activity(headings: Iterable[Heading], answers: Iterable[tuple[str, Answer]]) -> Counter[str]:
+def _activity(
+    headings: Iterable[Heading | Conversation], answers: Iterable[tuple[str, Answer]]
+) -> Counter[str]:
     """Answers by day; a conversation whose answers have no times counts on its last day."""
     days: Counter[str] = Counter()
     dated = set()
@@ -101,7 +107,7 @@ def _activity(headings: Iterable[Heading], answers: Iterable[tuple[str, Answer]]
 
 
 def _by_project(
-    headings: Mapping[str, Heading], answers: Iterable[tuple[str, Answer]]
+    headings: Mapping[str, Heading | Conversation], answers: Iterable[tuple[str, Answer]]
 ) -> tuple[Counter[str], set[str]]:
     """Tokens by project, and the projects that may have had more."""
     tokens: Counter[str] = Counter()

@@ -134,7 +134,9 @@ def _values(
     long = sorted(rows, key=lambda row: (-row.total.answers, row.about.id))[:MOST]
     dear = sorted(rows, key=lambda row: (-_weight(row, known), row.about.id))[:MOST]
     chosen = asked.conversation or (dear[0].about.id if dear else None)
+    tally = archive.tally()
     return {
+        "beyond": tally.beyond if tally else 0,
         "asked": asked,
         "words": WORDS,
         "units": UNITS,

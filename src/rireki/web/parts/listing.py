@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from starlette.requests import Request
 
-from rireki.archive.base import Archive, Filter, Heading
+from rireki.archive.base import Archive, Filter, Tally
 from rireki.errors import RirekiError
 from rireki.intake.curate import tags_of_all
 from rireki.model.conversation import Conversation, Curation
@@ -100,6 +100,7 @@ class Wanted(NamedTuple):
                 upstream=self.state if self.state in ("gone", "changed") else None,
                 subagents=self.subagents,
                 since=first,
+                begun=last,
                 tags=[self.tag] if self.tag else [],
                 starred=self.starred,
                 hidden=self.hidden,
@@ -208,31 +209,39 @@ def _facets(archive: Archive, wanted: Wanted) -> Facets:
     """How many conversations each choice would list, with the other choices as they are."""
     projects: Counter[str] = Counter()
     sources: Counter[str] = Counter()
-    for about in _counted(archive, wanted):
-        if wanted.holds(about.project):
-            sources[about.source] += 1
-        if about.project and wanted.source in ("", about.source):
-            projects[about.project] += 1
-    shown = [
-        (path, sum(n for other, n in projects.items() if wanted.counts(other, path)))
-        for path in islice(projects, PROJECTS)
-    ]
+    for project, source, number in _counted(archive, wanted):
+        if wanted.holds(project):
+            sources[source] += number
+        if project and wanted.source in ("", source):
+            projects[project] += number
+    shown = [(path, _within(projects, wanted, path)) for path in islice(projects, PROJECTS)]
+    tally = archive.tally()
     curations = [added for added in archive.curations().values() if not added.leaving]
     return Facets(
         shown,
         sorted(sources.items()),
-        len(projects) - len(shown),
+        len(projects) - len(shown) + (tally.others if tally else 0),
         list(islice(tags_of_all(archive).items(), TAGS)),
         sum(added.starred and not added.hidden for added in curations),
         sum(added.hidden for added in curations),
     )
 
 
-def _counted(archive: Archive, wanted: Wanted) -> Iterable[Conversation | Heading]:
-    """Whatever is in the state that is wanted, newest first."""
+def _within(projects: Mapping[str, int], wanted: Wanted, path: str) -> int:
+    """How many count as a directory's: its own, or also those below."""
+    if not wanted.below:
+        return projects[path]
+    return sum(n for other, n in projects.items() if wanted.counts(other, path))
+
+
+def _counted(archive: Archive, wanted: Wanted) -> Iterable[tuple[str | None, str, int]]:
+    """Project and source of whatever is in the state that is wanted, newest first, with how many have both."""
+    tally = archive.tally()
+    if tally is not None:
+        return _tallied(tally, wanted)
     if wanted.state in ("gone", "changed") or wanted.day:
         only = wanted._replace(source="", project="", below=False, sort="")
-        return only.listed(archive)
+        return ((about.project, about.source, 1) for about in only.listed(archive))
     unfinished = wanted.state == "unfinished"
     fitting = [
         heading
@@ -241,7 +250,22 @@ def _counted(archive: Archive, wanted: Wanted) -> Iterable[Conversation | Headin
         and not (unfinished and heading.finished)
         and wanted.has_added(heading.added)
     ]
-    return sorted(fitting, key=lambda heading: heading.updated_at or "", reverse=True)
+    fitting.sort(key=lambda heading: heading.updated_at or "", reverse=True)
+    return ((heading.project, heading.source, 1) for heading in fitting)
+
+
+def _tallied(tally: Tally, wanted: Wanted) -> Iterable[tuple[str | None, str, int]]:
+    """The same, of what is kept at hand: nothing where it does not tell."""
+    if wanted.state in ("gone", "changed") or wanted.day or not wanted.has_added(Curation()):
+        return ()
+    unfinished = wanted.state == "unfinished"
+    fitting = [
+        cell
+        for cell in tally.cells
+        if (wanted.subagents or not cell.aside) and not (unfinished and cell.finished)
+    ]
+    fitting.sort(key=lambda cell: cell.newest or "", reverse=True)
+    return ((cell.project, cell.source, cell.number) for cell in fitting)
 
 
 def _directory(path: str) -> str:

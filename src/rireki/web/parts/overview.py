@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date, datetime, timedelta, timezone
 from typing import NamedTuple
 
-from rireki.archive.base import Archive
+from rireki.archive.base import Archive, Tally
 from rireki.model.prices import Prices
 from rireki.model.when import when
 from rireki.show.usage import collect, summed
@@ -38,7 +38,10 @@ class Overview(NamedTuple):
 
 
 def overview(archive: Archive, days: TurnDays, prices: Prices | None, today: date) -> Overview:
-    """No cost without prices."""
+    """No cost without prices, nor where the sums are kept at hand: those are of no model."""
+    tally = archive.tally()
+    if tally is not None:
+        return _tallied(tally, today)
     begin, middle = (_midnight(today - timedelta(days=back * WEEK - 1)) for back in (2, 1))
     now = summed(collect(archive, prices, since=middle))
     before = summed(collect(archive, prices, since=begin, before=middle))
@@ -50,6 +53,18 @@ def overview(archive: Archive, days: TurnDays, prices: Prices | None, today: dat
     if prices is not None:
         figures.append(WeekFigure("cost", now.cost, before.cost, bool(now.unpriced)))
     return Overview(figures, calendar(days.of(archive), today))
+
+
+def _tallied(tally: Tally, today: date) -> Overview:
+    names = [(today - timedelta(days=back)).isoformat() for back in range(2 * WEEK)]
+    turns = [sum(tally.days.get(name, 0) for name in some) for some in (names[:WEEK], names[WEEK:])]
+    (conversations, tokens), (conversations_before, tokens_before) = tally.weeks
+    figures = [
+        WeekFigure("conversations", conversations, conversations_before),
+        WeekFigure("turns", turns[0], turns[1]),
+        WeekFigure("tokens", tokens, tokens_before),
+    ]
+    return Overview(figures, calendar(tally.days, today))
 
 
 def _midnight(day: date) -> str | None:
