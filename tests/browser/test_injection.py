@@ -31,7 +31,8 @@ LOOK = """(marker) => {
   const found = [...window.noted];
   if (marker in window) found.push("it ran");
   const never = "iframe,object,embed,base,marquee,audio,video,math,template,textarea,xmp,plaintext,"
-    + "noscript,animate,foreignObject,link:not([rel=icon],[rel=stylesheet]),style";
+    + "noscript,animate,foreignObject,style,body link,"
+    + "link:not([rel=icon],[rel=stylesheet],[rel=manifest],[rel=apple-touch-icon])";
   const isExport = location.protocol === "file:";
   const names = isExport ? never.replace(",style", "") : never;
   for (const each of document.querySelectorAll(names)) found.push(each.outerHTML.slice(0, 120));
