@@ -34,7 +34,7 @@ from rireki.sources.codex.texts import (
     shell_command,
     summaries_in,
 )
-from rireki.sources.kit.decode import NotReadable, load
+from rireki.sources.kit.decode import json_in
 from rireki.sources.kit.fields import get, items, string, words
 from rireki.sources.kit.pending import ConversationBuilder, PendingMessage
 from rireki.sources.kit.rules import TextRule, rule_of
@@ -444,7 +444,7 @@ class RolloutReader:
         spaces = (string(payload, "namespace"), string(payload, "name"))
         name = ".".join(filter(None, spaces)) or kind.removesuffix("_call")
         call = _call_id(payload) or f"{self.prefix}{self._line.number}"
-        arguments = _arguments(payload.get(_CALLS[kind]))
+        arguments = json_in(payload.get(_CALLS[kind]))
         self._continue([ToolCall(call, name, arguments)], (Thinking, Text, ToolCall)).ends = False
         self._call_before = call
         if kind in _OVER and string(payload, "status") in ("completed", "failed"):
@@ -459,7 +459,7 @@ class RolloutReader:
         status = self._ends.get(call, status) if status == "ok" else status
         urls = [string(one, "image_url") for one in items(payload, "output")]
         self._result([ToolResult(call, status, text), *map(self._picture, filter(None, urls))])
-        started = _arguments(text) if "agent_id" in text or "task_name" in text else None
+        started = json_in(text) if "agent_id" in text or "task_name" in text else None
         if thread := string(started, "agent_id"):
             self.children[thread] = call
         elif task := string(started, "task_name"):
@@ -514,16 +514,6 @@ def _ids(event: Any) -> tuple[str, ...]:
 
 def _call_id(payload: Any) -> str:
     return string(payload, "call_id") or string(payload, "id")
-
-
-def _arguments(value: Any) -> Any:
-    """Arguments are JSON in a text; a script or a patch is a text."""
-    if not isinstance(value, str) or value[:1] not in ("{", "["):
-        return value
-    try:
-        return load(value.encode("utf-8", "replace"))
-    except NotReadable:
-        return value
 
 
 def _number(usage: Any, name: str) -> int:

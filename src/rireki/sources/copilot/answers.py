@@ -20,7 +20,7 @@ from rireki.model.parts import (
     ToolResult,
     Unknown,
 )
-from rireki.sources.kit.decode import NotReadable, load
+from rireki.sources.kit.decode import json_in
 from rireki.sources.kit.fields import get, items, string, words
 
 __all__ = ["ChatResponse", "read_response"]
@@ -144,7 +144,9 @@ def _add_call(
     call = calls.get(id)
     name = string(call, "name") or string(item, "toolId")
     specific = get(item, "toolSpecificData")
-    arguments = _json(get(call, "arguments")) if call is not None else _shown_input(item, specific)
+    arguments = (
+        json_in(get(call, "arguments")) if call is not None else _shown_input(item, specific)
+    )
     response.parts.append(ToolCall(id, name, arguments))
     if string(specific, "kind") == "subagent":
         response.tasks[id] = specific
@@ -168,7 +170,7 @@ def _add_rounds(
     before = ""
     for id, call in calls.items():
         if id not in shown:
-            part = ToolCall(id, string(call, "name"), _json(get(call, "arguments")))
+            part = ToolCall(id, string(call, "name"), json_in(get(call, "arguments")))
             response.parts.insert(_place_after(response.parts, before), part)
             if id in outputs:
                 response.results[id] = ToolResult(id, "ok", outputs[id])
@@ -238,7 +240,7 @@ def _shown_input(item: Any, specific: Any) -> Any:
     if command:
         return {"command": command}
     details = get(item, "resultDetails")
-    told = _json(get(details, "input")) or _words(item, "invocationMessage")
+    told = json_in(get(details, "input")) or _words(item, "invocationMessage")
     return told if isinstance(told, dict) else {"message": told} if told else None
 
 
@@ -273,11 +275,3 @@ def _output(result: Any) -> str:
         elif one:
             said.append(words(one))
     return "\n".join(filter(None, said))
-
-
-def _json(value: Any) -> Any:
-    """Arguments are JSON in a text."""
-    try:
-        return load(value.encode("utf-8", "replace")) if isinstance(value, str) else value
-    except NotReadable:
-        return value

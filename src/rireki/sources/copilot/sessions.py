@@ -11,7 +11,7 @@ from rireki.model.parts import Part, Text, ToolCall, ToolResult
 from rireki.model.strand import Strand
 from rireki.model.times import from_iso
 from rireki.sources.copilot.events import EventReader, SessionEvent, agents_of
-from rireki.sources.kit.decode import NotReadable, load
+from rireki.sources.kit.decode import NotReadable, json_in, load
 from rireki.sources.kit.fields import get, items, string, words
 from rireki.sources.kit.pending import ConversationBuilder
 from rireki.sources.kit.pieces import WHOLE
@@ -235,7 +235,7 @@ def _chat_message(
         case "assistant":
             for call in items(line.value, "tool_calls"):
                 function = get(call, "function")
-                arguments = _json(get(function, "arguments"))
+                arguments = json_in(get(function, "arguments"))
                 parts.append(ToolCall(string(call, "id"), string(function, "name"), arguments))
             builder.answer(line, name, parts)
         case "tool":
@@ -256,11 +256,3 @@ def _timeline_message(builder: ConversationBuilder, line: DecodedLine, name: str
             builder.answer(line, name, [Text(text)], at=at)
         case kind:
             builder.unknown(line, name, kind or "entry", at=at)
-
-
-def _json(value: Any) -> Any:
-    """Arguments are JSON in a text."""
-    try:
-        return load(value.encode("utf-8", "replace")) if isinstance(value, str) else value
-    except NotReadable:
-        return value

@@ -20,7 +20,7 @@ from rireki.model.parts import (
 )
 from rireki.model.strand import Strand
 from rireki.model.times import from_unix
-from rireki.sources.kit.decode import NotReadable, load
+from rireki.sources.kit.decode import json_in
 from rireki.sources.kit.fields import amount, get, number, string, words
 from rireki.sources.kit.pending import ConversationBuilder
 from rireki.sources.kit.records import DecodedLine, records_of
@@ -113,7 +113,9 @@ class _Session:
             case "reasoning":
                 return [Thinking(text)] if (text := string(data, "thinking")) else []
             case "tool_call":
-                return [ToolCall(string(data, "id"), string(data, "name"), _arguments(data))]
+                return [
+                    ToolCall(string(data, "id"), string(data, "name"), json_in(get(data, "input")))
+                ]
             case "tool_result":
                 status: ResultStatus = "error" if get(data, "is_error") is True else "ok"
                 call = string(data, "tool_call_id")
@@ -143,14 +145,3 @@ def _finish(data: Any) -> list[Part]:
     if reason in ("error", "canceled", "permission_denied", "max_tokens"):
         return [Notice(told or reason, "error" if reason == "error" else "warning")]
     return []
-
-
-def _arguments(data: Any) -> Any:
-    """A text of JSON; one that is still coming in stays a text."""
-    given = get(data, "input")
-    if not isinstance(given, str):
-        return given
-    try:
-        return load(given.encode("utf-8", "replace"))
-    except NotReadable:
-        return given

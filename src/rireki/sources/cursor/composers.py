@@ -21,7 +21,7 @@ from rireki.model.parts import (
 from rireki.model.strand import Strand
 from rireki.model.times import from_iso, from_ms
 from rireki.sources.cursor.roles import COMPOSER, MEMBER, PANEL
-from rireki.sources.kit.decode import NotReadable, load
+from rireki.sources.kit.decode import json_in
 from rireki.sources.kit.fields import get, items, string, words
 from rireki.sources.kit.pending import RESULTS, ConversationBuilder
 from rireki.sources.kit.records import DecodedLine, document_of, records_of
@@ -322,7 +322,7 @@ def _words(value: Any) -> str:
 
 def _lexical(value: Any) -> str:
     """The words of a text as the editor's input field has it, a line per paragraph."""
-    tree = _json(value)
+    tree = json_in(value)
     paragraphs = items(get(tree, "root"), "children")
     return "\n".join("".join(_leaves(paragraph)) for paragraph in paragraphs).strip()
 
@@ -351,7 +351,7 @@ def _attachments(value: Any) -> Iterator[Part]:
 def _call(bubble: Bubble, tool: Any) -> ToolCall:
     given = get(tool, "rawArgs") or get(tool, "params")
     name = string(tool, "name") or words(get(tool, "tool"))
-    return ToolCall(string(tool, "toolCallId") or bubble.id, name, _json(given))
+    return ToolCall(string(tool, "toolCallId") or bubble.id, name, json_in(given))
 
 
 def _result(call: ToolCall, tool: Any) -> ToolResult | None:
@@ -361,7 +361,7 @@ def _result(call: ToolCall, tool: Any) -> ToolResult | None:
         state = "rejected"
     if state in ("loading", "") and not result:
         return None
-    value = _json(result)
+    value = json_in(result)
     output = next(
         (found for name in ("output", "contents", "result") if (found := string(value, name))),
         words(value),
@@ -372,16 +372,6 @@ def _result(call: ToolCall, tool: Any) -> ToolResult | None:
     return ToolResult(
         call.call_id, _STATUS.get(state, "error" if failed else "ok"), output or error
     )
-
-
-def _json(value: Any) -> Any:
-    """Arguments and results are JSON in a text."""
-    if not isinstance(value, str) or value.strip()[:1] not in ("{", "["):
-        return value
-    try:
-        return load(value.encode("utf-8", "replace"))
-    except NotReadable:
-        return value
 
 
 # ── the chat panel of 2023 and 2024 ──

@@ -20,7 +20,7 @@ from rireki.model.strand import Strand
 from rireki.model.times import from_ms
 from rireki.sources.exports.tree import Node, in_order
 from rireki.sources.exports.versions import Chat, read_versions
-from rireki.sources.kit.decode import NotReadable, load
+from rireki.sources.kit.decode import json_in
 from rireki.sources.kit.fields import get, items, string
 from rireki.sources.kit.pending import ANSWER, NOT_UNDERSTOOD, RESULTS, ConversationBuilder
 from rireki.sources.kit.records import DecodedLine
@@ -111,7 +111,7 @@ class _ChatGPT:
         self.calls[id] = tool
         said = "".join(part.text for part in parts if isinstance(part, Text))
         others = [part for part in parts if not isinstance(part, Text)]
-        return [*others, ToolCall(id, tool, _arguments(said))], False
+        return [*others, ToolCall(id, tool, json_in(said))], False
 
     def _result(self, id: str, message: dict[str, Any], parts: list[Part]) -> list[Part]:
         """The result of the call above it that spoke to this tool, else of the nearest one."""
@@ -221,15 +221,6 @@ def _media_type(name: str, kind: str) -> str:
 
     usual = "image/*" if "image" in kind else "audio/*" if "audio" in kind else ""
     return guess_type(name)[0] or usual or "application/octet-stream"
-
-
-def _arguments(text: str) -> Any:
-    if text[:1] in ("{", "["):
-        try:
-            return load(text.encode("utf-8", "replace"))
-        except NotReadable:
-            return text
-    return text
 
 
 def _seconds(value: Any, name: str) -> float:

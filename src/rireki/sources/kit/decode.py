@@ -24,6 +24,7 @@ __all__ = [
     "fit",
     "fit_loosely",
     "is_too_deep",
+    "json_in",
     "load",
     "mended",
     "text_of",
@@ -47,6 +48,17 @@ def load(data: bytes) -> Any:
         return msgspec.json.decode(data)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return _load_patiently(data)
+
+
+def json_in(value: Any) -> Any:
+    """An object or a list that is spelled in a text, as arguments of tools are; anything else as it is:
+    a script, a patch, what is still coming in."""
+    if not isinstance(value, str) or value.lstrip()[:1] not in ("{", "["):
+        return value
+    try:
+        return load(value.encode("utf-8", "replace"))
+    except NotReadable:
+        return value
 
 
 #: A character in two halves, a half alone, any other escape.
