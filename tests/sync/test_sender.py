@@ -149,7 +149,7 @@ def test_two_who_push_one_archive_at_once_do_no_harm(
     assert position(other, full).reached > 0 and len(other.streams()) == 1
 
 
-@pytest.mark.parametrize(("ask", "look"), [("open", 1), ("take", 3)])
+@pytest.mark.parametrize(("ask", "look"), [("open", 1), ("take", 2)])
 def test_where_a_stream_is_and_its_seal_are_told_of_one_moment(
     ask: str, look: int, archive: Archive, other: Archive, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -298,12 +298,18 @@ class Archive:
         `seals`, the second of which is noted. Raises Stale where it goes on from records that are
         not there: ask for another one.
         """
-        return self.rows.again(partial(taking.take, self, stream, delta, seals))
+        reached = self.keep(stream, delta, seals)
+        return self.come_to(stream)[0] if reached is None else reached
+
+    def keep(self, stream: int, delta: Delta, seals: tuple[str, str]) -> int | None:
+        """The same; None where it goes on from another number or seal, and is not kept."""
+        return self.rows.again(partial(taking.keep, self, stream, delta, seals))
 
     @lenient
-    def seal(self, stream: int) -> str:
-        """What the other archive calls the moment up to which a stream is here."""
-        return taking.seal_of(self.rows, stream)
+    def come_to(self, stream: int) -> tuple[int, str]:
+        """The number up to which a stream is here, and what the other archive calls that moment."""
+        with self.reading():
+            return taking.come_to(self.rows, stream)
 
     def machines(self) -> dict[str, list[int]]:
         """The streams of each machine, by its name; nothing where there is but this one."""

@@ -34,7 +34,7 @@ from rireki.archive.values import Group, Stale
 from rireki.model.record import DIGEST_SIZE
 from rireki.model.strand import places_of
 
-__all__ = ["seal_of", "take"]
+__all__ = ["NoStream", "come_to", "keep"]
 
 
 #: A state may name each record several times, and records that a damaged archive lost; one that names
@@ -46,25 +46,29 @@ class _Elsewhere(Exception):
     """The stream has reached another number, or seal, than the delta goes on from."""
 
 
-def seal_of(rows: Rows, stream: int) -> str:
-    """Nothing is sealed where nothing is here, or everything is to be told again."""
-    return _come_to(rows, stream)[1]
+class NoStream(Exception):
+    """Nobody has told of it."""
 
 
-def _come_to(rows: Rows, stream: int) -> tuple[int, str]:
-    """The number that a stream has reached, and its seal."""
-    ((reached,),) = rows.get("stream", "reached", id=stream)
+def come_to(rows: Rows, stream: int) -> tuple[int, str]:
+    """The number that a stream has reached, and its seal: nothing is sealed where nothing is here, or
+    everything is to be told again. Of one moment only within a transaction."""
+    found = rows.get("stream", "reached", id=stream)
+    if not found:
+        raise NoStream(stream)
+    ((reached,),) = found
     return int(reached), str(rows.note(f"seal {stream}") or "") if reached else ""
 
 
-def take(archive: Archive, stream: int, delta: Delta, seals: tuple[str, str]) -> int:
+def keep(archive: Archive, stream: int, delta: Delta, seals: tuple[str, str]) -> int | None:
+    """None where the stream is at another number, or has another seal."""
     forgets = delta.removed or delta.forgotten or _names_forgotten(archive, delta)
     forgets = forgets or replaces(archive.rows, delta.facts)
     try:
         with archive.rows.wiping() if forgets else nullcontext(), archive.writing() as batch:
             return _Taking(batch, stream).take(delta, seals)
     except _Elsewhere:
-        return _come_to(archive.rows, stream)[0]
+        return None
 
 
 def _names_forgotten(archive: Archive, delta: Delta) -> bool:
@@ -88,7 +92,7 @@ class _Taking:
         self.groups: dict[int, Group] = {}
 
     def take(self, delta: Delta, seals: tuple[str, str]) -> int:
-        if _come_to(self.rows, self.stream) != (delta.after, seals[0]):
+        if come_to(self.rows, self.stream) != (delta.after, seals[0]):
             raise _Elsewhere
         self.rows.change("stream", {"id": self.stream}, reached=delta.upto)
         if seals[0] != seals[1]:
@@ -105,7 +109,7 @@ class _Taking:
             self._keep_parts(delta)
         # What was remembered again makes it begin anew.
         begins = any(each.remembered for each in delta.forgotten)
-        return _come_to(self.rows, self.stream)[0] if begins else delta.upto
+        return come_to(self.rows, self.stream)[0] if begins else delta.upto
 
     def _keep_parts(self, delta: Delta) -> None:
         strands = [part.strand.id for part in delta.parts]

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection
 
 from rireki.archive.base import Archive, Stale
 from rireki.archive.open import StorageError, explain
+from rireki.archive.taking import NoStream
 from rireki.errors import ArchiveTrouble
 from rireki.machine import shown_name
 from rireki.sync.wire import (
@@ -66,15 +67,18 @@ class Receiver:
     def _position(self, opening: StreamOpening) -> StreamPosition:
         machine = shown_name(opening.machine)
         stream = self.archive.stream(opening.archive, machine, opening.epoch).id
-        reached, seal = self._reached(stream)
+        reached, seal = self.archive.come_to(stream)
         return StreamPosition(stream=str(stream), reached=reached, seal=seal, kind=self.kind)
 
     def held(self, stream: str, strands: Collection[int]) -> PushAnswer:
         """What is there of these strands."""
-        known = self._known(stream)
-        if known is None or len(strands) > MANY:
-            return MalformedBatch("no such stream" if known is None else "too many strands")
-        return self._kept(lambda: HeldStrands(self.archive.held(known, list(strands))))
+        if len(strands) > MANY:
+            return MalformedBatch("too many strands")
+        return self._asked(stream, lambda id: self._held(id, strands))
+
+    def _held(self, stream: int, strands: Collection[int]) -> PushAnswer:
+        self.archive.come_to(stream)
+        return HeldStrands(self.archive.held(stream, list(strands)))
 
     def take(self, stream: str, body: bytes) -> PushAnswer:
         """Keep a batch."""
@@ -87,40 +91,32 @@ class Receiver:
         return batch if isinstance(batch, TooNew) else self.take_batch(stream, batch)
 
     def take_batch(self, stream: str, batch: PushBatch) -> PushAnswer:
-        known = self._known(stream)
-        if known is None:
-            return MalformedBatch("no such stream")
-        return self._kept(lambda: self._take(known, batch))
+        return self._asked(stream, lambda id: self._take(id, batch))
 
     def _take(self, stream: int, batch: PushBatch) -> PushAnswer:
-        delta = batch.delta
+        upto, sealed = batch.delta.upto, batch.sealed
         try:
-            self.archive.take(stream, delta, (batch.seal, batch.sealed))
+            kept = self.archive.keep(stream, batch.delta, (batch.seal, sealed))
         except Stale:
-            return StreamConflict(*self._reached(stream))
-        reached, seal = self._reached(stream)
-        is_here = (reached, seal) == (delta.upto, batch.sealed)
+            return StreamConflict(*self.archive.come_to(stream))
+        reached, seal = (upto, sealed) if kept == upto else self.archive.come_to(stream)
         # What was remembered again is asked for from the beginning.
-        if not is_here and reached:
+        if (reached, seal) != (upto, sealed) and reached:
             return StreamConflict(reached, seal)
         self.taken()
         return RecordsTaken(reached, seal)
 
-    # ── what there is ──
+    # ── answering ──
 
-    def _known(self, stream: str) -> int | None:
+    def _asked(self, stream: str, work: Callable[[int], PushAnswer]) -> PushAnswer:
         number = int(stream) if stream.isdecimal() and len(stream) < 16 else 0
-        return number if self.archive.rows.get("stream", "id", id=number) else None
-
-    def _reached(self, stream: int) -> tuple[int, str]:
-        # Of one moment: a number with the seal of another would look as if an archive was put back.
-        with self.archive.reading():
-            ((reached,),) = self.archive.rows.get("stream", "reached", id=stream)
-            return int(reached), self.archive.seal(stream)
+        return self._kept(lambda: work(number))
 
     def _kept(self, work: Callable[[], PushAnswer]) -> PushAnswer:
         try:
             return work()
+        except NoStream:
+            return MalformedBatch("no such stream")
         except ArchiveTrouble as error:
             return _told(error)
         except StorageError as error:

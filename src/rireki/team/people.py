@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import re
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal, TypeAlias, get_args
 
 import msgspec
 
 from rireki.errors import NotFound, RirekiError
-from rireki.team.tables import TeamTables, TeamTransaction
+from rireki.team.tables import Row, TeamTables, TeamTransaction
 
 __all__ = ["ROLES", "Member", "People", "PersonStatus", "Role"]
 
@@ -151,27 +151,11 @@ class People:
         return self._admit(token, "browser")
 
     def _admit(self, token: str, kind: str) -> Member | None:
-        found = self.tables.ask(ADMIT, _hash(token), kind, self.clock())
-        return self._member(*found[0]) if found else None
+        return _member(self.tables.ask(ADMIT, _hash(token), kind, self.clock()))
 
     def admit_name(self, name: str, device: str) -> Member | None:
         """Somebody a proxy in front vouches for."""
-        found = self.tables.ask(
-            "SELECT id, name FROM team_account WHERE name = %s AND revoked_at IS NULL", name.lower()
-        )
-        return self._member(found[0][0], found[0][1], device) if found else None
-
-    def _member(self, id: int, name: str, device: str) -> Member:
-        roles = self.tables.ask(
-            """SELECT t.name, m.role FROM team_member m JOIN team_team t ON t.id = m.team
-                WHERE m.person = %s""",
-            id,
-        )
-        return Member(id=id, name=name, device=device, roles=dict(roles), rights=self.rights())
-
-    def rights(self) -> int:
-        found = self.tables.ask("SELECT value FROM team_counter WHERE name = 'rights'")
-        return int(found[0][0]) if found else 0
+        return _member(self.tables.ask(ADMIT_NAME, device, name.lower()))
 
     def sign_in(self, member: Member, until: str) -> str:
         """What a browser is given instead of the token it was signed in with."""
@@ -229,9 +213,23 @@ TEAMS_OF = """SELECT t.name FROM team_member m JOIN team_team t ON t.id = m.team
 FIRST_TEAM = "SELECT name FROM team_team ORDER BY id LIMIT 1"
 ADD_DEVICE = """INSERT INTO team_device (id, person, kind, hash, parent, made_at, until)
                 VALUES (%s, %s, %s, %s, %s, %s, %s)"""
-ADMIT = """SELECT a.id, a.name, d.id FROM team_device d JOIN team_account a ON a.id = d.person
-            WHERE d.hash = %s AND d.kind = %s AND d.revoked_at IS NULL AND a.revoked_at IS NULL
-              AND (d.until IS NULL OR d.until > %s)"""
+#: Asked with every request, so all of it at once: a row for each team.
+_MEMBER = """t.name, m.role, (SELECT value FROM team_counter WHERE name = 'rights')"""
+_TEAMS = "LEFT JOIN team_member m ON m.person = a.id LEFT JOIN team_team t ON t.id = m.team"
+ADMIT = f"""SELECT a.id, a.name, d.id, {_MEMBER}
+              FROM team_device d JOIN team_account a ON a.id = d.person {_TEAMS}
+             WHERE d.hash = %s AND d.kind = %s AND d.revoked_at IS NULL AND a.revoked_at IS NULL
+               AND (d.until IS NULL OR d.until > %s)"""
+ADMIT_NAME = f"""SELECT a.id, a.name, %s::text, {_MEMBER} FROM team_account a {_TEAMS}
+                  WHERE a.name = %s AND a.revoked_at IS NULL"""
+
+
+def _member(rows: Sequence[Row]) -> Member | None:
+    if not rows:
+        return None
+    id, name, device, _, _, rights = rows[0]
+    roles = {team: role for _, _, _, team, role, _ in rows if team is not None}
+    return Member(id=id, name=name, device=device, roles=roles, rights=rights or 0)
 
 
 def _name(given: str) -> str:

@@ -62,7 +62,10 @@ class ReadOnlyArchive(Archive):
     def streams(self) -> list[StreamFacts]:
         _refuse()
 
-    def seal(self, stream: int) -> str:
+    def keep(self, stream: int, delta: Delta, seals: tuple[str, str]) -> int | None:
+        _refuse()
+
+    def come_to(self, stream: int) -> tuple[int, str]:
         _refuse()
 
     def delta(self, after: int, limit: int, have: Have) -> Delta:
