@@ -6,18 +6,27 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from pathlib import Path
+from typing import Any
 
+import psycopg
 import pytest
 
 from rireki.archive.base import Archive, Filter
 from rireki.archive.forgetting import forget
 from rireki.archive.open import open_archive, open_store
 from rireki.archive.postgres import migrate
+from rireki.archive.postgres.rows import PostgresRows
 from rireki.archive.postgres.store import TeamStore
-from rireki.errors import ArchiveTrouble, NotFound
+from rireki.archive.postgres.trouble import explained
+from rireki.errors import ArchiveTrouble, NotFound, RirekiError
+from rireki.sync.outbox import Outbox
+from rireki.sync.receiver import Receiver
+from rireki.sync.sender import Sender
+from rireki.sync.wire import StreamOpening, Unkept
 from tests.archive.contract import add, project, reading, update
 from tests.support.postgres import PostgresServer
 from tests.support.pushing import push
+from tests.support.syncing import LAPTOP
 
 #: Raises as PostgreSQL would, as long as a sequence is below a number: what it counts is not taken back.
 TROUBLE = """
@@ -284,3 +293,37 @@ def _bytes(path: Path) -> bytes:
     with suppress(FileNotFoundError):
         return path.read_bytes()
     return b""
+
+
+def test_of_one_owner_who_cannot_be_reached_it_is_said_and_the_others_are_served(
+    store: TeamStore, laptop: Archive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Stands in for a cluster of which one worker is down.
+    within, run = PostgresRows._within, PostgresRows._run
+    down = 900_060
+
+    def refused(work: Callable[..., Any]) -> Callable[..., Any]:
+        def asked(self: PostgresRows, *values: Any) -> Any:
+            if self.owner == down:
+                with explained(self.name):
+                    raise psycopg.OperationalError("connection to the worker failed")
+            return work(self, *values)
+
+        return asked
+
+    add(store.archive(down), update(b"before\n"))
+    with monkeypatch.context() as patched:
+        patched.setattr(PostgresRows, "_within", refused(within))
+        patched.setattr(PostgresRows, "_run", refused(run))
+        gone, there = (Receiver(store.archive(owner)) for owner in (down, down + 1))
+        answer = gone.open(StreamOpening(archive="laptop", epoch=1, machine=""))
+        assert isinstance(answer, Unkept) and "the worker failed" in answer.why
+        with pytest.raises(ArchiveTrouble) as trouble:
+            list(store.archive(down).conversations())
+        assert code_of(trouble) == "database-gone"
+        with pytest.raises(RirekiError, match="the worker failed"):
+            Sender(Outbox(laptop, LAPTOP), gone, "acme").push()
+        assert Sender(Outbox(laptop, LAPTOP), there, "acme").push().batches == 1
+        assert [s.document() for s in there.archive.strands("pad", "one")] == [b"a\n"]
+    # When it is back, everything goes on.
+    assert Sender(Outbox(laptop, LAPTOP), gone, "acme").push().batches == 1
