@@ -25,7 +25,9 @@ from typing import Any
 
 from bench import team_push, team_scale
 from bench.measure import at_least, at_most, copy_corpus, import_command, percentile
+from tests.support.equal import differences
 from tests.support.postgres import PostgresServer, engines, running
+from tests.support.pushing import push as push_deltas
 
 from rireki.archive.base import Archive
 from rireki.archive.delta import Delta
@@ -96,6 +98,24 @@ def push(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
         for level in LEVELS
     }
     return found | {"many": team_push.many_laptops(folder, arguments.version, LAPTOPS, seeds, live)}
+
+
+def equality(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
+    """Of each conversation messages, links, figures, earlier moments and restored files."""
+    archive = arguments.archive or _imported(folder, arguments)
+    with (
+        running(arguments.version) as server,
+        open_store(server.database(), create=True) as team,
+        closing(open_archive(archive)) as laptop,
+        closing(team.archive(1)) as target,
+    ):
+        push_deltas(laptop, target, BATCH)
+        found = list(differences(laptop, target, folder / "files"))
+        return {
+            "version": arguments.version,
+            "conversations": sum(1 for _ in target.headings()),
+            "unequal": at_most(len(found), 0),
+        }
 
 
 def _imported(folder: Path, arguments: argparse.Namespace) -> Path:
