@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
@@ -205,3 +208,23 @@ def test_what_is_taken_back_during_a_push_is_not_sent_behind(
     database = os.environ["RIREKI_TEAM_DATABASE"]
     with closing(Team(database, archive.parent / "look")) as team, team.archive(1) as there:
         assert there.rows.get("strand", "key") == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C is no signal there")
+def test_a_demonstration_ends_however_soon_it_is_asked_to(tmp_path: Path) -> None:
+    environment = os.environ | {"XDG_DATA_HOME": str(tmp_path), "TMPDIR": str(tmp_path)}
+    with subprocess.Popen(
+        [sys.executable, "-m", "rireki", "team", "demo", "--json"],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    ) as demo:
+        assert demo.stdout is not None
+        told = json.loads(demo.stdout.readline())
+        assert [each["name"] for each in told["people"]] == ["ann", "ben"]
+        demo.send_signal(signal.SIGINT)
+        _, said = demo.communicate(timeout=PATIENCE)
+    assert demo.returncode == 0 and "Traceback" not in said
+    assert not list(tmp_path.glob("rireki-team-*"))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -52,8 +53,7 @@ def embedded_database() -> Iterator[str]:
         yield address
     finally:
         if process is not None:
-            process.terminate()
-            process.wait(PATIENCE)
+            _end(process)
         shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -118,6 +118,16 @@ def _started(
             start_new_session=True,
             **user,
         )
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """At once, whoever is still connected: as it was asked to terminate it would wait for them."""
+    process.send_signal(signal.SIGINT if os.name == "posix" else signal.SIGTERM)
+    try:
+        process.wait(PATIENCE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def _wait(address: str, process: subprocess.Popen[bytes], folder: Path) -> None:

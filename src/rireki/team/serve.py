@@ -72,6 +72,10 @@ class TeamServer:
     def _woken(self) -> None:
         self.hub.kick()
 
+    @property
+    def ending(self) -> bool:
+        return self._server.should_exit
+
     def wait(self) -> bool:
         """Until it listens; False where it ended before."""
         while not (self._server.started or self._server.should_exit):

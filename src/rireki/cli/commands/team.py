@@ -19,10 +19,11 @@ import click
 from rireki.cli.commands.demo import ensure_demo
 from rireki.cli.options import json_option
 from rireki.cli.output import StandardOutput, progress
+from rireki.cli.terminal import say_aside
 from rireki.errors import RirekiError
 from rireki.home import data_directory, make_folder_of
 from rireki.late import LateModule
-from rireki.show.catalogue import say
+from rireki.show.catalogue import language, say
 from rireki.show.safe import one_line
 from rireki.show.words import count
 from rireki.web.serve import bind, is_loopback, url_of
@@ -300,20 +301,21 @@ def _serve(
         signed=header,
         logs=logs,
     )
+    _heed(server)
     if not is_loopback(host):
         click.echo(say("Nothing is encrypted on the way: let a proxy in front do that."), err=True)
     told = {"url": server.url, "port": server.port, "pid": os.getpid(), "database": known.name}
     first = say(f"Open {server.url}")
     screen.give(as_json, [told], [first, say("Stop with Ctrl-C.")])
     sys.stdout.flush()
-    _run(server)
-
-
-def _run(server: TeamServer) -> None:
-    # As `kill` ends it, the database has to be left in order, too.
-    with suppress(ValueError):
-        signal.signal(signal.SIGTERM, lambda *_: server.stop())
     server.run()
+
+
+def _heed(server: TeamServer) -> None:
+    """Have signals end it in order, whenever they come: asked for before anybody is told to use one."""
+    with suppress(ValueError):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: server.stop())
 
 
 # ── looking around ──
@@ -328,18 +330,27 @@ def _demo(port: int | None, host: str, screen: StandardOutput, as_json: bool) ->
             tokens = {demo.PEOPLE[0]: known.people.begin(demo.PEOPLE[0], demo.TEAM)}
             tokens |= {name: known.people.add(name) for name in demo.PEOPLE[1:]}
             server = serve.TeamServer(bind(host, port or 0), known, host=host)
+            _heed(server)
             pushing = threading.Thread(target=_push, args=(server, made.archive, tokens))
             pushing.start()
-            _announce(server, tokens, screen, as_json)
-            _run(server)
-            pushing.join()
+            try:
+                _announce(server, tokens, screen, as_json)
+                server.run()
+            finally:
+                server.stop()
+                pushing.join()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def _push(server: TeamServer, archive: Path, tokens: dict[str, str]) -> None:
-    if server.wait():
+    if not server.wait():
+        return
+    try:
         demo.push_for(archive, server.url.rstrip("/"), tokens)
+    except RirekiError as error:
+        if not server.ending:
+            say_aside("error:", *error.lines(language()))
 
 
 def _announce(
