@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -17,8 +18,10 @@ from rireki.shares.rules import write_rules
 from rireki.sources.kit.places import Places
 from rireki.sync.remotes import Remote, Remotes
 from rireki.team.people import Role
+from rireki.team.signed import SignedHeader
 from tests.support.two_people import IDS, a_history, asked_of, write_session
 from tests.team.conftest import Office, opened, rule
+from tests.team.test_signed import HEADER, SECRET, claims, told
 from tests.web.conftest import until
 
 ANN, BOB = f"claude-code/{IDS['ann']}", f"claude-code/{IDS['bob']}"
@@ -228,3 +231,26 @@ def test_figures_and_logs_have_nothing_of_anybody(office: Office, tmp_path: Path
     away = httpx.get(office.server.url + "metrics", headers={"X-Forwarded-For": "10.0.0.1"})
     assert away.status_code == 404
     assert json.loads(httpx.get(office.server.url + "health").text)["status"] == "ok"
+
+
+def test_a_proxy_vouches_for_who_is_known_and_for_nobody_else(
+    office: Office, tmp_path: Path
+) -> None:
+    key = tmp_path / "secret"
+    key.write_bytes(SECRET)
+    assert office.get("bob", "/").status_code == 200
+    guard: Any = office.server.app.middleware_stack
+    guard.signed = SignedHeader(HEADER, key, audience="rireki")
+
+    def asked(name: str, path: str = "api/team/v1/me", method: str = "GET") -> httpx.Response:
+        headers = {HEADER: told(claims(email=name))}
+        return httpx.request(method, office.server.url + path, headers=headers, content=b"{}")
+
+    assert asked("Bob").json()["name"] == "bob"
+    assert asked("nobody").status_code == asked("").status_code == 401
+    assert asked("nobody", "").headers["location"] == "/sign-in"
+    # What a browser can be made to send shares nothing and asks no tools.
+    for path in ("api/team/v1/shares", "mcp", "api/push/v1/streams"):
+        assert asked("bob", path, "POST").status_code == 401
+    office.team.people.revoke("bob")
+    assert asked("bob").status_code == 401
