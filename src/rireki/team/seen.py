@@ -54,7 +54,7 @@ SIGHTED, WAITING, CHANGES = 100, 1000, 5000
 #: Conversations that are given at once, and of which everything is counted: the newest.
 MOST = 5000
 #: Conversations whose links and what was added to them are fetched together.
-PAGE = 100
+PAGE = 70
 
 #: Told of what is read of others: whose, which group, by which team.
 Noted = Callable[[int, GroupName, str], None]
@@ -118,18 +118,11 @@ class SeenArchive(ReadOnlyArchive):
     def close(self) -> None:
         self._archives.clear()
 
-    def tally(self) -> Tally | None:
-        # Of one person there is not too much to go through.
-        several = len(self.visible.sight.people) != 1
-        return self._tally(self.visible.sight)._replace(most=MOST) if several else None
+    def tally(self) -> Tally:
+        return self._tally(self.visible.sight)._replace(most=MOST)
 
     def count(self, waiting: bool = False) -> int:
-        if waiting:
-            return 0
-        tally = self.tally()
-        if tally is not None:
-            return tally.number
-        return int(self.visible.ask(sql.COUNT)[0][0])
+        return 0 if waiting else self.tally().number
 
     # ── one group ──
 
@@ -346,16 +339,10 @@ class SeenArchive(ReadOnlyArchive):
 
     def projects(self) -> Iterator[str]:
         newest: dict[str, str] = {}
-        for project, at in self._project_times():
-            if project:
-                newest[project] = max(newest.get(project, ""), at or "")
+        for cell in self.tally().cells:
+            if cell.project:
+                newest[cell.project] = max(newest.get(cell.project, ""), cell.newest or "")
         return iter(sorted(newest, key=lambda project: newest[project], reverse=True))
-
-    def _project_times(self) -> Iterator[tuple[str | None, str | None]]:
-        tally = self.tally()
-        if tally is not None:
-            return ((cell.project, cell.newest) for cell in tally.cells)
-        return ((heading.project, heading.updated_at) for heading in self.headings())
 
     def sightings(self, directory: str, below: bool = False) -> list[Sighting]:
         within = sql.WITHIN.format(of_project=sql.of_project(below))

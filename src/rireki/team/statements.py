@@ -71,7 +71,6 @@ CHOSEN_HEADINGS = f"""
     SELECT {HEADING} FROM conversation c
      WHERE c.id = ANY(%(ids)s::text[]) AND {AMONG} AND {SEEN}
 """
-COUNT = f"SELECT count(*) FROM conversation c WHERE {AMONG} AND {SEEN}"
 #: Who has something in a directory that may be seen.
 WITHIN = f"""
     SELECT DISTINCT c.owner FROM conversation c
@@ -173,38 +172,42 @@ PEOPLE = """
 
 # ── figures of everything, by the teams it is shared with, or by whose it is where with none ──
 
+#: Everybody's, or those of one person.
 _KEYED = """conversation c LEFT JOIN (
            SELECT person, family, grouping, string_agg(team::text, ',' ORDER BY team) AS teams
-             FROM team_audience GROUP BY person, family, grouping) s
+             FROM team_audience WHERE {person} GROUP BY person, family, grouping) s
         ON s.person = c.owner AND s.family = c.family AND s.grouping = c.grouping"""
+EVERYBODY = {"person": "true", "owner": "true"}
+ONE = {"person": "person = %(person)s", "owner": "c.owner = %(person)s"}
 _KEY = "coalesce(s.teams, '#' || c.owner::text)"
 CELLS = f"""
     SELECT {_KEY}, c.project, c.source, c.nature IN ('subagent', 'notes'),
            strpos(c.data, '"finished":true') > 0 OR c.nature = 'prompts', count(*),
            max(c.updated_at)
-      FROM {_KEYED} GROUP BY 1, 2, 3, 4, 5
+      FROM {_KEYED} WHERE {{owner}} GROUP BY 1, 2, 3, 4, 5
 """
 #: Turns by the day they began on, of those whose beginnings are `starts`.
 DAYS = f"""
     SELECT t.key, width_bucket(t.at, %(starts)s::text[]), count(*)
       FROM (SELECT {_KEY} AS key, json_array_elements_text(c.data::json -> 'turns_at') AS at
-              FROM {_KEYED} WHERE c.nature = 'conversation') t GROUP BY 1, 2
+              FROM {_KEYED} WHERE c.nature = 'conversation' AND {{owner}}) t GROUP BY 1, 2
 """
 WEEKS = f"""
     SELECT {_KEY}, c.updated_at >= %(middle)s, count(*) FILTER (WHERE c.nature = 'conversation'),
-           coalesce(sum(coalesce((c.data::json #>> '{{usage,input_tokens}}')::bigint, 0)
-               + coalesce((c.data::json #>> '{{usage,output_tokens}}')::bigint, 0)
-               + coalesce((c.data::json #>> '{{usage,cache_read_tokens}}')::bigint, 0)
-               + coalesce((c.data::json #>> '{{usage,cache_write_tokens}}')::bigint, 0)), 0)
-      FROM {_KEYED} WHERE c.updated_at >= %(begin)s GROUP BY 1, 2
+           coalesce(sum(coalesce((c.data::json #>> '{{{{usage,input_tokens}}}}')::bigint, 0)
+               + coalesce((c.data::json #>> '{{{{usage,output_tokens}}}}')::bigint, 0)
+               + coalesce((c.data::json #>> '{{{{usage,cache_read_tokens}}}}')::bigint, 0)
+               + coalesce((c.data::json #>> '{{{{usage,cache_write_tokens}}}}')::bigint, 0)), 0)
+      FROM {_KEYED} WHERE c.updated_at >= %(begin)s AND {{owner}} GROUP BY 1, 2
 """
 
 #: Every one of them, in each of its forms.
 ACROSS = (
     LISTED.format(among=AMONG, conditions=""),
     LISTED.format(among=OF_ONE, conditions=""),
-    *(CHOSEN, OWNERS, BEGINNING, NATIVE, ALIASED, COUNT, ANSWERS, FED, TEAMS, OWN_TEAMS),
-    *(CURATIONS, LINKS, AUDIENCE, WAITING, PEOPLE, CELLS, DAYS, WEEKS),
+    *(CHOSEN, OWNERS, BEGINNING, NATIVE, ALIASED, ANSWERS, FED, TEAMS, OWN_TEAMS),
+    *(CURATIONS, LINKS, AUDIENCE, WAITING, PEOPLE),
+    *(each.format(**whose) for each in (CELLS, DAYS, WEEKS) for whose in (EVERYBODY, ONE)),
     HEADINGS.replace("{finished}", FINISHED).replace("{conditions}", ""),
     CHOSEN_HEADINGS.replace("{finished}", "true"),
     WITHIN.format(of_project="c.project = %(folder)s"),

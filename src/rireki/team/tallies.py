@@ -19,7 +19,7 @@ from rireki.archive.postgres.connections import Connections
 from rireki.archive.postgres.questions import told
 from rireki.archive.postgres.trouble import explained
 from rireki.errors import RirekiError
-from rireki.team.statements import CELLS, DAYS, WEEKS
+from rireki.team.statements import CELLS, DAYS, EVERYBODY, ONE, WEEKS
 from rireki.team.tables import Row, TeamTables
 from rireki.team.visible import Sight
 
@@ -66,21 +66,13 @@ class Tallies:
 
     def of(self, sight: Sight) -> Tally:
         """What somebody may see comes to; nothing while that is not known."""
+        if len(sight.people) == 1:
+            # Of one person that is soon done.
+            return _summed(self._make(time.monotonic(), next(iter(sight.people))), sight)
         ((withdrawn,),) = self._tables.ask(WITHDRAWN)
         counted = self._newest(withdrawn)
-        if counted is None or counted.withdrawn != withdrawn:
-            return Tally()
-        keys = [key for key in counted.cells if _is_seen(key, sight)]
-        days: dict[str, int] = defaultdict(int)
-        weeks = [[0, 0], [0, 0]]
-        for key in keys:
-            for day, turns in counted.days.get(key, {}).items():
-                days[day] += turns
-            for place, sums in enumerate(counted.weeks.get(key, ())):
-                weeks[place] = [a + b for a, b in zip(weeks[place], sums, strict=True)]
-        cells = [cell for key in keys for cell in counted.cells[key]]
-        others = sum(counted.others.get(key, 0) for key in keys)
-        return Tally(cells, dict(days), [(c, t) for c, t in weeks], others=others)
+        known = counted is not None and counted.withdrawn == withdrawn
+        return _summed(counted, sight) if counted and known else Tally()
 
     def _newest(self, withdrawn: int) -> _Counted | None:
         counted = self._counted
@@ -106,22 +98,25 @@ class Tallies:
             # While the database is away there are those of before.
             return
 
-    def _make(self, begun: float) -> _Counted:
+    def _make(self, begun: float, person: int = 0) -> _Counted:
+        """Of everybody, or of one."""
         ((withdrawn,),) = self._tables.ask(WITHDRAWN)
         names, starts = _starts()
         found: dict[str, list[TallyCell]] = defaultdict(list)
-        for key, *values in self._ask(CELLS):
+        for key, *values in self._ask(CELLS, person):
             found[key].append(TallyCell(*values))
         cells, others = {}, {}
         for key, some in found.items():
             cells[key], others[key] = _newest_projects(some)
         days: dict[str, dict[str, int]] = defaultdict(dict)
-        for key, bucket, turns in self._ask(DAYS, starts=starts):
+        for key, bucket, turns in self._ask(DAYS, person, starts=starts):
             if 0 < bucket <= len(names):
                 days[key][names[bucket - 1]] = int(turns)
         weeks: dict[str, list[tuple[int, int]]] = defaultdict(lambda: [(0, 0), (0, 0)])
         begin, middle = starts[-2 * WEEK], starts[-WEEK]
-        for key, is_now, conversations, tokens in self._ask(WEEKS, begin=begin, middle=middle):
+        for key, is_now, conversations, tokens in self._ask(
+            WEEKS, person, begin=begin, middle=middle
+        ):
             weeks[key][0 if is_now else 1] = (int(conversations), int(tokens))
         took = time.monotonic() - begun
         return _Counted(
@@ -134,9 +129,26 @@ class Tallies:
             weeks=dict(weeks),
         )
 
-    def _ask(self, statement: str, **values: object) -> Iterable[Row]:
+    def _ask(self, statement: str, person: int, **values: object) -> Iterable[Row]:
+        asked = statement.format(**(ONE if person else EVERYBODY))
+        values["person"] = person
         with explained(self._connections.name), self._connections.borrow() as connection:
-            return told(connection.execute(statement.encode(), values).fetchall())
+            return told(connection.execute(asked.encode(), values).fetchall())
+
+
+def _summed(counted: _Counted, sight: Sight) -> Tally:
+    """What is the reader's of it."""
+    keys = [key for key in counted.cells if _is_seen(key, sight)]
+    days: dict[str, int] = defaultdict(int)
+    weeks = [[0, 0], [0, 0]]
+    for key in keys:
+        for day, turns in counted.days.get(key, {}).items():
+            days[day] += turns
+        for place, sums in enumerate(counted.weeks.get(key, ())):
+            weeks[place] = [a + b for a, b in zip(weeks[place], sums, strict=True)]
+    cells = [cell for key in keys for cell in counted.cells[key]]
+    others = sum(counted.others.get(key, 0) for key in keys)
+    return Tally(cells, dict(days), [(c, t) for c, t in weeks], others=others)
 
 
 def _newest_projects(cells: list[TallyCell]) -> tuple[list[TallyCell], int]:

@@ -19,7 +19,7 @@ from rireki.team.tables import Row
 __all__ = ["ListPlace", "Sight", "VisibleRows"]
 
 #: Rows that are fetched at once.
-PAGE = 500
+PAGE = 140
 #: Up to so many people are asked one by one for what each has newest; of more, nearly whatever is
 #: newest of all may be seen.
 FEW = 48

@@ -209,13 +209,13 @@ def _facets(archive: Archive, wanted: Wanted) -> Facets:
     """How many conversations each choice would list, with the other choices as they are."""
     projects: Counter[str] = Counter()
     sources: Counter[str] = Counter()
-    for project, source, number in _counted(archive, wanted):
+    tally = archive.tally()
+    for project, source, number in _counted(archive, wanted, tally):
         if wanted.holds(project):
             sources[source] += number
         if project and wanted.source in ("", source):
             projects[project] += number
     shown = [(path, _within(projects, wanted, path)) for path in islice(projects, PROJECTS)]
-    tally = archive.tally()
     curations = [added for added in archive.curations().values() if not added.leaving]
     return Facets(
         shown,
@@ -234,9 +234,10 @@ def _within(projects: Mapping[str, int], wanted: Wanted, path: str) -> int:
     return sum(n for other, n in projects.items() if wanted.counts(other, path))
 
 
-def _counted(archive: Archive, wanted: Wanted) -> Iterable[tuple[str | None, str, int]]:
+def _counted(
+    archive: Archive, wanted: Wanted, tally: Tally | None
+) -> Iterable[tuple[str | None, str, int]]:
     """Project and source of whatever is in the state that is wanted, newest first, with how many have both."""
-    tally = archive.tally()
     if tally is not None:
         return _tallied(tally, wanted)
     if wanted.state in ("gone", "changed") or wanted.day:
