@@ -177,7 +177,7 @@ _TOKENS: dict[str, Callable[[_Maker], str]] = {
     "voyage-key": lambda m: "pa-" + m.of(ANY, 43),
     "brave-key": lambda m: "BSA" + m.of(ANY, 28),
     "wandb-key": lambda m: "wandb_v1_" + m.of(ANY, 60),
-    "airtable-token": lambda m: f"pat{m.of(ANY, 14)}.{m.of(HEX, 64)}",
+    "airtable-token": lambda m: f"patK{m.of(ANY, 13)}.{m.of(HEX, 64)}",
     "asana-token": lambda m: f"2/12{m.of(digits, 14)}/12{m.of(digits, 14)}:{m.of(HEX, 32)}",
     "mapbox-token": lambda m: (
         f"sk.{_base64({'u': m.of(HEX, 8), 'a': m.of(HEX, 24)})}.{m.of(ANY, 22)}"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from string import ascii_letters, digits
 from typing import NamedTuple
 
 from rireki.masking import checks
@@ -96,6 +97,8 @@ def _is_in_address(user_and_password: bytes) -> bool:
 _HEX = "[0-9a-f]"
 _ANY = "[A-Za-z0-9]"
 _URL = "[A-Za-z0-9_-]"
+#: Not before the letters of "path" and "pattern", which every line of an agent has.
+_PAT = " ".join(f"pat{letter}" for letter in ascii_letters + digits if letter not in "ht")
 _GUID = rf"{_HEX}{{8}}(?:-{_HEX}{{4}}){{3}}-{_HEX}{{12}}"
 _JWT = rf"{_URL}{{8,}}\.{_URL}{{8,}}(?:\.{_URL}*){{1,3}}"
 
@@ -226,7 +229,7 @@ SHAPES: tuple[Shape, ...] = (
     _token("firecrawl-key", "fc-", rf"{_HEX}{{32}}"),
     _token("e2b-key", "e2b_", rf"{_HEX}{{40}}"),
     _token("jina-key", "jina_", rf"{_URL}{{60}}"),
-    _token("voyage-key", "pa- al-", rf"{_URL}{{43}}"),
+    _token("voyage-key", "pa-", rf"{_URL}{{43}}"),
     _token("brave-key", "BSA", rf"{_URL}{{28}}"),
     _token("wandb-key", "wandb_v1_", rf"{_URL}{{40,}}"),
     # Talking with people.
@@ -266,7 +269,7 @@ SHAPES: tuple[Shape, ...] = (
     _token("facebook-token", "EAA", rf"{_ANY}{{80,}}"),
     _around("firebase-key", 11, _URL, ":APA91b", rf"{_URL}{{100,}}"),
     _part("zapier-webhook", "/hooks/catch/", r"/hooks/catch/[0-9]+/(?P<secret>[a-z0-9]{6,10})\b"),
-    _token("airtable-token", "pat", rf"{_ANY}{{14}}\.{_HEX}{{64}}"),
+    _token("airtable-token", _PAT, rf"{_ANY}{{13}}\.{_HEX}{{64}}"),
     _token("asana-token", "1/1 2/1", rf"[0-9]{{10,18}}(?:/[0-9]{{10,18}})?:{_HEX}{{32}}"),
     _token("mapbox-token", "sk.eyJ", rf"{_URL}{{40,}}\.{_URL}{{20,}}"),
     _token("mailersend-token", "mlsn.", rf"{_HEX}{{64}}"),
