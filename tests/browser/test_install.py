@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Visiting
 from tests.browser.serving import Session, Site
+from tests.web.conftest import until
 
 
 @pytest.fixture
@@ -83,3 +86,48 @@ def test_a_page_of_another_site_gets_nothing_through_the_worker(
     expect(page.get_by_text("planted")).to_have_count(0)
     there.context.close()
     there.faults.clear()
+
+
+#: Notes what the worker would show and open, in a browser without a desktop.
+NOTING = """() => {
+    self.told = [];
+    self.registration.showNotification = async (title, { data }) => self.told.push([title, data.url]);
+    self.clients.openWindow = async (url) => self.told.push(["opened", url]);
+}"""
+CLICK = """(url) => {
+    const click = Object.assign(new Event("notificationclick"), {
+        notification: { close() {}, data: { url } }, waitUntil() {},
+    });
+    self.dispatchEvent(click);
+}"""
+
+
+def test_what_a_push_service_delivers_is_shown_and_leads_to_our_pages_only(
+    site: Site, visit: Visiting
+) -> None:
+    there = visit(site)
+    page = there.open()
+    browser = there.context.new_cdp_session(page)
+    found: list[str] = []
+
+    def note(event: dict[str, Any]) -> None:
+        found.extend(each["registrationId"] for each in event["registrations"])
+
+    browser.on("ServiceWorker.workerRegistrationUpdated", note)
+    browser.send("ServiceWorker.enable")
+    install(page)
+    # Asking the page lets what the browser tells come in.
+    until(lambda: page.evaluate("true") and found)
+    worker = there.context.service_workers[0]
+    worker.evaluate(NOTING)
+    said = {"title": "Agent: waits for your permission", "body": "", "url": "/c/bridge/x"}
+    given = {"origin": site.base, "registrationId": found[0], "data": json.dumps(said)}
+    browser.send("ServiceWorker.deliverPushMessage", given)
+    until(lambda: worker.evaluate("self.told.length") == 1)
+    for url in ("/c/bridge/x", "https://evil.example/", "//evil.example/x", "javascript:alert(1)"):
+        worker.evaluate(CLICK, url)
+    assert worker.evaluate("self.told") == [
+        ["Agent: waits for your permission", "/c/bridge/x"],
+        ["opened", f"{site.base}/c/bridge/x"],
+        *[["opened", site.base]] * 3,
+    ]
