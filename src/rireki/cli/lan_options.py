@@ -68,6 +68,7 @@ def plan_lan(archive: Path, named: str, cert: Path | None, key: Path | None) -> 
 
 def _ensure_installed() -> None:
     try:
+        # Imported here: an extra, which is only asked for with --lan.
         import cryptography  # noqa: F401
         import segno  # noqa: F401
     except ImportError as error:

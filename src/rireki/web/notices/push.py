@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 
 from rireki.sync.private import write_bytes
-from rireki.web.notices.sending import Notice, post
+from rireki.web.notices.sending import WaitNotice, post
 from rireki.web.notices.subscriptions import Subscription, Subscriptions, decoded
 
 __all__ = ["BrowserPush", "public_key"]
@@ -38,7 +38,7 @@ class BrowserPush:
         self._key_file = key
         self._contact = contact
 
-    def send(self, notice: Notice) -> None:
+    def send(self, notice: WaitNotice) -> None:
         """All are tried; then the last that failed is told of."""
         failed: Exception | None = None
         for subscription in self._subscriptions.all():
@@ -49,7 +49,7 @@ class BrowserPush:
         if failed is not None:
             raise failed
 
-    def _send(self, subscription: Subscription, notice: Notice) -> None:
+    def _send(self, subscription: Subscription, notice: WaitNotice) -> None:
         said = {"title": notice.title, "body": notice.text, "url": urlsplit(notice.link).path}
         key = ensure_key(self._key_file)
         headers = {

@@ -20,7 +20,7 @@ import msgspec
 from rireki import __version__
 from rireki.archive.open import now
 
-__all__ = ["Channel", "Notice", "NoticeSender", "Ntfy", "Webhook", "post"]
+__all__ = ["Channel", "WaitNotice", "NoticeSender", "Ntfy", "Webhook", "post"]
 
 #: Seconds that a channel may take.
 PATIENCE = 10.0
@@ -30,7 +30,7 @@ MOST = 50
 _log = logging.getLogger("rireki.web")
 
 
-class Notice(msgspec.Struct, frozen=True, kw_only=True):
+class WaitNotice(msgspec.Struct, frozen=True, kw_only=True):
     """That an agent waits. `text` is empty unless the person wants it told."""
 
     #: `permission`, `question` or `plan`.
@@ -47,7 +47,7 @@ class Channel(Protocol):
     #: How it is called for people: not its whole address, which may be a secret.
     name: str
 
-    def send(self, notice: Notice) -> None:
+    def send(self, notice: WaitNotice) -> None:
         """Raises OSError or HTTPException where it does not get there."""
 
 
@@ -85,7 +85,7 @@ class Ntfy:
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
         self.name = f"ntfy ({urlsplit(topic).netloc})"
 
-    def send(self, notice: Notice) -> None:
+    def send(self, notice: WaitNotice) -> None:
         # As JSON, whose words may be in any language; headers may not.
         said = {
             "topic": self._topic,
@@ -102,7 +102,7 @@ class Webhook:
         self._address = address
         self.name = f"webhook ({urlsplit(address).netloc})"
 
-    def send(self, notice: Notice) -> None:
+    def send(self, notice: WaitNotice) -> None:
         said = {"event": "waits", **msgspec.structs.asdict(notice)}
         if not notice.text:
             del said["text"]
@@ -120,7 +120,7 @@ class NoticeSender:
 
     def __init__(self, channels: Sequence[Channel]) -> None:
         self._channels = [(each, ChannelStatus(each.name)) for each in channels]
-        self._waiting: queue.Queue[Notice | None] = queue.Queue(MOST)
+        self._waiting: queue.Queue[WaitNotice | None] = queue.Queue(MOST)
         self._thread = threading.Thread(target=self._run, name="rireki-notices", daemon=True)
 
     @property
@@ -136,7 +136,7 @@ class NoticeSender:
         except queue.Full:
             return
 
-    def send(self, notice: Notice) -> None:
+    def send(self, notice: WaitNotice) -> None:
         """At once; what cannot be sent because too much waits is dropped."""
         try:
             self._waiting.put_nowait(notice)
@@ -150,7 +150,7 @@ class NoticeSender:
             for channel, status in self._channels:
                 self._send(channel, status, notice)
 
-    def _send(self, channel: Channel, status: ChannelStatus, notice: Notice) -> None:
+    def _send(self, channel: Channel, status: ChannelStatus, notice: WaitNotice) -> None:
         try:
             channel.send(notice)
         except Exception as error:  # noqa: BLE001 - whatever went wrong, the others are told

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rireki.model.activity import WORDS, state_of_ask
 from rireki.show.catalogue import say
-from rireki.web.notices.sending import Notice
+from rireki.web.notices.sending import WaitNotice
 
 if TYPE_CHECKING:
     from rireki.web.driving import Driving
@@ -25,7 +25,7 @@ class AskWatch:
     def __init__(
         self,
         driving: Driving,
-        send: Callable[[Notice], None],
+        send: Callable[[WaitNotice], None],
         *,
         after: float,
         link: str,
@@ -63,7 +63,7 @@ class AskWatch:
         title = next((each.title for each in known if each.name == agent), agent)
         words = say(WORDS[state_of_ask(ask["what"])])
         self._send(
-            Notice(
+            WaitNotice(
                 what=ask["what"],
                 title=f"{title}: {words}",
                 agent=agent,
