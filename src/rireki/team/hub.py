@@ -64,6 +64,10 @@ class MemberBroadcaster(Broadcaster):
     def kick(self, number: int = 0) -> None:
         self.hub.kick()
 
+    @property
+    def closed(self) -> bool:
+        return super().closed or self.hub.closed
+
 
 class TeamSubscriber(Subscriber):
     def __init__(
@@ -113,6 +117,10 @@ class TeamHub:
     def close(self) -> None:
         """Ends with its next look. May be called from a signal handler."""
         self._closed = True
+
+    @property
+    def closed(self) -> bool:
+        return self._closed
 
     def wait(self) -> None:
         self.close()

@@ -76,16 +76,17 @@ class Scopes:
                 known = self._made[name] = self._make(member, narrowed)
             self._made.move_to_end(name)
             left = [self._made.pop(old) for old in self._outdated(member)]
+            # Somebody may be reading or listening in one: it goes when nobody holds it any more.
+            while len(self._made) > KEPT:
+                self._made.popitem(last=False)
         for scope in left:
             _end(scope)
         return known
 
     def _outdated(self, member: Member) -> list[tuple[object, ...]]:
-        """Those of the same person with other rights, and the ones nobody asked for the longest."""
-        old = [
-            n for n in self._made if n[:2] == (member.id, member.device) and n[2] != member.rights
-        ]
-        return old + [*self._made][: max(len(self._made) - len(old) - KEPT, 0)]
+        """Those of the same person with other rights."""
+        own = (member.id, member.device)
+        return [name for name in self._made if name[:2] == own and name[2] != member.rights]
 
     def _make(self, member: Member, narrowed: Narrowed) -> MemberScope:
         team = self.team
@@ -134,8 +135,7 @@ class Scopes:
 
     def dismiss(self) -> None:
         """End the streams of whoever listens. May be called from a signal handler."""
-        for scope in list(self._made.values()):
-            scope.broadcaster.close()
+        self.hub.close()
 
     def close(self) -> None:
         with self._lock:

@@ -162,11 +162,11 @@ WAITING = """
               AND (%(team)s = 0 OR s.team = %(team)s)))
      ORDER BY c.owner, c.family, c.conversation LIMIT %(limit)s
 """
-#: Everybody of whom somebody may see something.
+#: Everybody who shares something with a team.
 PEOPLE = """
     SELECT a.id FROM team_account a
      WHERE EXISTS (SELECT 1 FROM team_audience s
-                    WHERE s.person = a.id AND s.team = ANY(%(teams)s::bigint[]))
+                    WHERE s.person = a.id AND s.team = %(team)s)
      ORDER BY a.id
 """
 

@@ -72,6 +72,7 @@ class Team:
         self.tables = TeamTables(self._connections)
         if create:
             self.tables.create()
+        self._sharing: dict[int, tuple[int, Sequence[int]]] = {}
         self.tallies = Tallies(self.tables, self._across)
         self.people = People(self.tables, clock)
         self.audience = Audience(self.tables, self.people, clock)
@@ -121,9 +122,8 @@ class Team:
         chosen = [narrowed.team] if narrowed.team else member.teams()
         teams = [known[name] for name in chosen]
         names = self.people.names()
-        people = {
-            id: names[id] for (id,) in self.tables.ask(PEOPLE, {"teams": teams}) if id in names
-        }
+        shared = {id for team in teams for id in self._sharing_with(team, member.rights)}
+        people = {id: names[id] for id in sorted(shared) if id in names}
         if not narrowed.team:
             people[member.id] = member.name
         if narrowed.person:
@@ -132,6 +132,14 @@ class Team:
                 raise NotFound("no-person", name=narrowed.person)
         own = 0 if narrowed.team or member.id not in people else member.id
         return Sight(member.id, people, own, teams[0] if narrowed.team else 0, frozenset(teams))
+
+    def _sharing_with(self, team: int, rights: int) -> Sequence[int]:
+        """Whoever shares something with a team: another number of rights tells of others."""
+        known = self._sharing.get(team)
+        if known is None or known[0] != rights:
+            found = [id for (id,) in self.tables.ask(PEOPLE, {"team": team})]
+            known = self._sharing[team] = (rights, found)
+        return known[1]
 
     def views(
         self,
