@@ -45,11 +45,17 @@ TROUBLES = """
      WHERE t.owner = %(owner)s AND (%(source)s::text IS NULL OR o.source = %(source)s)
      ORDER BY t.place, t.origin, t.key
 """
+#: The strands first, whatever the planner makes of an archive that it has no statistics of yet: it
+#: would look at all origins of the owner for each conversation.
 STRANDS = """
+      WITH s AS MATERIALIZED (
+           SELECT id, key, conversation, role, project, first_seen, last_seen, vanished_at, cursor,
+                  origin, remote
+             FROM strand
+            WHERE owner = %(owner)s AND family = %(family)s AND conversation = %(conversation)s)
     SELECT s.id, s.key, s.conversation, s.role, s.project, s.first_seen, s.last_seen,
            s.vanished_at, s.cursor, o.source, o.place, o.root, o.stream
-      FROM strand s JOIN origin o ON o.owner = %(owner)s AND o.id = s.origin
-     WHERE s.owner = %(owner)s AND s.family = %(family)s AND s.conversation = %(conversation)s
+      FROM s JOIN origin o ON o.owner = %(owner)s AND o.id = s.origin
      ORDER BY o.stream, s.remote, s.id
 """
 HOLDERS = """
