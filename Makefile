@@ -9,7 +9,7 @@ BIN    := $(VENV)/bin
 # What an environment is made from, beside its lock.
 MADE_FROM := pyproject.toml hatch_build.py src/rireki/search/text/tokenizer.c tools/setup tools/install.py
 
-.PHONY: help serve test fast lint types golden stress bench docs lock clean
+.PHONY: help serve test fast lint types golden looks stress bench docs lock clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -38,6 +38,11 @@ types: $(VENV)/.ready  ## mypy --strict, and the types of the scripts
 
 golden: $(VENV)/.ready  ## what readers make of the fixtures, written again: look at the difference
 	$(BIN)/python -m tests.golden
+
+looks: $(VENV)/.ready  ## how every page looks, against the pictures that are kept; ARGS="home usage" these alone, ARGS=--accept keeps new ones
+	@sh tools/fonts
+	@sh tools/browser
+	@$(BIN)/python -m tests.looks $(ARGS)
 
 stress: $(VENV)/.ready  ## long campaigns: kills, saves against imports, damaged histories by SEED=1 (goes on where it was)
 	$(BIN)/python -m pytest -q tests/stress --campaign

@@ -15,6 +15,7 @@ TARGETS = {
         "lint",
         "types",
         "golden",
+        "looks",
         "stress",
         "bench",
         "docs",

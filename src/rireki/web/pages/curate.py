@@ -64,7 +64,7 @@ async def show_curate(request: Request) -> Response:
     values: dict[str, Any] = {"about": about, "message": message}
     values |= await archive_reader_of(request).read(look)
     if is_on(request, "fragment"):
-        return answer({"html": piece(request, "_curate.html", **values)})
+        return answer({"html": piece(request, "_curate.html", as_dialog=True, **values)})
     return page(request, "curate.html", **values)
 
 
