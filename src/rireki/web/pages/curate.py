@@ -145,7 +145,7 @@ async def show_forget(request: Request) -> Response:
     about = found.conversation
     values: dict[str, Any] = {"about": about, "facts": list(facts(about))}
     if is_on(request, "fragment"):
-        return answer({"html": piece(request, "_forget.html", **values)})
+        return answer({"html": piece(request, "_forget.html", as_dialog=True, **values)})
     return page(request, "forget.html", **values)
 
 
