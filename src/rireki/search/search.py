@@ -17,7 +17,7 @@ from rireki.intake.progress import Progress
 from rireki.late import LateModule
 from rireki.search.execute.pages import page_of
 from rireki.search.execute.run import Counts, Group, Hunt
-from rireki.search.execute.view import IndexView, look, look_without_index, refresh
+from rireki.search.execute.view import IndexView, SearchView, look, look_without_index, refresh
 from rireki.search.index.index import Index, open_existing
 from rireki.search.index.notes import Damaged
 from rireki.search.index.words import panics_are_damage
@@ -149,7 +149,7 @@ class Search:
 
     # ── what there is to rely on ──
 
-    def _look(self, query: Query) -> IndexView:
+    def _look(self, query: Query) -> SearchView:
         finished = any(f.name == "is" and f.value == "unfinished" for f in query.filters())
         if self.view is None or finished or not self._is_up_to_date(self.view):
             self.view = self._view(finished)
@@ -214,7 +214,7 @@ class Search:
             return self._answer(self._look(query), query, wish)
 
     @_without_collecting()
-    def _answer(self, view: IndexView, query: Query, wish: SearchOptions) -> Results:
+    def _answer(self, view: SearchView, query: Query, wish: SearchOptions) -> Results:
         hidden = _hidden(view, query, wish)
         wish = msgspec.structs.replace(wish, without=wish.without | hidden)
         hunt = Hunt(self.library, view, query, wish)
@@ -240,7 +240,7 @@ class Search:
             apart=apart is not None,
             more=len(groups) > wish.offset + wish.limit,
             scope=Scope(
-                conversations=len(view.headings.keys() | hunt.uninterpreted.keys()) - len(hidden),
+                conversations=view.count + hunt.unknown - len(hidden),
                 hidden=len(hidden),
                 until=view.until,
                 direct=len(view.direct),
@@ -250,17 +250,17 @@ class Search:
             near=_near(view, query) if not (groups or self.masker) and query.has_words else [],
         )
 
-    def _why_slower(self, view: IndexView) -> str:
+    def _why_slower(self, view: SearchView) -> str:
         if len(view.pending) > MANY_PENDING:
             return REBUILT
         return self.slower if view.direct else ""
 
 
-def _hidden(view: IndexView, query: Query, wish: SearchOptions) -> frozenset[str]:
+def _hidden(view: SearchView, query: Query, wish: SearchOptions) -> frozenset[str]:
     """What is left out because a person hid it."""
     asked = any((node.name, node.value) == ("is", "hidden") for node in query.filters())
     every = not (wish.hidden or asked)
-    added = ((id, heading.added) for id, heading in view.headings.items())
+    added = ((heading.id, heading.added) for heading in view.added())
     return frozenset(id for id, each in added if each.leaving or (every and each.hidden))
 
 
@@ -283,10 +283,10 @@ def _sources(text: str) -> list[str]:
 
 
 def _apart(
-    library: TextStore, view: IndexView, query: Query, wish: SearchOptions
+    library: TextStore, view: SearchView, query: Query, wish: SearchOptions
 ) -> tuple[Hunt, list[Group]] | None:
     return across_messages.hunt_apart(library, view, query, wish)
 
 
-def _near(view: IndexView, query: Query) -> list[str]:
+def _near(view: SearchView, query: Query) -> list[str]:
     return suggestions.near_words(view, query)

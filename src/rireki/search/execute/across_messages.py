@@ -12,7 +12,7 @@ from functools import partial
 import msgspec
 
 from rireki.search.execute.run import LOOKS, Candidate, Group, Hunt
-from rireki.search.execute.view import IndexView
+from rireki.search.execute.view import SearchView
 from rireki.search.language.query import And, FilterNode, Node, Not, Or, Query, all_of
 from rireki.search.results import SearchOptions
 from rireki.search.text.text_store import TextStore
@@ -24,7 +24,7 @@ FEW = 30
 
 
 def hunt_apart(
-    library: TextStore, view: IndexView, query: Query, wish: SearchOptions
+    library: TextStore, view: SearchView, query: Query, wish: SearchOptions
 ) -> tuple[Hunt, list[Group]] | None:
     """The hunt for any of the words in the conversations that have them all; None if there are none."""
     if not isinstance(query.root, And):
@@ -84,6 +84,6 @@ def _own(group: Group, hit: Candidate) -> Candidate:
 
 
 def _hunt(
-    library: TextStore, view: IndexView, query: Query, wish: SearchOptions, nodes: list[Node]
+    library: TextStore, view: SearchView, query: Query, wish: SearchOptions, nodes: list[Node]
 ) -> Hunt:
     return Hunt(library, view, msgspec.structs.replace(query, root=all_of(nodes)), wish)

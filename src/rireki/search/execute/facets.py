@@ -45,8 +45,8 @@ def facets_of(hunt: Hunt, now: datetime) -> list[Facet]:
     if planner is None or reader is None or not hunt.plan.exact:
         return []
     totals = reader.per_conversation(planner.messages(hunt.plan, hunt.query.root))
-    covered = hunt.view.covered
-    counted = [(covered[number], count) for number, count in totals.items() if number in covered]
+    headings = hunt.view.headings_of(totals)
+    counted = [(headings[each], count) for each, count in totals.items() if each in headings]
     direct = list(_answering(hunt))
     made = {
         "source": _by_heading(counted, direct, "source"),

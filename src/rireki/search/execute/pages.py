@@ -46,8 +46,8 @@ def _dropped(hunt: Hunt, groups: list[Group]) -> dict[str, Conversation]:
 
 
 def _talk(hunt: Hunt, group: Group, conversation: Conversation) -> ConversationHits:
-    total = hunt.total(conversation.id)
-    if total is None and (hunt.exhausted or conversation.id in hunt.direct_conversations):
+    total = hunt.total(group.heading.id)
+    if total is None and (hunt.exhausted or group.heading.id in hunt.direct_conversations):
         total = len(group.messages)
     shown = _shown_of(hunt, group)
     hits = [hit for candidate in shown if (hit := _hit(hunt, group, candidate)) is not None]

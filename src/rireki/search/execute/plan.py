@@ -87,7 +87,7 @@ class Planner:
         self,
         reader: WordReader,
         numbers: Callable[
-            [FilterNode, Callable[[ConversationFacts], bool]], tuple[list[int], list[int]]
+            [FilterNode, Callable[[ConversationFacts], bool]], tuple[list[int], list[int] | None]
         ],
         field: str = "words",
     ) -> None:
@@ -121,6 +121,13 @@ class Planner:
             return self._substrings([node.text])
         assert isinstance(node, Regex)
         return self._substrings(literals(node.pattern))
+
+    def within(self, plan: Plan, facts: Sequence[Sequence[str]]) -> Plan:
+        """The same, but only of documents that have one of each of these facts."""
+        plans = [
+            Plan(self._silent(self._either(list(map(self._fact, some)))), True) for some in facts
+        ]
+        return self._all([plan, *plans])
 
     def without(self, plan: Plan, talks: Iterable[int]) -> Plan:
         """The same, but nothing of these conversations."""
@@ -199,7 +206,7 @@ class Planner:
 
     # ── words ──
 
-    def _term(self, term: str) -> Any:
+    def term(self, term: str) -> Any:
         return self.query.term_query(self.schema, self.field, term, index_option="freq")
 
     def _word(self, node: Word) -> Plan:
@@ -213,25 +220,25 @@ class Planner:
         if node.prefix:
             whole = Plan(self._beginning(folded), len(folded) <= LONG)
             return self._any([whole, self._begun(word)]) if parts else whole
-        whole = self._all([Plan(self._term(term), True) for term in terms(folded)])
+        whole = self._all([Plan(self.term(term), True) for term in terms(folded)])
         numbered = self._numbered(folded) if is_named(folded) else []
         if numbered:
             whole = Plan(self._either([whole.query, *numbered]), True)
         if not parts:
             return Plan(whole.query, len(folded) < LONG)
         *others, last = parts
-        plans = [Plan(self._term(term), False) for part in others for term in terms(part)]
+        plans = [Plan(self.term(term), False) for part in others for term in terms(part)]
         if len(last) > LONG:
-            plans += [Plan(self._term(term), False) for term in terms(last)]
+            plans += [Plan(self.term(term), False) for term in terms(last)]
         else:
-            plans.append(Plan(self._either([self._term(last), *self._numbered(last)]), False))
+            plans.append(Plan(self._either([self.term(last), *self._numbered(last)]), False))
         return self._any([whole, self._all(plans)])
 
     def _begun(self, word: str) -> Plan:
         """Pieces of an identifier, the last of which may go on."""
         *others, last = (word[start:end] for start, end in piece_spans(word))
         whole = [part.lower() for part in others if len(part) > 1]
-        plans = [Plan(self._term(term), False) for part in whole for term in terms(part)]
+        plans = [Plan(self.term(term), False) for part in whole for term in terms(part)]
         if len(last) == 1:
             # Where it does not go on, no piece tells of it.
             return self._all(plans)
@@ -239,7 +246,7 @@ class Planner:
         if last.isupper():
             # In `isACat`, what `isAC` ends with begins another piece.
             before = [last[:-1].lower()] if len(last) > 2 else []
-            apart = [*map(self._term, before), self._beginning(last[-1].lower())]
+            apart = [*map(self.term, before), self._beginning(last[-1].lower())]
             plans[-1] = self._any([plans[-1], self._all([Plan(each, False) for each in apart])])
         return self._all(plans)
 
@@ -252,7 +259,7 @@ class Planner:
         found = [term for term, end in ends if end.isascii() and end.isdigit()]
         if len(found) > FEW_TERMS:
             return [self.query.term_set_query(self.schema, self.field, found)]
-        return [self._term(term) for term in found]
+        return [self.term(term) for term in found]
 
     def _joined(self, run: str) -> Plan:
         if len(run) == 1:
@@ -262,13 +269,13 @@ class Planner:
     def _phrase(self, spots: list[tuple[int, str]]) -> Any:
         """Terms at these positions, counted from any one on."""
         if len(spots) == 1:
-            return self._term(spots[0][1])
+            return self.term(spots[0][1])
         return self.query.phrase_query(self.schema, self.field, spots)
 
     def _beginning(self, start: str) -> Any:
         found = self.searcher.terms_with_prefix(self.field, start[:LONG], limit=FEW_TERMS + 1)
         if len(found) <= FEW_TERMS:
-            return self._either([self._term(term) for term, _ in found])
+            return self._either([self.term(term) for term, _ in found])
         self.unranked = True
         if len(start) > LONGEST_PATTERN:
             everything = self.searcher.terms_with_prefix(self.field, start[:LONG])
@@ -366,9 +373,9 @@ class Planner:
         passing, others = self.numbers(node, test)
         if not passing:
             return Plan(self.query.empty_query(), True)
-        if not others:
+        if others == []:
             return EVERYTHING
-        if len(others) < len(passing):
+        if others is not None and len(others) < len(passing):
             unwanted = self.query.term_set_query(self.schema, "talk", others)
             return Plan(self._minus(None, [unwanted]), True)
         wanted = self.query.term_set_query(self.schema, "talk", passing)

@@ -20,7 +20,7 @@ import msgspec
 from rireki.archive.base import Heading, PendingGroup
 from rireki.model.conversation import Conversation
 from rireki.search.execute.plan import PERSON, Plan, Planner
-from rireki.search.execute.view import IndexView, noted, titles
+from rireki.search.execute.view import SearchView, noted, titles
 from rireki.search.language.match import Doc, Matcher
 from rireki.search.language.query import And, FilterNode, Node, Or, Phrase, Query, Word
 from rireki.search.results import SearchOptions
@@ -106,7 +106,7 @@ class Hunt:
     """One query over one view."""
 
     def __init__(
-        self, library: TextStore, view: IndexView, query: Query, wish: SearchOptions
+        self, library: TextStore, view: SearchView, query: Query, wish: SearchOptions
     ) -> None:
         self.library = library
         self.view = view
@@ -122,7 +122,7 @@ class Hunt:
         self.plan = Plan(None, True)
         if view.reader is not None:
             self.planner = Planner(view.reader, view.numbers)
-            self.plan = self.planner.without(self.planner.plan(query.root), self._unwanted())
+            self.plan = self._planned(self.planner)
         self.exhausted = False
         #: Documents of the index that answer, once its first look has counted them.
         self.matched: int | None = None
@@ -139,10 +139,13 @@ class Hunt:
         #: Messages per conversation, once they are counted.
         self.totals: dict[int, int] = {}
 
+    def _planned(self, planner: Planner) -> Plan:
+        plan = planner.within(planner.plan(self.query.root), self.view.within)
+        return planner.without(plan, self._unwanted())
+
     def _unwanted(self) -> list[int]:
         """Conversations whose documents are not to be looked at, by their numbers."""
-        numbers = self.view.number_of
-        return [*self.view.stale, *(numbers[id] for id in self.wish.without if id in numbers)]
+        return [*self.view.stale, *(self._numbers(self.wish.without) or ())]
 
     def gather(self, among: set[str] | None = None) -> list[Group]:
         """Conversations in order, one more than asked for if there are more; maybe only `among` some."""
@@ -202,7 +205,8 @@ class Hunt:
     def _numbers(self, among: Iterable[str] | None) -> list[int] | None:
         if among is None:
             return None
-        return [self.view.number_of[id] for id in among if id in self.view.number_of]
+        numbers = self.view.numbers_of(among)
+        return [numbers[id] for id in among if id in numbers]
 
     def talks(self, among: set[str] | None) -> set[str]:
         """The conversations in which at least one message answers."""
@@ -214,8 +218,7 @@ class Hunt:
         if self.planner is not None and self.view.reader is not None and self.plan.exact:
             answers = self.planner.messages(self.plan, self.query.root, None)
             totals = self.view.reader.per_conversation(answers)
-            found = {self.view.covered[n].id for n in totals if n in self.view.covered}
-            found |= self.best.keys()
+            found = {*self.view.ids_of(totals).values(), *self.best}
             return found if among is None else found & among
         for candidate in self._indexed(self._numbers(among)):
             if candidate.heading.id not in self.best and self._answers(candidate):
@@ -241,7 +244,7 @@ class Hunt:
     # ── by the index ──
 
     def _indexed(self, talks: list[int] | None = None) -> Iterator[Candidate]:
-        if self.planner is None or not self.view.covered or talks == []:
+        if self.planner is None or talks == []:
             return
         query = self.planner.messages(self.plan, self.query.root, talks)
         for order, place, heading in self._looked_up(query, counting=talks is None):
@@ -249,7 +252,7 @@ class Hunt:
 
     def _titles(self) -> Iterator[Candidate]:
         """Conversations whose own title or project answers."""
-        if self.planner is None or not self.view.covered:
+        if self.planner is None:
             return
         planner, plan = self._title_plan()
         for order, _, heading in self._looked_up(planner.headings(plan)):
@@ -264,7 +267,7 @@ class Hunt:
         weights = self._weights()
         found = [
             Candidate(self._order(doc, weights), heading, doc=doc, checked=True)
-            for heading in self.view.headings.values()
+            for heading in self.view.added()
             if heading.notes and heading.id not in self.wish.without
             for doc in noted(heading)
             if self.matcher.matches(heading, doc)
@@ -275,7 +278,7 @@ class Hunt:
     def _title_plan(self) -> tuple[Planner, Plan]:
         assert self.view.reader is not None
         planner = Planner(self.view.reader, self.view.numbers, "title")
-        return planner, planner.without(planner.plan(self.query.root), self._unwanted())
+        return planner, self._planned(planner)
 
     def _boost(self, by: float) -> float:
         return 0.0 if self.by_time else by
@@ -303,11 +306,12 @@ class Hunt:
                 orders = [
                     order + PERSON * int(by or 0) for order, by in zip(orders, typed, strict=True)
                 ]
-            headings = [self.view.covered.get(int(number or 0)) for number in numbers]
+            talks = [int(number or 0) for number in numbers]
+            headings = self.view.headings_of(talks)
             known = [
-                (order, heading.updated_at or "", int(place or 0), heading)
-                for order, place, heading in zip(orders, places, headings, strict=True)
-                if heading is not None
+                (order, headings[talk].updated_at or "", int(place or 0), headings[talk])
+                for order, place, talk in zip(orders, places, talks, strict=True)
+                if talk in headings
             ]
             # What answers equally well: the newest first.
             known.sort(key=itemgetter(0, 1), reverse=True)
@@ -368,17 +372,17 @@ class Hunt:
         messages each conversation of the page has."""
         if self.planner is None or not self.plan.exact:
             return None
-        numbers = self.view.number_of
-        shown = [numbers[group.heading.id] for group in page if group.heading.id in numbers]
+        shown = self._numbers([group.heading.id for group in page]) or []
         if self.matched is not None and self.matched > MANY:
-            assert self.view.reader is not None
             self.totals, _ = self._per_conversation(COUNTED, shown)
-            talks = self.view.reader.more_conversations_than(self.matched)
+            talks = self.view.more_conversations_than(self.matched) or len(page)
             return Counts(self.matched + self.direct, talks, True)
         self.totals, rest = self._per_conversation(COUNTED)
         messages = sum(self.totals.values()) + rest
         titled, untold = self._titled()
-        more = sum(numbers.get(id) not in self.totals for id in self.direct_conversations | titled)
+        besides = self.direct_conversations | titled
+        numbers = self.view.numbers_of(besides)
+        more = sum(numbers.get(id) not in self.totals for id in besides)
         counts = Counts(messages + self.direct, len(self.totals) + more, bool(rest or untold))
         if rest and shown:
             self.totals, _ = self._per_conversation(COUNTED, shown)
@@ -392,8 +396,7 @@ class Hunt:
         if plan.exact and _needs_one_place(self.query.root):
             # Be it the title or the project: here the index can tell.
             totals, rest = self._counted(planner.headings(plan), COUNTED)
-            covered = self.view.covered
-            return {covered[each].id for each in totals if each in covered}, rest > 0
+            return set(self.view.ids_of(totals).values()), rest > 0
         checked = sum(1 for _ in islice(self._titles(), CHECKED))
         return self.title_conversations, checked == CHECKED
 
@@ -415,7 +418,7 @@ class Hunt:
 
     def total(self, id: str) -> int | None:
         """How many messages of a conversation answer, if they were counted."""
-        return self.totals.get(self.view.number_of.get(id, 0))
+        return self.totals.get(self.view.numbers_of([id]).get(id, 0))
 
     # ── beside the index ──
 
@@ -444,13 +447,18 @@ class Hunt:
                 if id in self.wish.without:
                     continue
                 self.uninterpreted[id] = read.conversation
-                yield self._heading(read.conversation, group), read.docs
+                yield self._heading(id, read.conversation, group), read.docs
 
-    def _heading(self, conversation: Conversation, group: PendingGroup) -> Heading:
+    @property
+    def unknown(self) -> int:
+        """Conversations that nothing is known of but their records."""
+        return sum(self.view.heading(id) is None for id in self.uninterpreted)
+
+    def _heading(self, id: str, conversation: Conversation, group: PendingGroup) -> Heading:
         """A conversation whose records are in the archive, but not yet what they mean."""
-        known = self.view.headings.get(conversation.id)
+        known = self.view.heading(id)
         return Heading(
-            conversation.id,
+            id,
             group.family,
             group.conversation,
             conversation.source,

@@ -7,7 +7,8 @@ and read from the archive instead.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Protocol
 
 import msgspec
 
@@ -17,7 +18,16 @@ from rireki.search.index.words import WordReader
 from rireki.search.language.match import ConversationFacts, Doc
 from rireki.search.language.query import FilterNode
 
-__all__ = ["IndexView", "look", "look_without_index", "noted", "refresh", "titles"]
+__all__ = [
+    "IndexView",
+    "SearchView",
+    "USUAL",
+    "look",
+    "look_without_index",
+    "noted",
+    "refresh",
+    "titles",
+]
 
 #: Filters whose answers are kept.
 MOST_ASKED = 40
@@ -25,7 +35,69 @@ MOST_ASKED = 40
 USUAL = 1000.0
 
 
+class SearchView(Protocol):
+    """What a query is run on; numbers are those of conversations in the index."""
+
+    reader: WordReader | None
+    #: Numbers whose documents are not to be believed.
+    stale: list[int]
+    #: Conversations to be read from the archive.
+    direct: list[Heading]
+    #: Groups whose records changed and were not interpreted yet.
+    pending: list[PendingGroup]
+    #: How many characters messages have on average.
+    usual: float
+
+    @property
+    def until(self) -> str | None:
+        """The time of the newest message."""
+        ...
+
+    @property
+    def count(self) -> int:
+        """How many conversations there are."""
+        ...
+
+    @property
+    def within(self) -> Sequence[Sequence[str]]:
+        """Facts of what may be found: a document has one of each."""
+        ...
+
+    def headings_of(self, numbers: Collection[int]) -> Mapping[int, Heading]:
+        """Those of the conversations that the index has as they are."""
+        ...
+
+    def ids_of(self, numbers: Collection[int]) -> Mapping[int, str]:
+        """The same, where an id is enough."""
+        ...
+
+    def numbers_of(self, ids: Iterable[str]) -> Mapping[str, int]:
+        """The numbers of those that the index has as they are."""
+        ...
+
+    def numbers(
+        self, node: FilterNode, test: Callable[[ConversationFacts], bool]
+    ) -> tuple[list[int], list[int] | None]:
+        """The conversations that pass the test of a filter, and the others where they are known."""
+        ...
+
+    def heading(self, id: str) -> Heading | None: ...
+
+    def added(self) -> Iterable[Heading]:
+        """At least the conversations to which people added something."""
+        ...
+
+    def more_conversations_than(self, messages: int) -> int:
+        """So many conversations, however large, do not hold that many messages."""
+        ...
+
+
 class IndexView(msgspec.Struct):
+    """All of one archive: every heading is at hand.
+
+    `within` is empty: everything may be found.
+    """
+
     #: The archive's number, and the generation of the index's notes, when this was made.
     number: int
     generation: int
@@ -35,22 +107,43 @@ class IndexView(msgspec.Struct):
     covered: dict[int, Heading]
     #: The same the other way round.
     number_of: dict[str, int]
-    #: Numbers whose documents are not to be believed.
     stale: list[int]
-    #: Conversations to be read from the archive.
     direct: list[Heading]
-    #: Groups whose records changed and were not interpreted yet.
     pending: list[PendingGroup]
     until: str | None
-    #: How many characters messages have on average.
     usual: float = USUAL
     #: What was asked about conversations, and the answer, as long as both stay the same.
     asked: dict[FilterNode, tuple[list[int], list[int]]] = msgspec.field(default_factory=dict)
 
+    @property
+    def count(self) -> int:
+        return len(self.headings)
+
+    @property
+    def within(self) -> Sequence[Sequence[str]]:
+        return ()
+
+    def headings_of(self, numbers: Collection[int]) -> Mapping[int, Heading]:
+        return self.covered
+
+    def ids_of(self, numbers: Collection[int]) -> Mapping[int, str]:
+        return {number: self.covered[number].id for number in numbers if number in self.covered}
+
+    def numbers_of(self, ids: Iterable[str]) -> Mapping[str, int]:
+        return self.number_of
+
+    def heading(self, id: str) -> Heading | None:
+        return self.headings.get(id)
+
+    def added(self) -> Iterable[Heading]:
+        return self.headings.values()
+
+    def more_conversations_than(self, messages: int) -> int:
+        return self.reader.more_conversations_than(messages) if self.reader else 0
+
     def numbers(
         self, node: FilterNode, test: Callable[[ConversationFacts], bool]
-    ) -> tuple[list[int], list[int]]:
-        """The conversations that pass the test of a filter, and the others."""
+    ) -> tuple[list[int], list[int] | None]:
         found = self.asked.get(node)
         if found is None:
             found = [], []
