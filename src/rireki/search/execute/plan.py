@@ -344,8 +344,9 @@ class Planner:
         about_conversation = talk_test(node)
         if about_conversation is not None:
             kind = _TOLD.get(node.name) or _TOLD.get(f"{node.name}:{node.value}")
-            told = self._told(kind, about_conversation) if kind else None
-            return told or self._talks(node, about_conversation)
+            if kind is None:
+                return self._talks(node, about_conversation)
+            return self._told(kind, node, about_conversation)
         passes = fact_test(node)
         known = self.searcher.terms_with_prefix("facts", f"{node.name}:")
         found = [fact for fact, _ in known if passes(fact)]
@@ -353,20 +354,19 @@ class Planner:
             return Plan(self.query.empty_query(), True)
         return Plan(self._silent(self.query.term_set_query(self.schema, "facts", found)), True)
 
-    def _told(self, kind: str, test: Callable[[ConversationFacts], bool]) -> Plan | None:
-        """By what every message tells of its conversation; None where that is not all there is to know.
-
-        A few facts are looked up many times faster than thousands of conversations.
-        """
+    def _told(self, kind: str, node: FilterNode, test: Callable[[ConversationFacts], bool]) -> Plan:
+        """By what every message tells of its conversation: a few facts are looked up many times faster
+        than thousands of conversations. Those with too long a project are asked themselves."""
         known = [fact for fact, _ in self.searcher.terms_with_prefix("facts", f"{kind}:")]
-        if f"project:{TOO_LONG}" in known:
-            return None
-        passing = [fact for fact in known if test(_talk_with(kind, fact))]
-        if not passing:
-            return Plan(self.query.empty_query(), True)
-        if len(passing) == len(known):
+        too_long = f"project:{TOO_LONG}"
+        passing = [fact for fact in known if fact != too_long and test(_talk_with(kind, fact))]
+        if len(passing) == len(known) > 0:
             return EVERYTHING
-        return Plan(self._silent(self.query.term_set_query(self.schema, "facts", passing)), True)
+        told = Plan(self.query.empty_query(), True)
+        if passing:
+            wanted = self.query.term_set_query(self.schema, "facts", passing)
+            told = Plan(self._silent(wanted), True)
+        return self._any([told, self._talks(node, test)]) if too_long in known else told
 
     def _talks(self, node: FilterNode, test: Callable[[ConversationFacts], bool]) -> Plan:
         """The messages of the conversations that pass; said by the fewer, those or the others."""

@@ -15,11 +15,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from errno import ELOOP
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import apsw
 
-from rireki.archive.base import Archive
+from rireki.home import Home
 from rireki.late import LateModule
 from rireki.search.index.notes import (
     FORMAT,
@@ -52,10 +52,13 @@ else:
 __all__ = [
     "NOTE",
     "Index",
+    "Indexed",
+    "adopt",
     "entries",
     "glance",
     "index_folder",
     "make",
+    "make_aside",
     "noted",
     "open_existing",
     "peek",
@@ -70,11 +73,23 @@ _FIRST = "none"
 _LONGEST_NAME = 100
 
 
-def index_folder(archive: Archive) -> Path:
+class Indexed(Protocol):
+    """Whose index it is: an archive, or several together."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def home(self) -> Home: ...
+    def identity(self) -> str: ...
+    def note_of(self, name: str) -> str | None: ...
+    def set_note(self, name: str, value: str) -> None: ...
+
+
+def index_folder(archive: Indexed) -> Path:
     return archive.home.index
 
 
-def _kind(archive: Archive) -> str:
+def _kind(archive: Indexed) -> str:
     """What an index must have been made by and for to be of use."""
     return f"{FORMAT}.{VERSION}.{archive.identity()}"
 
@@ -135,7 +150,7 @@ class Index:
                 if found.get(kept.number, 0) != wanted:
                     raise Damaged(f"{self.folder} does not have all of {kept.id}")
 
-    def is_known_to(self, archive: Archive) -> bool:
+    def is_known_to(self, archive: Indexed) -> bool:
         """Whether the archive remembers the last commit: one that was put back does not, nor does
         a copy that went its own way."""
         # The archive first: a writer tells our own notes of a commit before it tells the archive.
@@ -169,7 +184,7 @@ class Index:
             self._links.cleanup()
 
 
-def _current(archive: Archive) -> Path | None:
+def _current(archive: Indexed) -> Path | None:
     base = index_folder(archive)
     try:
         name = (base / "current").read_text(encoding="utf-8").strip()
@@ -184,13 +199,13 @@ def _current(archive: Archive) -> Path | None:
     return folder
 
 
-def peek(archive: Archive) -> list[IndexedConversation] | None:
+def peek(archive: Indexed) -> list[IndexedConversation] | None:
     """How far the index is, without opening it whole; None when there is none."""
     with noted(archive) as store:
         return store.talks()[1] if store is not None else None
 
 
-def glance(archive: Archive) -> tuple[int, int]:
+def glance(archive: Indexed) -> tuple[int, int]:
     """The same in two numbers: the newest change it has, and of how many conversations it has any.
 
     Raises Damaged for an index that has to be made anew.
@@ -204,7 +219,7 @@ def glance(archive: Archive) -> tuple[int, int]:
 
 
 @contextmanager
-def noted(archive: Archive) -> Iterator[IndexStore | None]:
+def noted(archive: Indexed) -> Iterator[IndexStore | None]:
     """The notes of the index alone, for a look; None when there is none. Raises Damaged."""
     folder = _current(archive)
     store = IndexStore(folder / "texts.sqlite3") if folder is not None else None
@@ -215,7 +230,7 @@ def noted(archive: Archive) -> Iterator[IndexStore | None]:
             store.close()
 
 
-def open_existing(archive: Archive) -> Index | None:
+def open_existing(archive: Indexed) -> Index | None:
     """The index, or None when there is none yet. Raises Damaged when it cannot be used."""
     folder = _current(archive)
     if folder is None:
@@ -229,7 +244,7 @@ def open_existing(archive: Archive) -> Index | None:
     return index
 
 
-def make(archive: Archive, *, anew: bool = False) -> Index:
+def make(archive: Indexed, *, anew: bool = False) -> Index:
     """A new, empty index, unless somebody else just made one; with `anew` in any case."""
     base = index_folder(archive)
     try:
@@ -242,27 +257,56 @@ def make(archive: Archive, *, anew: bool = False) -> Index:
         raise cannot_write(base, error) from error
 
 
-def _make(archive: Archive, base: Path) -> Index:
-    folder, fresh = base / os.urandom(6).hex(), base / "current.new"
+def make_aside(archive: Indexed) -> Index:
+    """An empty index that nobody uses before it is adopted; `make` and `sweep` would remove it."""
+    folder = index_folder(archive) / os.urandom(6).hex()
     try:
         _fill(folder, _kind(archive))
-        archive.set_note(NOTE, f"{folder.name}/{_FIRST}")
+    except (OSError, apsw.Error, WriteFailed) as error:
+        raise cannot_write(folder, error) from error
+    return Index(folder, _kind(archive))
+
+
+def adopt(archive: Indexed, aside: Index) -> None:
+    """Use an index that was made aside instead of the one in use, which goes."""
+    base = index_folder(archive)
+    try:
+        with _alone(base):
+            _use(archive, base, aside.folder, aside.store.get("name", _FIRST))
+    except (OSError, apsw.Error) as error:
+        raise cannot_write(base, error) from error
+
+
+def _make(archive: Indexed, base: Path) -> Index:
+    folder = base / os.urandom(6).hex()
+    try:
+        _fill(folder, _kind(archive))
+        _use(archive, base, folder, _FIRST)
+    except BaseException:
+        # Who cannot make one tries again and again: nothing is to be left of each time.
+        with suppress(OSError):
+            _clear(folder)
+        raise
+    return Index(folder, _kind(archive))
+
+
+def _use(archive: Indexed, base: Path, folder: Path, commit: str) -> None:
+    fresh = base / "current.new"
+    archive.set_note(NOTE, f"{folder.name}/{commit}")
+    try:
         _clear(fresh)
         fresh.write_text(folder.name, encoding="utf-8")
         if (base / "current").is_dir():
             _clear(base / "current")
         fresh.replace(base / "current")
     except BaseException:
-        # Who cannot make one tries again and again: nothing is to be left of each time.
-        for begun in (folder, fresh):
-            with suppress(OSError):
-                _clear(begun)
+        with suppress(OSError):
+            _clear(fresh)
         raise
     for old in _left_over(base):
         # A reader may still hold its files open; what cannot go now goes next time.
         with suppress(OSError):
             _clear(old)
-    return Index(folder, _kind(archive))
 
 
 def _fill(folder: Path, kind: str) -> None:
@@ -277,7 +321,7 @@ def _fill(folder: Path, kind: str) -> None:
         store.close()
 
 
-def sweep(archive: Archive, *, whole: bool = False) -> None:
+def sweep(archive: Indexed, *, whole: bool = False) -> None:
     """Remove what is left over, and with `whole` the index in use as well: no word stays."""
     base = index_folder(archive)
     try:

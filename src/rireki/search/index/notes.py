@@ -57,6 +57,8 @@ _NOT_NOW = (
     apsw.CantOpenError,
 )
 _BLOCKS = "SELECT id, talk, data, seal FROM block"
+#: Behind everything that begins with a text.
+_LAST = chr(0x10FFFF)
 _NONE: frozenset[int] = frozenset()
 
 
@@ -156,6 +158,26 @@ class IndexStore:
             ).fetchall()
         generation: Any = next((_sealed((*r[1:3], r[5])) for r in rows if r[0] == -1), 0)
         return generation, [_kept(row) for row in rows if row[0] != -1]
+
+    def talks_of(self, beginning: str) -> list[IndexedConversation]:
+        """The conversations whose ids begin so."""
+        with self._guarded():
+            rows = self.sql.execute(
+                """SELECT number, id, changed, generation, dead, seal FROM talk
+                    WHERE id >= ? AND id < ?""",
+                (beginning, beginning + _LAST),
+            ).fetchall()
+        return list(map(_kept, rows))
+
+    def numbered(self, numbers: Iterable[int]) -> list[IndexedConversation]:
+        """The conversations with these numbers, as far as they are there."""
+        with self._guarded():
+            rows = self.sql.execute(
+                """SELECT number, id, changed, generation, dead, seal FROM talk
+                    WHERE number IN (SELECT value FROM json_each(?))""",
+                (json.dumps(list(numbers)),),
+            ).fetchall()
+        return list(map(_kept, rows))
 
     def reached(self) -> tuple[int, int]:
         """The newest change the index has of any conversation, and how many conversations it has."""

@@ -206,7 +206,7 @@ def _write(
     fresh = {
         group: headings
         for group, headings in by_group.items()
-        if not any(heading.id in writer.known for heading in headings)
+        if not any(writer.knows(heading.id) for heading in headings)
     }
     if len(fresh) >= MANY:
         _write_fresh(archive, writer, fresh, progress)

@@ -229,16 +229,19 @@ class WordWriter:
                 raise IndexBusy(str(error)) from error
             raise WriteFailed(str(error)) from error
 
-    def add(self, talk: int, first: int, rows: Sequence[IndexRow]) -> None:
-        """Documents that stand in one block, their places counted from `first` on."""
+    def add(self, talk: int, first: int, rows: Sequence[IndexRow], facts: str = "") -> None:
+        """Documents that stand in one block, their places counted from `first` on; with what each of
+        them tells besides."""
         with _telling():
             for place, row in enumerate(rows, first):
-                self._add(talk, place, row)
+                self._add(talk, place, row, facts)
 
-    def _add(self, talk: int, place: int, row: IndexRow, field: str = "words") -> None:
+    def _add(
+        self, talk: int, place: int, row: IndexRow, facts: str = "", field: str = "words"
+    ) -> None:
         document = self._document()
         document.add_text(field, row.words.decode())
-        document.add_text("facts", row.facts)
+        document.add_text("facts", f"{row.facts} {facts}" if facts else row.facts)
         document.add_unsigned("talk", talk)
         document.add_unsigned("place", place)
         document.add_integer("at", row.at)
@@ -246,10 +249,10 @@ class WordWriter:
         document.add_unsigned("typed", int(_TYPED in row.facts))
         self.writer.add_document(document)
 
-    def head(self, talk: int, row: IndexRow) -> None:
+    def head(self, talk: int, row: IndexRow, facts: str = "") -> None:
         """The title and project of a conversation."""
         with _telling():
-            self._add(talk, 0, replace(row, facts=f"{HEADING} {row.facts}"), "title")
+            self._add(talk, 0, replace(row, facts=f"{HEADING} {row.facts}"), facts, "title")
 
     def remove_head(self, talk: int) -> None:
         query: Any = tantivy.Query

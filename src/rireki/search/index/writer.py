@@ -9,8 +9,8 @@ import json
 import os
 from collections.abc import Iterable
 
-from rireki.archive.base import Archive, Heading
-from rireki.search.index.index import NOTE, Index, entries
+from rireki.archive.base import Heading
+from rireki.search.index.index import NOTE, Index, Indexed, entries
 from rireki.search.index.notes import UNSETTLED, Damaged, IndexedConversation, cannot_write
 from rireki.search.index.words import WordWriter, stamps
 from rireki.search.text.blocks import MOST, Digest, heading_rows
@@ -27,7 +27,7 @@ MANY_BLOCKS = 40
 class IndexWriter:
     """Brings conversations into the index, many to a commit. Raises Busy when another process writes."""
 
-    def __init__(self, index: Index, archive: Archive) -> None:
+    def __init__(self, index: Index, archive: Indexed) -> None:
         if index.read_only:
             raise cannot_write(index.folder, "it can only be read")
         self.index = index
@@ -36,8 +36,8 @@ class IndexWriter:
         self.words = WordWriter(index.words)
         try:
             self._begin(self._agreed())
-            #: What the index had of each conversation, before anything is begun.
-            self.known = {kept.id: kept for kept in self.store.talks()[1]}
+            #: What the index had of the conversations that were begun.
+            self._known: dict[str, IndexedConversation] = {}
         except BaseException:
             self.words.close()
             raise
@@ -62,14 +62,28 @@ class IndexWriter:
         self._blocks: list[tuple[int, int, bytes]] = []
         self._cleared: list[int] = []
         self._dropped: list[int] = []
+        self._facts: dict[str, int] = {}
         #: Headings to be written, by the numbers of their conversations: many are cut faster together.
-        self._heads: dict[int, Heading] = {}
+        self._heads: dict[int, tuple[Heading, str]] = {}
         self.documents = 0
         self._letters = 0
 
+    def name_of(self, id: str) -> str:
+        """What a conversation is called in the index."""
+        return id
+
+    def facts_of(self, name: str) -> str:
+        """What each document tells besides, of a conversation that is called so in the index."""
+        return ""
+
+    def knows(self, id: str) -> bool:
+        """Whether the index has something of a conversation, or had before it was begun."""
+        name = self.name_of(id)
+        return name in self._known or self.store.talk(name) is not None
+
     def marks(self, id: str) -> dict[str, tuple[int, int]]:
         """Mark and place of each document of a conversation; empty when it has to be written anew."""
-        kept = self.known.get(id)
+        kept = self.store.talk(self.name_of(id))
         if kept is None or kept.changed == UNSETTLED:
             return {}
         blocks = self.store.blocks(kept.number)
@@ -87,8 +101,11 @@ class IndexWriter:
     def begin(self, ids: list[str]) -> None:
         """Say which conversations are about to be written: nobody relies on them until then."""
         with self.store.writing():
-            for id in ids:
-                self.store.begin(id, self.generation)
+            for name in map(self.name_of, ids):
+                known = self.store.talk(name)
+                if known is not None:
+                    self._known.setdefault(name, known)
+                self.store.begin(name, self.generation)
 
     def put(
         self,
@@ -106,28 +123,29 @@ class IndexWriter:
         marks: dict[str, tuple[int, int]] | None = None,
     ) -> None:
         """The same for one that comes in parts."""
-        kept = self.store.talk(heading.id)
+        kept = self.store.talk(self.name_of(heading.id))
         assert kept is not None, "begin was not called"
-        if not marks and heading.id in self.known:
+        if not marks and kept.id in self._known:
             self.words.remove_conversation(kept.number)
             self._cleared.append(kept.number)
         now: dict[str, int] = {}
         for digest in parts:
-            self._add(kept.number, digest)
+            self._add(kept, digest)
             if marks:
                 now.update(digest.marks)
         dead = self._bury(kept, marks, now) if marks else frozenset[int]()
-        self._heads[kept.number] = heading
+        self._heads[kept.number] = (heading, self.facts_of(kept.id))
         self._settling.append(
             IndexedConversation(kept.number, kept.id, heading.changed, self.generation, dead)
         )
         if self.documents >= BATCH:
             self.commit()
 
-    def _add(self, talk: int, digest: Digest) -> None:
+    def _add(self, kept: IndexedConversation, digest: Digest) -> None:
+        facts = self.facts_of(kept.id)
         for block in digest.blocks:
-            self.words.add(talk, self.next_block * MOST, block.rows)
-            self._blocks.append((self.next_block, talk, block.data))
+            self.words.add(kept.number, self.next_block * MOST, block.rows, facts)
+            self._blocks.append((self.next_block, kept.number, block.data))
             self.documents += len(block.rows)
             self.next_block += 1
         self._letters += digest.letters
@@ -139,17 +157,17 @@ class IndexWriter:
         gone = {place for message, (mark, place) in marks.items() if now.get(message) != mark}
         self.words.remove(gone)
         self.words.remove_head(kept.number)
-        return self.known[kept.id].dead | gone
+        return self._known[kept.id].dead | gone
 
     def carry_over(self, heading: Heading, *, renamed: bool) -> None:
         """What was written of a conversation holds at a later change too, maybe but for its title."""
         if renamed:
             self.begin([heading.id])
-        kept = self.store.talk(heading.id)
+        kept = self.store.talk(self.name_of(heading.id))
         assert kept is not None, "it was never written"
         if renamed:
             self.words.remove_head(kept.number)
-            self._heads[kept.number] = heading
+            self._heads[kept.number] = (heading, self.facts_of(kept.id))
         self._settling.append(kept._replace(changed=heading.changed, generation=self.generation))
 
     def drop(self, numbers: list[int]) -> None:
@@ -158,14 +176,19 @@ class IndexWriter:
             self.words.remove_conversation(number)
         self._dropped += numbers
 
+    def note(self, key: str, value: int) -> None:
+        """Keep a fact about the whole with the next commit."""
+        self._facts[key] = value
+
     def commit(self) -> None:
         with self.store.writing():
             # Tells a kill between the two commits from notes that were lost.
             self.store.put("coming", self.generation)
             self.store.put("coming name", self.name)
         self.archive.set_note(NOTE, f"{self.index.folder.name}/{self.name}")
-        for number, row in zip(self._heads, heading_rows([*self._heads.values()]), strict=True):
-            self.words.head(number, row)
+        rows = heading_rows([heading for heading, _ in self._heads.values()])
+        for (number, (_, facts)), row in zip(self._heads.items(), rows, strict=True):
+            self.words.head(number, row, facts)
         self.words.commit(self.generation)
         with self.store.writing():
             self._note()
@@ -180,7 +203,10 @@ class IndexWriter:
             self.store.add_block(*block)
         for kept in self._settling:
             self.store.settle(kept)
-            self.known[kept.id] = kept
+            if kept.id in self._known:
+                self._known[kept.id] = kept
+        for key, value in self._facts.items():
+            self.store.put(key, value)
         self.store.put("generation", self.generation)
         self.store.put("name", self.name)
         self.store.put("documents", self.index.reader().documents)

@@ -18,7 +18,7 @@ import zstandard
 from rireki.archive.base import Heading
 from rireki.archive.pack import unsqueeze
 from rireki.late import LateModule
-from rireki.model.conversation import Reading
+from rireki.model.conversation import Conversation, Reading
 from rireki.search.language.match import Doc
 from rireki.search.results import Where
 from rireki.search.text.documents import conversation_facts, docs_in_turn, docs_of
@@ -36,6 +36,7 @@ __all__ = [
     "IndexRow",
     "MOST",
     "digest",
+    "digest_docs",
     "digest_parts",
     "heading_rows",
     "open_block",
@@ -93,12 +94,17 @@ class Digest(msgspec.Struct, array_like=True):
 def digest(reading: Reading, known: dict[str, int] | None = None) -> Digest:
     """A conversation for the index; messages whose mark is `known` are left out."""
     docs = docs_of(reading.messages(), reading.conversation.updated_at)
-    return _Digesting(reading, known).part(docs)
+    return _Digesting(reading.conversation, known).part(docs)
+
+
+def digest_docs(about: Heading, docs: list[Doc]) -> Digest:
+    """The same of a conversation whose texts are at hand."""
+    return _Digesting(about, None).part(docs)
 
 
 def digest_parts(reading: Reading, known: dict[str, int] | None = None) -> Iterator[Digest]:
     """The same of a very long conversation, in parts: so many of its messages are held at a time."""
-    digesting = _Digesting(reading, known)
+    digesting = _Digesting(reading.conversation, known)
     messages = reading.stream() if reading.stream is not None else iter(reading.messages())
     docs: list[Doc] = []
     size = 0
@@ -114,8 +120,7 @@ def digest_parts(reading: Reading, known: dict[str, int] | None = None) -> Itera
 class _Digesting:
     """One conversation on its way into the index."""
 
-    def __init__(self, reading: Reading, known: dict[str, int] | None) -> None:
-        told = reading.conversation
+    def __init__(self, told: Conversation | Heading, known: dict[str, int] | None) -> None:
         self.id = told.id
         self.known = known or {}
         self.about = " ".join(conversation_facts(told.source, told.nature, told.project))
