@@ -21,6 +21,7 @@ from rireki.sync.machine import Machine
 from rireki.sync.outbox import Outbox
 from rireki.sync.sender import Sender
 from rireki.team.serve import TeamServer
+from rireki.team.shelves import SHELVES
 from rireki.team.store import Team
 from rireki.web.serve import bind
 from tests.support.postgres import PostgresServer
@@ -33,7 +34,7 @@ class Office:
     """A team's server, and whoever knows it. Ann shares what she has with acme, of which Bob is one;
     Eve is of another team; Aud audits acme; Rex was one of acme."""
 
-    def __init__(self, folder: Path, address: str) -> None:
+    def __init__(self, folder: Path, address: str, shelves: int = SHELVES) -> None:
         self.folder = folder
         self.address = address
         self.team = Team(address, folder / "server", create=True)
@@ -45,7 +46,7 @@ class Office:
             "aud": people.add("aud", "acme", "auditor"),
             "rex": people.add("rex", "acme"),
         }
-        self.server = TeamServer(bind("127.0.0.1", 0), self.team)
+        self.server = TeamServer(bind("127.0.0.1", 0), self.team, shelves=shelves)
         self.clients = {
             name: httpx.Client(
                 base_url=self.server.url,
@@ -100,8 +101,9 @@ class Office:
     def settled(self) -> None:
         def done() -> bool:
             numbers = self.team.numbers()
-            indexed = self.server.worker.indexed
-            return not self.team.waiting() and all(indexed.get(p) == n for p, n in numbers.items())
+            keeper = self.server.keeper
+            indexed = all(keeper.indexed.get(p) == n for p, n in numbers.items())
+            return not self.team.waiting() and indexed and not keeper.soiled
 
         until(done)
 
@@ -117,9 +119,11 @@ def rule(what: str, level: Level = "full", team: str = "acme") -> ShareRule:
 
 
 @contextmanager
-def office_at(folder: Path, database: PostgresServer, address: str = "") -> Iterator[Office]:
+def office_at(
+    folder: Path, database: PostgresServer, address: str = "", shelves: int = SHELVES
+) -> Iterator[Office]:
     """On a database of its own, or the one of that address."""
-    office = Office(folder, address or database.database())
+    office = Office(folder, address or database.database(), shelves)
     office.start()
     try:
         yield office

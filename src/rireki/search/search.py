@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import msgspec
 
@@ -40,7 +40,9 @@ else:
     suggestions = LateModule("rireki.search.execute.suggestions")
     update = LateModule("rireki.search.index.update")
 
-__all__ = ["Search", "too_slow"]
+__all__ = ["Gathered", "Search", "too_slow"]
+
+T = TypeVar("T")
 
 SLOWER = "the search index is being made by another process: this search read the archive itself"
 SHUT = (
@@ -68,6 +70,19 @@ def _without_collecting() -> Iterator[None]:
         gc.enable()
 
 
+class Gathered(NamedTuple):
+    """The conversations that answer a query, in order, with what is needed to tell of them."""
+
+    query: Query
+    wish: SearchOptions
+    view: SearchView
+    hunt: Hunt
+    groups: list[Group]
+    #: Whether they answer only in different messages.
+    apart: bool
+    hidden: int
+
+
 class Search:
     """Searches one archive, for as long as it is kept open."""
 
@@ -88,39 +103,63 @@ class Search:
         now: datetime | None = None,
     ) -> Results:
         started = time.perf_counter()
-        query = parse(text, now or datetime.now(timezone.utc), _sources(text))
-        if query.root is None and text.strip():
-            raise _only_minus(text)
+        query = _parsed(text, now)
         try:
-            results = self._find(query, wish)
-        except Damaged:
-            results = self._find_again(query, wish)
+            results = self._surely(query, lambda view: self._answer(view, query, wish))
         except TooSlow as error:
             raise too_slow(text, str(error)) from error
         taken = round((time.perf_counter() - started) * 1000, 2)
         return msgspec.structs.replace(results, milliseconds=taken)
 
-    def _find_again(self, query: Query, wish: SearchOptions) -> Results:
+    def gather(self, text: str, wish: SearchOptions, now: datetime | None = None) -> Gathered:
+        """What answers, in order, before anything of it is told: for a page out of several indexes."""
+        query = _parsed(text, now)
+        try:
+            return self._surely(query, lambda view: self._gathered(view, query, wish))
+        except TooSlow as error:
+            raise too_slow(text, str(error)) from error
+
+    def tell(self, gathered: Gathered, page: list[Group]) -> Results:
+        """A page of what was gathered; if that is not there any more, of what is there now."""
+        query, wish = gathered.query, gathered.wish
+        try:
+            return self._told(gathered, page)
+        except Damaged:
+            narrow = msgspec.structs.replace(wish, limit=len(page))
+            return self._surely(query, lambda view: self._answer(view, query, narrow))
+
+    def _surely(self, query: Query, answer: Callable[[SearchView], T]) -> T:
+        """Of the index, or, whatever is wrong with that, of the archive."""
+        try:
+            return self._try(query, answer)
+        except Damaged:
+            return self._try_again(query, answer)
+
+    def _try(self, query: Query, answer: Callable[[SearchView], T]) -> T:
+        with panics_are_damage():
+            return answer(self._look(query))
+
+    def _try_again(self, query: Query, answer: Callable[[SearchView], T]) -> T:
         """Something was not where the index had it: maybe it was forgotten in this very moment."""
         if self.view is not None and self.view.number != self.archive.number():
             with suppress(Damaged):
-                return self._find(query, wish)
-        return self._find_anew(query, wish)
+                return self._try(query, answer)
+        return self._try_anew(query, answer)
 
-    def _find_anew(self, query: Query, wish: SearchOptions) -> Results:
+    def _try_anew(self, query: Query, answer: Callable[[SearchView], T]) -> T:
         """Whatever is wrong with the index, the archive is right: make another one."""
         if self.index is not None and not self.archive.read_only:
             self.index.condemn()
         self._drop_index()
         try:
-            return self._find(query, wish)
+            return self._try(query, answer)
         except Damaged as error:
             self._drop_index()
             self.slower = (
                 f"the search index is damaged ({error}): this search read the archive itself"
             )
             self.view = look_without_index(self.archive)
-            return self._answer(self.view, query, wish)
+            return answer(self.view)
 
     def facets(self, text: str, now: datetime | None = None) -> list[Facet]:
         """By what the answers to a query can be narrowed down, with how many messages each leaves."""
@@ -209,12 +248,12 @@ class Search:
 
     # ── one query ──
 
-    def _find(self, query: Query, wish: SearchOptions) -> Results:
-        with panics_are_damage():
-            return self._answer(self._look(query), query, wish)
+    def _answer(self, view: SearchView, query: Query, wish: SearchOptions) -> Results:
+        gathered = self._gathered(view, query, wish)
+        return self._told(gathered, gathered.groups[wish.offset : wish.offset + wish.limit])
 
     @_without_collecting()
-    def _answer(self, view: SearchView, query: Query, wish: SearchOptions) -> Results:
+    def _gathered(self, view: SearchView, query: Query, wish: SearchOptions) -> Gathered:
         hidden = _hidden(view, query, wish)
         wish = msgspec.structs.replace(wish, without=wish.without | hidden)
         hunt = Hunt(self.library, view, query, wish)
@@ -222,8 +261,12 @@ class Search:
         apart = None if groups else _apart(self.library, view, query, wish)
         if apart is not None:
             hunt, groups = apart
+        return Gathered(query, wish, view, hunt, groups, apart is not None, len(hidden))
+
+    @_without_collecting()
+    def _told(self, gathered: Gathered, page: list[Group]) -> Results:
+        query, wish, view, hunt, groups, apart, hidden = gathered
         hunt.masker = self.masker
-        page = groups[wish.offset : wish.offset + wish.limit]
         counted = None if apart else hunt.counts(page)
         talks = page_of(self.archive, hunt, page)
         found = counted or Counts(hunt.messages, len(groups), not hunt.exhausted)
@@ -237,11 +280,11 @@ class Search:
             conversations=found.conversations,
             exact=hunt.exhausted or counted is not None,
             more_conversations=found.more,
-            apart=apart is not None,
+            apart=apart,
             more=len(groups) > wish.offset + wish.limit,
             scope=Scope(
-                conversations=view.count + hunt.unknown - len(hidden),
-                hidden=len(hidden),
+                conversations=view.count + hunt.unknown - hidden,
+                hidden=hidden,
                 until=view.until,
                 direct=len(view.direct),
                 slower=self._why_slower(view),
@@ -254,6 +297,13 @@ class Search:
         if len(view.pending) > MANY_PENDING:
             return REBUILT
         return self.slower if view.direct else ""
+
+
+def _parsed(text: str, now: datetime | None) -> Query:
+    query = parse(text, now or datetime.now(timezone.utc), _sources(text))
+    if query.root is None and text.strip():
+        raise _only_minus(text)
+    return query
 
 
 def _hidden(view: SearchView, query: Query, wish: SearchOptions) -> frozenset[str]:

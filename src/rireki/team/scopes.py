@@ -14,9 +14,12 @@ from rireki.shares.plan import GroupName
 from rireki.sources.kit.places import Places
 from rireki.team.hub import MemberBroadcaster, TeamHub
 from rireki.team.people import Member
-from rireki.team.read_only import OwnedName
+from rireki.team.read_only import OwnedConversation, OwnedName
 from rireki.team.searching import TeamLibrary
-from rireki.team.seen import WHOSE, SeenArchive
+from rireki.team.seen import SeenArchive
+from rireki.team.shelf_search import ShelfSearches
+from rireki.team.shelf_view import ShelfReader
+from rireki.team.shelves import Shelves
 from rireki.team.store import Narrowed, Team
 from rireki.team.visible import Sight
 from rireki.web.archive_reader import ArchiveReader, ReaderThreads
@@ -58,9 +61,10 @@ class _MemberReader(ArchiveReader):
 
 
 class Scopes:
-    def __init__(self, team: Team, hub: TeamHub) -> None:
+    def __init__(self, team: Team, hub: TeamHub, shelves: Shelves) -> None:
         self.team = team
         self.hub = hub
+        self.searches = ShelfSearches(shelves)
         self._threads = ReaderThreads.made(READERS, SEARCHERS)
         self._nowhere = Places.at(team.folder / "nowhere")
         self._made: OrderedDict[tuple[object, ...], MemberScope] = OrderedDict()
@@ -95,10 +99,13 @@ class Scopes:
         def seen() -> SeenArchive:
             return team.seen(sight, lambda p, g, t: self._note(member, "read", p, g, t))
 
-        def named(conversation: str, owner: str) -> None:
-            self._note_found(member, everything, conversation, owner)
+        def named(found: Sequence[OwnedConversation]) -> None:
+            self._note_found(member, sight, found)
 
-        library = TeamLibrary(seen, lambda: team.views(member, narrowed), named)
+        asks = self._reader_of(member, narrowed, sight)
+        library = TeamLibrary(
+            seen, lambda: team.seen(sight), self.searches, asks, everything.people, named
+        )
         place = team.home.archive
         reader = _MemberReader(place, self._nowhere, library=library, threads=self._threads)
         # Naming changes reads what was said; nobody has been given it by that.
@@ -112,26 +119,38 @@ class Scopes:
             people=tuple(sorted(everything.people.values())),
         )
 
+    def _reader_of(self, member: Member, narrowed: Narrowed, sight: Sight) -> ShelfReader:
+        known = self.team.people.teams()
+        teams = frozenset({sight.team} if sight.team else (known[name] for name in member.teams()))
+        only = next(iter(sight.people)) if narrowed.person else 0
+        return ShelfReader(member.id, teams, own=bool(sight.own), only=only)
+
     # ── who read what ──
 
     def _note(self, member: Member, what: str, person: int, group: GroupName, team: str) -> None:
-        name, now = (member.id, member.device, what, person, group), time.monotonic()
+        if self._is_new(member, what, person, group):
+            self.team.audience.note(member, what, person, group, team)
+
+    def _is_new(self, member: Member, *named: object) -> bool:
+        """Whether that was not noted just now."""
+        name, now = (member.id, member.device, *named), time.monotonic()
         if now - self._noted.get(name, -ONCE) < ONCE:
-            return
-        self.team.audience.note(member, what, person, group, team)
+            return False
         if len(self._noted) > 10_000:
             self._noted.clear()
         self._noted[name] = now
+        return True
 
-    def _note_found(self, member: Member, sight: Sight, conversation: str, owner: str) -> None:
-        if owner == member.name:
-            return
-        archive = self.team.seen(sight)
-        for heading in archive.headings(ids=[f"{conversation}{WHOSE}{owner}"]):
+    def _note_found(self, member: Member, sight: Sight, found: Sequence[OwnedConversation]) -> None:
+        teams = {
+            each.id: next(iter(each.teams), "")
+            for each in found
+            if each.owner != member.name and self._is_new(member, "found", each.owner, each.id)
+        }
+        for heading in self.team.seen(sight).headings(ids=[*teams]) if teams else ():
             if isinstance(heading.family, OwnedName):
-                person, group = heading.family.person, (str(heading.family), heading.grouping)
-                teams = archive.visible.audience(person, *group) or [""]
-                self._note(member, "found", person, group, teams[0])
+                group = (str(heading.family), heading.grouping)
+                self._note(member, "found", heading.family.person, group, teams[heading.id])
 
     def dismiss(self) -> None:
         """End the streams of whoever listens. May be called from a signal handler."""
@@ -142,6 +161,7 @@ class Scopes:
             for scope in self._made.values():
                 _end(scope)
             self._made.clear()
+        self.searches.close()
         self._threads.readers.shutdown(cancel_futures=True)
         self._threads.searchers.shutdown(cancel_futures=True)
 

@@ -262,16 +262,21 @@ class SeenArchive(ReadOnlyArchive):
 
     def pick(self, ids: Sequence[str]) -> dict[str, Conversation]:
         wanted = self._resolved(ids)
-        rows = {
-            (row[0], row[3]): row for row in self.visible.chosen([w[1] for w in wanted.values()])
-        }
-        chosen = [rows[each] for each in dict.fromkeys(wanted.values()) if each in rows]
-        made = dict(zip(((row[0], row[3]) for row in chosen), self._made(chosen), strict=True))
+        made = self.owned(wanted.values())
         return {
             name: structs.replace(made[each], id=name)
             for name, each in wanted.items()
             if each in made
         }
+
+    def owned(
+        self, wanted: Collection[tuple[int, str]]
+    ) -> dict[tuple[int, str], OwnedConversation]:
+        """Conversations by whose they are and their ids there, called by their names."""
+        found = self.visible.chosen([id for _, id in wanted])
+        rows = {(row[0], row[3]): row for row in found}
+        chosen = [rows[each] for each in dict.fromkeys(wanted) if each in rows]
+        return dict(zip(((row[0], row[3]) for row in chosen), self._made(chosen), strict=True))
 
     def find(self, name: str) -> Found:
         found = self._resolved([name]).get(name)

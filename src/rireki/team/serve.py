@@ -15,9 +15,10 @@ from rireki.team.app import create_team_app
 from rireki.team.hub import TeamHub
 from rireki.team.logs import AccessLog
 from rireki.team.scopes import Scopes
+from rireki.team.shelves import SHELVES, Shelves
 from rireki.team.signed import SignedHeader
 from rireki.team.store import Team
-from rireki.team.worker import ProjectWorker
+from rireki.team.worker import ProjectWorker, ShelfKeeper
 from rireki.web.connection import LimitedConnection
 from rireki.web.guard import LOOPBACK, GuardSettings
 from rireki.web.serve import url_of
@@ -38,15 +39,19 @@ class TeamServer:
         allowed: tuple[str, ...] = (),
         signed: SignedHeader | None = None,
         logs: bool = False,
+        shelves: int = SHELVES,
     ) -> None:
-        """`logs`: a line of JSON for each request, on standard error."""
+        """`logs`: a line of JSON for each request, on standard error. `shelves`: how many search indexes
+        hold what is there."""
         self.team = team
         self.socket = bound
         self.host = host
         self.port: int = bound.getsockname()[1]
+        indexes = Shelves(team, shelves)
         self.hub = TeamHub(team)
-        self.scopes = Scopes(team, self.hub)
-        self.worker = ProjectWorker(team)
+        self.scopes = Scopes(team, self.hub, indexes)
+        self.keeper = ShelfKeeper(indexes)
+        self.worker = ProjectWorker(team, self.keeper.kick)
         self.waker = team.waker(self._woken)
         self.worker.told = self._told
         settings = GuardSettings(
@@ -88,11 +93,13 @@ class TeamServer:
         self.hub.start()
         self.waker.start()
         self.worker.start()
+        self.keeper.start()
         try:
             self._server.run(sockets=[self.socket])
         finally:
             self.scopes.dismiss()
             self.worker.stop()
+            self.keeper.stop()
             self.waker.close()
             self.hub.wait()
             self.scopes.close()

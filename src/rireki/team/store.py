@@ -14,10 +14,8 @@ from rireki.archive.postgres.connections import ACROSS_SETTINGS, Connections
 from rireki.archive.postgres.store import TeamStore
 from rireki.errors import NotFound
 from rireki.home import Home
-from rireki.shares.plan import GroupName
 from rireki.shares.pushing import GroupFor, ShareChange
 from rireki.team.audience import Audience
-from rireki.team.owner_view import OwnerView
 from rireki.team.people import Member, People
 from rireki.team.seen import Noted, SeenArchive
 from rireki.team.statements import PEOPLE
@@ -141,35 +139,6 @@ class Team:
             known = self._sharing[team] = (rights, found)
         return known[1]
 
-    def views(
-        self,
-        member: Member,
-        narrowed: Narrowed = Narrowed(),  # noqa: B008 - as above
-        noted: Callable[[int, GroupName, str], None] | None = None,
-    ) -> list[OwnerView]:
-        names = self.people.names()
-        found = self.audience.visible(member)
-        views = [] if narrowed.team else [self._own(member)]
-        for person in sorted(found, key=lambda each: names.get(each, "")):
-            groups = found[person]
-            if narrowed.team:
-                groups = {name: teams for name, teams in groups.items() if narrowed.team in teams}
-            archive = self.store.archive(person)
-            note = _noter(noted, person, groups) if noted else _ignored
-            views.append(OwnerView(archive, person, names.get(person, "?"), groups, {}, note))
-        if narrowed.team and narrowed.team in member.roles:
-            views.insert(0, self._shared_of_own(member, narrowed.team))
-        return [v for v in views if not narrowed.person or v.owner == narrowed.person]
-
-    def _own(self, member: Member) -> OwnerView:
-        teams = self.audience.teams_of(member.id)
-        return OwnerView(self.store.archive(member.id), member.id, member.name, None, teams)
-
-    def _shared_of_own(self, member: Member, team: str) -> OwnerView:
-        teams = self.audience.teams_of(member.id)
-        shared = {name: known for name, known in teams.items() if team in known}
-        return OwnerView(self.store.archive(member.id), member.id, member.name, shared, {})
-
     # ── what a laptop says ──
 
     def change(self, member: Member, change: ShareChange) -> None:
@@ -177,11 +146,23 @@ class Team:
             self.audience.withdraw(member, change.withdrawn)
             self._withdraw(member, change.withdrawn)
         if change.shared:
+            before = self.audience.teams_of(member.id)
             self.audience.share(member, change.shared)
+            others = [
+                each
+                for each in change.shared
+                if set(before.get((each.family, each.grouping), ())) != set(each.teams)
+            ]
+            self._note_audience(member, others)
         if change.uncounted:
             self.audience.uncount(member, change.uncounted)
         if change.counted:
             self.audience.count(member, change.counted)
+
+    def _note_audience(self, member: Member, groups: Sequence[GroupFor]) -> None:
+        """Whom it is shared with is a change of a conversation: it is indexed anew, and told of."""
+        with self.archive(member.id) as archive:
+            archive.rows.again(lambda: _change(archive, groups))
 
     def _withdraw(self, member: Member, groups: Sequence[GroupFor]) -> None:
         """Remove the records; that it may come again is what tells it from forgetting."""
@@ -255,14 +236,14 @@ SET_FED = """INSERT INTO team_fed (person, number) VALUES (%s, %s)
 WAITING = "SELECT DISTINCT owner FROM dirty WHERE owner > 0 ORDER BY owner"
 
 
-def _ignored(group: GroupName) -> None:
-    return
-
-
-def _noter(
-    noted: Callable[[int, GroupName, str], None], person: int, groups: dict[GroupName, list[str]]
-) -> Callable[[GroupName], None]:
-    return lambda group: noted(person, group, next(iter(groups.get(group, [])), ""))
+def _change(archive: Archive, groups: Sequence[GroupFor]) -> None:
+    with archive.writing() as batch:
+        for each in groups:
+            family, grouping = each.family, each.grouping
+            found = batch.rows.get("conversation", "number, id", family=family, grouping=grouping)
+            for number, id in found:
+                batch.rows.change("conversation", {"number": number}, changed=batch.number)
+                batch.projection.log(batch.number, id, archive.reached(id))
 
 
 def _drop(archive: Archive, group: GroupFor) -> None:

@@ -7,8 +7,9 @@ answers, nothing is counted: a number that may be too high would be worse than n
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
+from itertools import chain
 from typing import Any, NamedTuple
 
 from rireki.archive.base import Heading
@@ -17,7 +18,7 @@ from rireki.search.execute.run import Hunt
 from rireki.search.language.match import Doc, Matcher
 from rireki.search.language.query import And, FilterName, FilterNode, Query
 
-__all__ = ["FACETS", "PERIODS", "Facet", "FacetValue", "facets_of"]
+__all__ = ["FACETS", "PERIODS", "Facet", "FacetValue", "added_up", "facets_of"]
 
 #: What results can be narrowed down by, as the query language calls it.
 FACETS = ("source", "project", "author", "tool", "model", "since")
@@ -56,6 +57,21 @@ def facets_of(hunt: Hunt, now: datetime) -> list[Facet]:
     }
     whole = sum(count for _, count in counted) + len(direct)
     return [Facet(name, values) for name in FACETS if _narrows(values := made[name], whole)]
+
+
+def added_up(told: Sequence[Sequence[Facet]]) -> list[Facet]:
+    """The facets of several indexes as those of one."""
+    sums: dict[str, Counter[str]] = {}
+    for facet in chain.from_iterable(told):
+        values = sums.setdefault(facet.name, Counter())
+        for value, messages in facet.values:
+            values[value] += messages
+    found = []
+    for name, counted in sums.items():
+        in_order = [(each, counted[each]) for each in PERIODS if each in counted]
+        chosen = in_order if name == "since" else counted.most_common(MOST)
+        found.append(Facet(name, [FacetValue(*each) for each in chosen]))
+    return sorted(found, key=lambda facet: FACETS.index(facet.name))
 
 
 def _narrows(values: list[FacetValue], whole: int) -> bool:

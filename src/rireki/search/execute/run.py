@@ -88,6 +88,10 @@ class Group(msgspec.Struct):
     total: int | None = None
 
     @property
+    def rank(self) -> float:
+        return max(hit.order for hit in self.hits)
+
+    @property
     def messages(self) -> list[Candidate]:
         """Without the conversation's own title."""
         return [hit for hit in self.hits if not hit.is_title]

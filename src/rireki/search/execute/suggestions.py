@@ -9,7 +9,7 @@ from rireki.search.execute.plan import Plan, Planner, query_terms
 from rireki.search.execute.view import SearchView
 from rireki.search.language.query import Query
 
-__all__ = ["near_words"]
+__all__ = ["OFFERED", "near_words"]
 
 #: Words to offer, and words to look at with one beginning.
 OFFERED, LOOKED_AT = 5, 20_000
@@ -44,8 +44,8 @@ def near_words(view: SearchView, query: Query) -> list[str]:
 def _is_there(view: SearchView, word: str) -> bool:
     """Whether it stands in something that may be found."""
     assert view.reader is not None
-    if not view.within or not view.reader.searcher.doc_freq("words", word):
-        return bool(view.reader.searcher.doc_freq("words", word))
+    if not view.reader.searcher.doc_freq("words", word):
+        return False
     planner = Planner(view.reader, view.numbers)
     plan = planner.within(Plan(planner.term(word), True), view.within)
     wanted: Any = planner.without(plan, view.stale).query

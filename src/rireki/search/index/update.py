@@ -31,7 +31,7 @@ else:
     worker = LateModule("rireki.intake.parallel.worker")
     writing = LateModule("rireki.search.index.writer")
 
-__all__ = ["Importing", "catch_up", "ensure", "erase", "is_behind", "rebuild", "verify"]
+__all__ = ["Importing", "catch_up", "ensure", "erase", "is_behind", "rebuild", "verify", "write"]
 
 DIGEST = "rireki.search.text.blocks:packed_digest"
 #: What is less than this is left to be read directly by searches, until more comes together.
@@ -189,16 +189,17 @@ def _catch_up(archive: Archive, index: Index, progress: Progress) -> bool:
     try:
         if gone:
             writer.drop(gone)
-        _write(archive, writer, waiting, progress)
+        write(archive, writer, waiting, progress)
         writer.commit()
     finally:
         writer.close()
     return True
 
 
-def _write(
+def write(
     archive: Archive, writer: IndexWriter, waiting: Sequence[Heading], progress: Progress
 ) -> None:
+    """Write conversations as the archive has them; those that wait for memory stay as they are."""
     progress.start("indexing", len(waiting))
     by_group: dict[tuple[str, str], list[Heading]] = {}
     for heading in waiting:

@@ -64,7 +64,7 @@ class IndexWriter:
         self._dropped: list[int] = []
         self._facts: dict[str, int] = {}
         #: Headings to be written, by the numbers of their conversations: many are cut faster together.
-        self._heads: dict[int, tuple[Heading, str]] = {}
+        self._heads: dict[int, tuple[str, Heading]] = {}
         self.documents = 0
         self._letters = 0
 
@@ -75,6 +75,10 @@ class IndexWriter:
     def facts_of(self, name: str) -> str:
         """What each document tells besides, of a conversation that is called so in the index."""
         return ""
+
+    def head_facts_of(self, name: str, heading: Heading) -> str:
+        """The same of the document of its title."""
+        return self.facts_of(name)
 
     def knows(self, id: str) -> bool:
         """Whether the index has something of a conversation, or had before it was begun."""
@@ -134,7 +138,7 @@ class IndexWriter:
             if marks:
                 now.update(digest.marks)
         dead = self._bury(kept, marks, now) if marks else frozenset[int]()
-        self._heads[kept.number] = (heading, self.facts_of(kept.id))
+        self._heads[kept.number] = (kept.id, heading)
         self._settling.append(
             IndexedConversation(kept.number, kept.id, heading.changed, self.generation, dead)
         )
@@ -167,7 +171,7 @@ class IndexWriter:
         assert kept is not None, "it was never written"
         if renamed:
             self.words.remove_head(kept.number)
-            self._heads[kept.number] = (heading, self.facts_of(kept.id))
+            self._heads[kept.number] = (kept.id, heading)
         self._settling.append(kept._replace(changed=heading.changed, generation=self.generation))
 
     def drop(self, numbers: list[int]) -> None:
@@ -186,9 +190,9 @@ class IndexWriter:
             self.store.put("coming", self.generation)
             self.store.put("coming name", self.name)
         self.archive.set_note(NOTE, f"{self.index.folder.name}/{self.name}")
-        rows = heading_rows([heading for heading, _ in self._heads.values()])
-        for (number, (_, facts)), row in zip(self._heads.items(), rows, strict=True):
-            self.words.head(number, row, facts)
+        rows = heading_rows([heading for _, heading in self._heads.values()])
+        for (number, named), row in zip(self._heads.items(), rows, strict=True):
+            self.words.head(number, row, self.head_facts_of(*named))
         self.words.commit(self.generation)
         with self.store.writing():
             self._note()

@@ -174,7 +174,7 @@ def talk_test(node: FilterNode) -> Callable[[ConversationFacts], bool] | None:
     if node.name == "source":
         return lambda talk: talk.source == value
     if node.name == "id":
-        return lambda talk: talk.id.startswith(value) or talk.id.partition("/")[2].startswith(value)
+        return lambda talk: _is_called(talk.id, value)
     if node.name == "project":
         return _project_test(value)
     if node.name == "machine":
@@ -185,6 +185,13 @@ def talk_test(node: FilterNode) -> Callable[[ConversationFacts], bool] | None:
     if (node.name, value) == ("is", "subagent"):
         return lambda talk: talk.nature == "subagent"
     return _added_test(node)
+
+
+def _is_called(id: str, beginning: str) -> bool:
+    if "\n" in id:
+        # Among those of several archives, where lines before and behind say whose it is.
+        id = id.split("\n")[1]
+    return id.startswith(beginning) or id.partition("/")[2].startswith(beginning)
 
 
 def _added_test(node: FilterNode) -> Callable[[ConversationFacts], bool] | None:

@@ -33,6 +33,9 @@ class Read(NamedTuple):
 
 
 class TextStore:
+    #: Blocks that are kept at hand.
+    most_blocks = BLOCKS
+
     def __init__(self, archive: Archive) -> None:
         self.archive = archive
         self.use(None)
@@ -67,7 +70,7 @@ class TextStore:
                 raise Damaged(f"block {number} is damaged: {error}") from error
             (large if sum(map(len, opened)) > LARGE else found)[number] = opened
         self._blocks.update(found)
-        while len(self._blocks) > BLOCKS:
+        while len(self._blocks) > self.most_blocks:
             self._blocks.popitem(last=False)
         return found | large
 
