@@ -23,7 +23,7 @@ from os import urandom
 from pathlib import Path
 from typing import Any
 
-from bench import team_push, team_scale
+from bench import team_push, team_scale, team_search
 from bench.measure import at_least, at_most, copy_corpus, import_command, percentile
 from tests.support.equal import differences
 from tests.support.postgres import PostgresServer, engines, running
@@ -34,6 +34,7 @@ from rireki.archive.delta import Delta
 from rireki.archive.open import open_archive, open_store
 from rireki.model.record import Content, Origin, Piece, Update
 from rireki.shares.rules import Level
+from rireki.team.shelves import SHELVES
 
 #: About what a laptop sends at once: compressed.
 BATCH = 4 << 20
@@ -58,10 +59,12 @@ def main() -> None:
     parser.add_argument("--archive", type=Path, help="an archive of it, made before")
     parser.add_argument("--sessions", type=int, default=1000)
     parser.add_argument("--peer", default=sys.executable, help="a Python that has openai-agents")
-    parser.add_argument("--people", type=int, default=200, help="of pages and live")
+    parser.add_argument("--people", type=int, default=200, help="of pages, live and search")
     parser.add_argument("--each", type=int, default=100, help="conversations of each")
     parser.add_argument("--listeners", type=int, default=100)
     parser.add_argument("--changes", type=int, default=100, help="in a second")
+    parser.add_argument("--copies", type=int, default=2, help="of the corpus that is searched")
+    parser.add_argument("--shelves", type=int, default=SHELVES, help="that hold it")
     parser.add_argument("--version", type=int, choices=engines(), default=next(iter(engines())))
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="rireki-bench-") as folder:
@@ -71,6 +74,18 @@ def main() -> None:
             if arguments.part in (None, name)
         }
     print(json.dumps(found, indent=2))
+
+
+def search(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
+    archive = arguments.archive or _imported(folder, arguments)
+    return team_search.measured(
+        archive,
+        folder,
+        arguments.version,
+        arguments.copies,
+        arguments.people,
+        arguments.shelves,
+    )
 
 
 # ── the store ──
@@ -299,6 +314,7 @@ PARTS: dict[str, Callable[[Path, argparse.Namespace], dict[str, Any]]] = {
     "push": push,
     "pages": team_scale.pages,
     "live": team_scale.live,
+    "search": search,
 }
 
 if __name__ == "__main__":
