@@ -21,6 +21,7 @@ from rireki.archive.forgetting import forget
 from rireki.archive.open import open_archive
 from rireki.archive.pack import Chunk, unpack
 from rireki.errors import RirekiError
+from rireki.intake.curate import set_note, set_starred, set_tags, set_title
 from rireki.intake.interpret import read_conversation
 from rireki.intake.sweep import import_history
 from rireki.shares.counts import _models
@@ -228,6 +229,38 @@ def test_another_level_takes_back_and_tells_again(ann: Archive, server: Server) 
     TeamPush(ann, "acme", [rule(WORK, "masked")]).prepare(server)
     gone = {each.grouping for change in server.changes for each in change.withdrawn}
     assert gone == {IDS["shop"], IDS["bank"]}
+
+
+def test_titles_and_tags_go_along_and_nothing_else_that_was_added(
+    ann: Archive, server: Server
+) -> None:
+    shop, diary = ann.find(IDS["shop"]), ann.find(IDS["home"])
+    set_tags(ann, shop, ["till"])
+    set_note(ann, shop, "privatissimum of the note")
+    set_starred(ann, shop, True)
+    set_tags(ann, diary, ["privatissimum"])
+    # What was added before it was shared goes as well.
+    said = bytes_of(pushed(ann, server, [rule(WORK)]))
+    set_title(ann, shop, "The till")
+    said += bytes_of(pushed(ann, server, [rule(WORK)]))
+    added = server.target.find(IDS["shop"]).conversation.curation
+    assert added and (added.title, list(added.tags)) == ("The till", ["till"])
+    assert not added.starred and b"privatissimum" not in said
+    set_tags(ann, shop, [], ["till"])
+    pushed(ann, server, [rule(WORK)])
+    assert not server.target.find(IDS["shop"]).conversation.curation.tags  # type: ignore[union-attr]
+
+
+def test_a_title_is_masked_and_does_not_say_who_gave_it(
+    ann: Archive, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("getpass.getuser", lambda: "ann-at-home")
+    secret = secrets(1)[0]
+    set_title(ann, ann.find(IDS["shop"]), f"zebrafinch {secret.text}")
+    assert b"zebrafinch " not in bytes_of(pushed(ann, server, [rule(WORK, "counts")]))
+    said = bytes_of(pushed(ann, server, [rule(WORK, "masked")]))
+    assert b"zebrafinch " in said and b"[masked: " in said
+    assert secret.value.encode() not in said and b"ann-at-home" not in said
 
 
 def test_one_conversation_by_its_id(ann: Archive, server: Server) -> None:

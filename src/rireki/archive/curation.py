@@ -30,6 +30,7 @@ __all__ = [
     "move_facts",
     "put_fact",
     "replaces",
+    "retell_facts",
     "settle",
     "subjects",
     "title_of",
@@ -146,6 +147,17 @@ def move_facts(batch: Batch, left: tuple[str, str], group: tuple[str, str]) -> N
         fact = PersonFact(group[0], group[1], *said[2:])
         put_fact(batch, fact, told=not number)
     batch.rows.remove("fact", family=left[0], conversation=left[1])
+
+
+def retell_facts(rows: Rows, family: str, name: str, number: int) -> None:
+    """What was said here of a conversation counts as said in this change: who had no part of it is told."""
+    keys = ("message", "kind", "name")
+    for *key, before in rows.get(
+        "fact", "message, kind, name, number", family=family, conversation=name
+    ):
+        if before:
+            named = {"family": family, "conversation": name, **dict(zip(keys, key, strict=True))}
+            rows.change("fact", named, number=number)
 
 
 def drop_facts(rows: Rows, family: str, name: str) -> None:

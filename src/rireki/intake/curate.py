@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 from unicodedata import category, normalize
 
 from rireki.archive.base import Archive, Filter, Found, PersonFact
@@ -23,7 +23,6 @@ else:
 __all__ = [
     "NoteLine",
     "SavedSearch",
-    "TeamLevel",
     "for_team",
     "hidden_count",
     "known_tags",
@@ -42,8 +41,6 @@ __all__ = [
 
 #: Characters of a tag, a title, a note, the name of a search: more is a mistake of somebody's script.
 TAG, TITLE, NOTE, NAME = 60, 300, 20_000, 100
-#: What goes to a team of a conversation: nothing, that it was, its words without secrets, everything.
-TeamLevel: TypeAlias = Literal["none", "metadata", "masked", "full"]
 _TOLD_TO_TEAMS = ("title", "tag")
 
 
@@ -175,13 +172,11 @@ def save_search(archive: Archive, name: str, query: str | None) -> None:
 # ── for others ──
 
 
-def for_team(facts: Iterable[PersonFact], level: TeamLevel) -> list[PersonFact]:
-    """What of it goes to a team: titles and tags, where the words of the conversation go as well.
+def for_team(facts: Iterable[PersonFact]) -> list[PersonFact]:
+    """What of it goes to a team, where the words of the conversation go as well: titles and tags.
 
     Notes, stars and hiding are for oneself and one's own machines alone; so are saved searches.
     """
-    if level not in ("masked", "full"):
-        return []
     return [
         fact
         for fact in facts

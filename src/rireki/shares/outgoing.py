@@ -5,12 +5,14 @@ What is left out here never reaches the code that sends.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from msgspec import structs
 
+from rireki.archive.base import PersonFact
 from rireki.archive.delta import Delta, OriginFacts, Part, StateFacts
 from rireki.archive.pack import Chunk, pack, unpack
+from rireki.intake.curate import for_team
 from rireki.masking import Masker
 from rireki.model.record import digest_of_bytes
 from rireki.shares.plan import OF_ALL, GroupName, SharedGroup
@@ -30,6 +32,12 @@ class OutgoingFilter:
         is_current: Callable[[], bool] = lambda: True,
     ) -> None:
         self._shared = shared
+        #: The same by the conversations' own ids.
+        self._by_id = {
+            (family, id.partition("/")[2]): group
+            for (family, _), group in shared.items()
+            for id in group.ids
+        }
         self._is_current = is_current
         self._ask = masker
         self._masker: Masker | None = None
@@ -48,7 +56,7 @@ class OutgoingFilter:
         told = [self._masked_part(part) if self._is_masked(part) else part for part in parts]
         # Named one by one: what nobody thought of stays here. By name, what was forgotten or goes on
         # elsewhere would be told of what was never shared; the numbers of strands that went tell
-        # nothing, and are enough. What a person noted is his own.
+        # nothing, and are enough.
         return Delta(
             after=delta.after,
             upto=delta.upto,
@@ -57,7 +65,7 @@ class OutgoingFilter:
             removed=delta.removed,
             forgotten=[],
             successions=[],
-            facts=[],
+            facts=[told for fact in delta.facts for told in self._facts(fact)],
         )
 
     def wants(self, family: str, conversation: str | None) -> bool:
@@ -81,6 +89,16 @@ class OutgoingFilter:
         if self._masker is None:
             self._masker = self._ask()
         return self._masker
+
+    def _facts(self, fact: PersonFact) -> Iterator[PersonFact]:
+        """Titles and tags of what is shared; what its owner is called on his machine is left out."""
+        group = self._by_id.get((fact.family, fact.conversation))
+        if group is None or group.level not in ("masked", "full"):
+            return
+        text = self.masker.text if group.level == "masked" else str
+        for told in for_team([fact]):
+            value = told.value and text(told.value)
+            yield structs.replace(told, name=text(told.name), value=value, author="")
 
     # ── without secrets ──
 

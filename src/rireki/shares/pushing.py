@@ -14,6 +14,7 @@ from typing import Protocol, TypeVar
 import msgspec
 
 from rireki.archive.base import Archive
+from rireki.archive.curation import retell_facts
 from rireki.masking import Masker
 from rireki.masking.key import ensure_key
 from rireki.shares.counts import CountedConversation, counted_of
@@ -175,6 +176,8 @@ class TeamPush:
                 number = batch.rows.next_number()
                 of = {"family": family, "conversation": grouping, "remote": 0}
                 batch.rows.change("strand", of, number=number)
+                for id in self.plan.groups[family, grouping].ids:
+                    retell_facts(batch.rows, family, id.partition("/")[2], number)
             batch.rows.set_note(self._note, text, keep=False)
 
 

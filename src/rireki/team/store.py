@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rireki.archive.base import Archive
+from rireki.archive.curation import drop_facts
 from rireki.archive.forgetting import drop_strand
 from rireki.archive.open import now
 from rireki.archive.postgres.connections import ACROSS_SETTINGS, Connections
@@ -250,6 +251,7 @@ def _drop(archive: Archive, group: GroupFor) -> None:
     family, grouping = group.family, group.grouping
     with archive.rows.wiping(), archive.writing() as batch:
         rows = batch.rows
+        drop_facts(rows, family, grouping)
         for (id,) in rows.get("conversation", "id", family=family, grouping=grouping):
             batch.projection.log(batch.number, id, 0)
             rows.remove("conversation", id=id)
