@@ -11,8 +11,10 @@ import asyncio
 import logging
 import threading
 import time
+from bisect import bisect_right
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable
+from itertools import islice
 from typing import NamedTuple
 
 from rireki.archive.base import Change
@@ -76,6 +78,8 @@ class TeamSubscriber(Subscriber):
         super().__init__(broadcaster, after, conversation)
         self.sight = broadcaster.sight
         self.archive = broadcaster.archive
+        #: Whose conversation it listens to, once that is known.
+        self.whose = 0
         #: Until when nothing is told of lists.
         self.quiet_until = 0.0
 
@@ -236,6 +240,11 @@ class TeamHub:
         found = self._seen_since(listener, position)
         if listener.conversation is None:
             return [Touched(name, kind_of(change), None) for _, name, change in found]
+        # Sub-agents are of the same person: of others' nothing has to be asked.
+        if not listener.whose:
+            listener.whose = listener.archive.owner_of(listener.conversation)
+        if listener.whose:
+            found = [each for each in found if each[0] in (0, listener.whose)]
         if not found:
             return []
         family = self._family(listener.archive, listener.conversation)
@@ -251,8 +260,9 @@ class TeamHub:
                 for change in listener.archive.changes(position, self._number)
             ]
         found: dict[tuple[int, str], Change] = {}
-        for entry in self._recent:
-            if entry.seq <= position or not _may(listener.sight, entry):
+        begin = bisect_right(self._recent, position, key=lambda entry: entry.seq)
+        for entry in islice(self._recent, begin, None):
+            if not _may(listener.sight, entry):
                 continue
             key = (entry.person, entry.conversation)
             before = found.pop(key, None)

@@ -260,6 +260,11 @@ class SeenArchive(ReadOnlyArchive):
                 found[name] = (person or known[0], id)
         return found
 
+    def owner_of(self, name: str) -> int:
+        """Whose conversation this is; 0 where it is none that may be seen."""
+        found = self._resolved([name]).get(name)
+        return found[0] if found else 0
+
     def pick(self, ids: Sequence[str]) -> dict[str, Conversation]:
         wanted = self._resolved(ids)
         made = self.owned(wanted.values())
