@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rireki.archive.base import Tally, TallyCell
+from rireki.archive.base import ArchiveTally, ArchiveTallyCell
 from rireki.archive.open import open_archive
 from rireki.intake.sweep import import_history
 from rireki.sources.kit.places import Places
@@ -33,14 +33,14 @@ def laptop(office: Office, tmp_path: Path) -> Path:
     return path
 
 
-def tally_of(office: Office, person: str, narrowed: Narrowed = Narrowed()) -> Tally:  # noqa: B008
+def tally_of(office: Office, person: str, narrowed: Narrowed = Narrowed()) -> ArchiveTally:  # noqa: B008
     member = office.team.people.admit(office.tokens[person])
     assert member is not None
     # Made for this: nothing is kept from before.
     return Tallies(office.team.tables, office.team._across).of(office.team.sight(member, narrowed))
 
 
-def projects(tally: Tally) -> set[str | None]:
+def projects(tally: ArchiveTally) -> set[str | None]:
     return {cell.project for cell in tally.cells}
 
 
@@ -78,7 +78,7 @@ def test_what_is_taken_back_is_counted_no_more_from_that_moment_on(
 
 def test_of_many_projects_the_newest_are_told_apart() -> None:
     cells = [
-        TallyCell(f"/p{place:04}", "codex", False, True, 1, f"2026-{place:04}")
+        ArchiveTallyCell(f"/p{place:04}", "codex", False, True, 1, f"2026-{place:04}")
         for place in range(1000)
     ]
     told, others = _newest_projects(cells)

@@ -20,6 +20,8 @@ from rireki.archive.links import resolve_links
 from rireki.archive.projection import Projection, short_ids
 from rireki.archive.rows import Rows, by_pages, lenient, lenient_rows, value_of
 from rireki.archive.values import (
+    ArchiveTally,
+    ArchiveTallyCell,
     Change,
     Filter,
     Found,
@@ -33,8 +35,6 @@ from rireki.archive.values import (
     StoredReading,
     Stream,
     StreamFacts,
-    Tally,
-    TallyCell,
 )
 from rireki.late import LateModule
 from rireki.model.conversation import Answer, Conversation, Curation, Trouble
@@ -72,8 +72,8 @@ __all__ = [
     "StoredReading",
     "Stream",
     "StreamFacts",
-    "Tally",
-    "TallyCell",
+    "ArchiveTally",
+    "ArchiveTallyCell",
 ]
 
 
@@ -370,7 +370,7 @@ class Archive:
         nothing is known of before they are interpreted."""
         return self.rows.lacking() if waiting else self.rows.count()
 
-    def tally(self) -> Tally | None:
+    def tally(self) -> ArchiveTally | None:
         """What all of it comes to, where that is kept at hand: where going through it takes too long."""
         return None
 

@@ -25,8 +25,8 @@ __all__ = [
     "StoredReading",
     "Stream",
     "StreamFacts",
-    "Tally",
-    "TallyCell",
+    "ArchiveTally",
+    "ArchiveTallyCell",
 ]
 
 #: A family and a conversation's own id in it: strands of one group are interpreted together.
@@ -203,7 +203,7 @@ class Sighting(msgspec.Struct, frozen=True, kw_only=True):
     current: bool
 
 
-class TallyCell(NamedTuple):
+class ArchiveTallyCell(NamedTuple):
     """How many conversations have all of this in common."""
 
     project: str | None
@@ -215,10 +215,10 @@ class TallyCell(NamedTuple):
     newest: str | None
 
 
-class Tally(NamedTuple):
+class ArchiveTally(NamedTuple):
     """What an archive comes to, where that is kept at hand."""
 
-    cells: Sequence[TallyCell] = ()
+    cells: Sequence[ArchiveTallyCell] = ()
     #: Turns by local day.
     days: Mapping[str, int] = {}
     #: Conversations, and the tokens of these, of the last seven days and of the seven before.

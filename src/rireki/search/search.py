@@ -40,7 +40,7 @@ else:
     suggestions = LateModule("rireki.search.execute.suggestions")
     update = LateModule("rireki.search.index.update")
 
-__all__ = ["Gathered", "Search", "too_slow"]
+__all__ = ["FoundGroups", "Search", "too_slow"]
 
 T = TypeVar("T")
 
@@ -70,7 +70,7 @@ def _without_collecting() -> Iterator[None]:
         gc.enable()
 
 
-class Gathered(NamedTuple):
+class FoundGroups(NamedTuple):
     """The conversations that answer a query, in order, with what is needed to tell of them."""
 
     query: Query
@@ -111,7 +111,7 @@ class Search:
         taken = round((time.perf_counter() - started) * 1000, 2)
         return msgspec.structs.replace(results, milliseconds=taken)
 
-    def gather(self, text: str, wish: SearchOptions, now: datetime | None = None) -> Gathered:
+    def gather(self, text: str, wish: SearchOptions, now: datetime | None = None) -> FoundGroups:
         """What answers, in order, before anything of it is told: for a page out of several indexes."""
         query = _parsed(text, now)
         try:
@@ -119,7 +119,7 @@ class Search:
         except TooSlow as error:
             raise too_slow(text, str(error)) from error
 
-    def tell(self, gathered: Gathered, page: list[Group]) -> Results:
+    def tell(self, gathered: FoundGroups, page: list[Group]) -> Results:
         """A page of what was gathered; if that is not there any more, of what is there now."""
         query, wish = gathered.query, gathered.wish
         try:
@@ -253,7 +253,7 @@ class Search:
         return self._told(gathered, gathered.groups[wish.offset : wish.offset + wish.limit])
 
     @_without_collecting()
-    def _gathered(self, view: SearchView, query: Query, wish: SearchOptions) -> Gathered:
+    def _gathered(self, view: SearchView, query: Query, wish: SearchOptions) -> FoundGroups:
         hidden = _hidden(view, query, wish)
         wish = msgspec.structs.replace(wish, without=wish.without | hidden)
         hunt = Hunt(self.library, view, query, wish)
@@ -261,10 +261,10 @@ class Search:
         apart = None if groups else _apart(self.library, view, query, wish)
         if apart is not None:
             hunt, groups = apart
-        return Gathered(query, wish, view, hunt, groups, apart is not None, len(hidden))
+        return FoundGroups(query, wish, view, hunt, groups, apart is not None, len(hidden))
 
     @_without_collecting()
-    def _told(self, gathered: Gathered, page: list[Group]) -> Results:
+    def _told(self, gathered: FoundGroups, page: list[Group]) -> Results:
         query, wish, view, hunt, groups, apart, hidden = gathered
         hunt.masker = self.masker
         counted = None if apart else hunt.counts(page)

@@ -15,6 +15,7 @@ from msgspec import UNSET, structs
 
 from rireki.archive.base import (
     Archive,
+    ArchiveTally,
     Change,
     Filter,
     Found,
@@ -23,7 +24,6 @@ from rireki.archive.base import (
     PersonFact,
     Sighting,
     StoredConversation,
-    Tally,
 )
 from rireki.archive.curation import curation_of
 from rireki.archive.projection import answers_in, conversation_of
@@ -69,7 +69,7 @@ class SeenArchive(ReadOnlyArchive):
         open_archive: Callable[[int], Archive],
         beside: Archive,
         number: Callable[[], int],
-        tally: Callable[[Sight], Tally],
+        tally: Callable[[Sight], ArchiveTally],
         noted: Noted | None = None,
     ) -> None:
         """`beside` is whose files are used; `number` is that of the feed of all archives."""
@@ -118,7 +118,7 @@ class SeenArchive(ReadOnlyArchive):
     def close(self) -> None:
         self._archives.clear()
 
-    def tally(self) -> Tally:
+    def tally(self) -> ArchiveTally:
         return self._tally(self.visible.sight)._replace(most=MOST)
 
     def count(self, waiting: bool = False) -> int:

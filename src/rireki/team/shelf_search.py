@@ -20,7 +20,7 @@ from rireki.team.read_only import OwnedConversation, OwnedName, ReadOnlyArchive
 from rireki.team.seen import SeenArchive
 from rireki.team.shelf_name import GroupOfOwner, ShelfName
 from rireki.team.shelf_rows import ShelfRows
-from rireki.team.shelf_view import Overview, ShelfReader, ShelfState, ShelfView
+from rireki.team.shelf_view import ShelfOverview, ShelfReader, ShelfState, ShelfView
 from rireki.team.shelves import Shelf, Shelves, reached_of
 
 __all__ = ["ShelfArchive", "ShelfSearch", "ShelfSearches"]
@@ -99,7 +99,7 @@ class ShelfSearch(Search):
         self.library = _Texts(archive, shelves.rows)
         self._version = -1
         self._state: ShelfState | None = None
-        self._overviews: dict[Sequence[Sequence[str]], Overview] = {}
+        self._overviews: dict[Sequence[Sequence[str]], ShelfOverview] = {}
 
     def ask(self, archive: ShelfArchive) -> None:
         """From now on for this reader."""

@@ -26,7 +26,7 @@ from rireki.search.text.documents import TOO_LONG
 from rireki.team.shelf_name import UNFINISHED, GroupOfOwner, ShelfName, owner_fact, team_fact
 from rireki.team.shelf_rows import OwnedHeading, ShelfRows
 
-__all__ = ["MOST_DIRECT", "Overview", "ShelfReader", "ShelfState", "ShelfView"]
+__all__ = ["MOST_DIRECT", "ShelfOverview", "ShelfReader", "ShelfState", "ShelfView"]
 
 #: Conversations that are read directly, at most: while a shelf is being made it has next to none.
 MOST_DIRECT = 20
@@ -70,7 +70,7 @@ class ShelfState(msgspec.Struct, frozen=True):
     usual: float
 
 
-class Overview(msgspec.Struct, frozen=True):
+class ShelfOverview(msgspec.Struct, frozen=True):
     """How many conversations of a commit may be found, the newest of them, and whether that is all."""
 
     count: int
@@ -85,7 +85,7 @@ class ShelfView:
         asker: ShelfReader,
         has: Callable[[int], bool],
         state: ShelfState | None,
-        overviews: dict[Sequence[Sequence[str]], Overview],
+        overviews: dict[Sequence[Sequence[str]], ShelfOverview],
     ) -> None:
         """`has` tells whether an owner's are in this shelf; `overviews` are kept with the state."""
         self.rows = rows
@@ -260,15 +260,15 @@ class ShelfView:
         return 0
 
     @property
-    def _overview(self) -> Overview:
+    def _overview(self) -> ShelfOverview:
         if self.reader is None:
-            return Overview(count=0, newest=None, is_all=False)
+            return ShelfOverview(count=0, newest=None, is_all=False)
         name = tuple(map(tuple, self.asker.within))
         if name not in self._overviews:
             count, newest = self._found(self.reader, self.asker.within)
             # One is the commit's own.
             every = self._found(self.reader, ())[0] - 1
-            self._overviews[name] = Overview(count=count, newest=newest, is_all=count == every)
+            self._overviews[name] = ShelfOverview(count=count, newest=newest, is_all=count == every)
         return self._overviews[name]
 
     def _found(

@@ -14,7 +14,7 @@ from datetime import datetime, timedelta, timezone
 
 import msgspec
 
-from rireki.archive.base import Tally, TallyCell
+from rireki.archive.base import ArchiveTally, ArchiveTallyCell
 from rireki.archive.postgres.connections import Connections
 from rireki.archive.postgres.questions import told
 from rireki.archive.postgres.trouble import explained
@@ -42,7 +42,7 @@ class _Counted(msgspec.Struct, kw_only=True):
     took: float
     #: How often something had been taken back.
     withdrawn: int
-    cells: dict[str, list[TallyCell]]
+    cells: dict[str, list[ArchiveTallyCell]]
     #: How many projects are not told apart there.
     others: dict[str, int]
     days: dict[str, dict[str, int]]
@@ -64,7 +64,7 @@ class Tallies:
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
 
-    def of(self, sight: Sight) -> Tally:
+    def of(self, sight: Sight) -> ArchiveTally:
         """What somebody may see comes to; nothing while that is not known."""
         if len(sight.people) == 1:
             # Of one person that is soon done.
@@ -72,7 +72,7 @@ class Tallies:
         ((withdrawn,),) = self._tables.ask(WITHDRAWN)
         counted = self._newest(withdrawn)
         known = counted is not None and counted.withdrawn == withdrawn
-        return _summed(counted, sight) if counted and known else Tally()
+        return _summed(counted, sight) if counted and known else ArchiveTally()
 
     def _newest(self, withdrawn: int) -> _Counted | None:
         counted = self._counted
@@ -102,9 +102,9 @@ class Tallies:
         """Of everybody, or of one."""
         ((withdrawn,),) = self._tables.ask(WITHDRAWN)
         names, starts = _starts()
-        found: dict[str, list[TallyCell]] = defaultdict(list)
+        found: dict[str, list[ArchiveTallyCell]] = defaultdict(list)
         for key, *values in self._ask(CELLS, person):
-            found[key].append(TallyCell(*values))
+            found[key].append(ArchiveTallyCell(*values))
         cells, others = {}, {}
         for key, some in found.items():
             cells[key], others[key] = _newest_projects(some)
@@ -136,7 +136,7 @@ class Tallies:
             return told(connection.execute(asked.encode(), values).fetchall())
 
 
-def _summed(counted: _Counted, sight: Sight) -> Tally:
+def _summed(counted: _Counted, sight: Sight) -> ArchiveTally:
     """What is the reader's of it."""
     keys = [key for key in counted.cells if _is_seen(key, sight)]
     days: dict[str, int] = defaultdict(int)
@@ -148,15 +148,15 @@ def _summed(counted: _Counted, sight: Sight) -> Tally:
             weeks[place] = [a + b for a, b in zip(weeks[place], sums, strict=True)]
     cells = [cell for key in keys for cell in counted.cells[key]]
     others = sum(counted.others.get(key, 0) for key in keys)
-    return Tally(cells, dict(days), [(c, t) for c, t in weeks], others=others)
+    return ArchiveTally(cells, dict(days), [(c, t) for c, t in weeks], others=others)
 
 
-def _newest_projects(cells: list[TallyCell]) -> tuple[list[TallyCell], int]:
+def _newest_projects(cells: list[ArchiveTallyCell]) -> tuple[list[ArchiveTallyCell], int]:
     """With all but the newest projects as one; and how many those are."""
     cells.sort(key=lambda cell: cell.newest or "", reverse=True)
     projects = list(dict.fromkeys(cell.project for cell in cells if cell.project))
     kept, rest = set(projects[:PROJECTS]), len(projects[PROJECTS:])
-    told: dict[tuple[object, ...], TallyCell] = {}
+    told: dict[tuple[object, ...], ArchiveTallyCell] = {}
     for cell in cells:
         project = cell.project if cell.project in kept else None
         name = (project, cell.source, cell.aside, cell.finished)

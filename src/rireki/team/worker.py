@@ -19,7 +19,7 @@ from rireki.search.index.words import IndexBusy
 from rireki.team.shelves import Shelf, Shelves
 from rireki.team.store import Team
 
-__all__ = ["ProjectWorker", "ShelfKeeper", "Worker"]
+__all__ = ["ProjectWorker", "ShelfKeeper", "TeamWorker"]
 
 #: How often it is looked for what nobody announced: another server took it in.
 LOOK_SECONDS = 0.5
@@ -33,7 +33,7 @@ RENEWING, LONGEST_WAIT = 0.2, 20.0
 _log = logging.getLogger("rireki.team")
 
 
-class Worker:
+class TeamWorker:
     """A thread that looks again and again, and at once when it is kicked, for work."""
 
     def __init__(self, name: str) -> None:
@@ -72,7 +72,7 @@ class Worker:
                 time.sleep(PATIENCE)
 
 
-class ProjectWorker(Worker):
+class ProjectWorker(TeamWorker):
     def __init__(self, team: Team, done: Callable[[], None] = lambda: None) -> None:
         """`done` is called when something was interpreted, or went."""
         super().__init__("interpreting")
@@ -120,7 +120,7 @@ class ProjectWorker(Worker):
         self.team.tables.ask(GIVE_BACK, f"interpret {person}", self.holder)
 
 
-class ShelfKeeper(Worker):
+class ShelfKeeper(TeamWorker):
     """Brings the shelves up to what was interpreted, and makes anew those that have words of what went."""
 
     def __init__(self, shelves: Shelves) -> None:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from starlette.requests import Request
 
-from rireki.archive.base import Archive, Filter, Tally
+from rireki.archive.base import Archive, ArchiveTally, Filter
 from rireki.errors import RirekiError
 from rireki.intake.curate import tags_of_all
 from rireki.model.conversation import Conversation, Curation
@@ -235,7 +235,7 @@ def _within(projects: Mapping[str, int], wanted: Wanted, path: str) -> int:
 
 
 def _counted(
-    archive: Archive, wanted: Wanted, tally: Tally | None
+    archive: Archive, wanted: Wanted, tally: ArchiveTally | None
 ) -> Iterable[tuple[str | None, str, int]]:
     """Project and source of whatever is in the state that is wanted, newest first, with how many have both."""
     if tally is not None:
@@ -255,7 +255,7 @@ def _counted(
     return ((heading.project, heading.source, 1) for heading in fitting)
 
 
-def _tallied(tally: Tally, wanted: Wanted) -> Iterable[tuple[str | None, str, int]]:
+def _tallied(tally: ArchiveTally, wanted: Wanted) -> Iterable[tuple[str | None, str, int]]:
     """The same, of what is kept at hand: nothing where it does not tell."""
     if wanted.state in ("gone", "changed") or wanted.day or not wanted.has_added(Curation()):
         return ()

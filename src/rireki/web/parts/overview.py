@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date, datetime, timedelta, timezone
 from typing import NamedTuple
 
-from rireki.archive.base import Archive, Tally
+from rireki.archive.base import Archive, ArchiveTally
 from rireki.model.prices import Prices
 from rireki.model.when import when
 from rireki.show.usage import collect, summed
@@ -55,7 +55,7 @@ def overview(archive: Archive, days: TurnDays, prices: Prices | None, today: dat
     return Overview(figures, calendar(days.of(archive), today))
 
 
-def _tallied(tally: Tally, today: date) -> Overview:
+def _tallied(tally: ArchiveTally, today: date) -> Overview:
     names = [(today - timedelta(days=back)).isoformat() for back in range(2 * WEEK)]
     turns = [sum(tally.days.get(name, 0) for name in some) for some in (names[:WEEK], names[WEEK:])]
     (conversations, tokens), (conversations_before, tokens_before) = tally.weeks
