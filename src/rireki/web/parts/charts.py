@@ -27,7 +27,7 @@ HEIGHT, HEAD = 180, 16
 SERIES = 6
 OTHERS = "\0others"
 #: Words below a chart: more would run into each other on a phone.
-LABELS = 5
+LABELS = 4
 #: The share of its place that a column fills.
 FULL = 0.78
 #: Points of a curve: nobody sees more.
