@@ -23,7 +23,7 @@ from os import urandom
 from pathlib import Path
 from typing import Any
 
-from bench import team_push, team_scale, team_search
+from bench import team_histories, team_push, team_scale, team_search
 from bench.measure import at_least, at_most, copy_corpus, import_command, percentile
 from tests.support.equal import differences
 from tests.support.postgres import PostgresServer, engines, running
@@ -315,6 +315,8 @@ PARTS: dict[str, Callable[[Path, argparse.Namespace], dict[str, Any]]] = {
     "pages": team_scale.pages,
     "live": team_scale.live,
     "search": search,
+    "histories": team_histories.histories,
+    "equality": equality,
 }
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -100,6 +101,9 @@ def _tokens(environment: dict[str, str], people: Sequence[str]) -> dict[str, str
 
 def one_laptop(archive: Path, folder: Path, version: int, level: Level) -> dict[str, Any]:
     """Everything it has, then nothing new; as others come to see it."""
+    # It notes what it has told a server of this name: each server gets a laptop that knows of none.
+    folder.mkdir(parents=True, exist_ok=True)
+    archive = Path(shutil.copy(archive, folder / "laptop.sqlite3"))
     with (
         office(folder, version, ["ann", "bob"]) as server,
         closing(open_archive(archive)) as laptop,
