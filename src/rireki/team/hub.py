@@ -245,9 +245,9 @@ class TeamHub:
             listener.whose = listener.archive.owner_of(listener.conversation)
         if listener.whose:
             found = [each for each in found if each[0] in (0, listener.whose)]
-        if not found:
-            return []
-        family = self._family(listener.archive, listener.conversation)
+        family = {listener.conversation}
+        if any(name not in family for _, name, _ in found):
+            family = self._family(listener.archive, listener.conversation)
         return [
             self._named(person, name, change) for person, name, change in found if name in family
         ]
