@@ -304,7 +304,7 @@ def read_in_every_way(twin: Twin, damaged: Damaged, chance: random.Random) -> li
     """Tracebacks and other breaches of promise; empty when all is well."""
     wrong = []
     before = damaged.path.read_bytes()
-    # A search that meets no damage may make an index, and notes there which.
+    # Records that are damaged cost themselves alone: a search may still make an index, and notes there which.
     notes = set(pages_of(twin.folder / "archive.sqlite3", "meta"))
     for command in reading_commands(twin, damaged, chance):
         if command[0] == "import" and _differing(before, damaged.path.read_bytes()) - notes:
